@@ -2,9 +2,10 @@
 
 One instruction of a tensor core adds 16 products to the accumulator, and rounds the accumulator to FP16
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Sums of up to 128 products are computed in the same way here. To save time, longer sums are computed in 4
-blocks, and sums of more than 512 products in 2 blocks.  Then each rounding error is multiplied by the square
-root of the number of instructions in the block, because independent errors add up like this.
+The simulation does the same for sums of up to 128 products. To save time, it divides longer sums into 4
+blocks, and sums of more than 512 products into 2 blocks. It rounds once per block, and multiplies the
+rounding error by the square root of the number of instructions in the block. Independent errors add up like
+this.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 from trtlint.model.graph import Node, Value
 
 STEP = 16
-"""Terms that one instruction adds."""
+"""Number of products that one tensor core instruction adds."""
 EXACT = 128
-"""Largest number of terms with every instruction computed."""
+"""Largest number of products in a sum for which every instruction is simulated."""
 _LONG = 512
-"""Number of terms above which two blocks suffice, because many errors average out."""
+"""Largest number of products in a sum of 4 blocks.
+
+Longer sums need only 2 blocks, because many errors average out.
+"""
 _SLICE_INPUTS = 10
 """First opset in which Slice reads its bounds from inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
 _LEAST_RANK = 2
@@ -39,9 +43,9 @@ class Sum(Struct, frozen=True):
 
     Attributes:
         axes: for each operand, the axis that the sum runs over.
-        length: length of these axes; None if it is unknown.
-        terms: number of products that each index on the axes adds: the size of a convolution kernel, 1 for
-            matrices.
+        length: length of the axes; None if it is unknown.
+        terms: number of products at each index of the axes. This is the size of a convolution kernel, or 1
+            for matrices.
     """
 
     axes: tuple[int, int]
@@ -50,7 +54,7 @@ class Sum(Struct, frozen=True):
 
 
 def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
-    """Return the sum that a matrix product or convolution computes; None if trtlint does not simulate it.
+    """Return the sum in a matrix product or convolution; None if trtlint does not simulate the operator.
 
     Args:
         proto: the operator, without a bias.
@@ -90,7 +94,7 @@ def _size(value: Value | None, axis: int) -> int | None:
 def accumulated(
     proto: NodeProto, summed: Sum, opset: int, add: Add, constant: Constant, fresh: Callable[[], str]
 ) -> str | None:
-    """Add the operators that compute a product with an FP16 accumulator.
+    """Add operators that compute a matrix product or convolution with an FP16 accumulator.
 
     Args:
         proto: the matrix product or convolution, with its new inputs.
@@ -101,7 +105,7 @@ def accumulated(
         fresh: function that returns a new name.
 
     Returns:
-        The name of the result; None if a single instruction adds all terms, or if the opset is too old.
+        The name of the result; None if a single instruction adds all products, or if the opset is too old.
     """
     if opset < _SLICE_INPUTS:
         return None
@@ -123,10 +127,11 @@ def accumulated(
 
 
 def _blocks_at_run_time(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
-    """Add operators that compute how to divide a sum of unknown length into blocks.
+    """Add operators that divide a sum of unknown length into blocks.
 
-    Return the names of three results: the number of blocks, their width, and the factor of their rounding
-    errors.
+    Returns:
+        The names of three results: the number of blocks, their width, and the factor of their rounding
+        errors.
     """
     shape = add("Shape", [proto.input[0]])
     axis = summed.axes[0]

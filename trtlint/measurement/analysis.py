@@ -18,7 +18,7 @@ _UNFOLDED = Folding()
 
 
 class Findings(Struct):
-    """The overflows that the measured ranges show.
+    """The tensors and nodes whose measured ranges exceed the narrow type.
 
     Attributes:
         beyond: names of the tensors that exceed the range of the narrow type, except constants.
@@ -32,14 +32,12 @@ class Findings(Struct):
 
 
 class _ProbedOutput(Struct):
-    """The probe of a node's output, and the probes of the internal numbers of the node."""
-
     probe: Probe
     inside: list[Inside] = field(default_factory=list)
 
 
 def findings(ranged: Ranged, format_: Format) -> Findings:
-    """Find the tensors and nodes whose numbers in FP32 exceed the range of a narrow type."""
+    """Find the tensors and nodes whose FP32 numbers exceed the range of a narrow type."""
     beyond, constants, inside = set(), set(), set()
     for probe in ranged.probes:
         greatest = ranged.greatest(probe)
@@ -65,9 +63,9 @@ def origins(
 
     Args:
         nodes: the nodes of the main graph, in graph order.
-        found: the overflows that the ranges show.
-        ranged: the run in FP32.  Numbers that are not finite in this run are not caused by the narrow type.
-        unsound: the tensors that are not finite in a run in the narrow type.  None without such a run; then
+        found: the tensors and nodes beyond the range.
+        ranged: the run in FP32. Tensors that are not finite in this run are ignored.
+        unsound: the tensors that are not finite in a run in the narrow type. None without such a run; then
             tensors beyond the range in the FP32 run are used.
         folding: the operators that TensorRT folds into weights.
     """
@@ -83,7 +81,10 @@ def origins(
 
 
 def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
-    """Return the inputs of a node. If the node is folded into a convolution, add the convolution's inputs."""
+    """Return the inputs of a node.
+
+    For a node that TensorRT folds into a convolution, the result includes the inputs of the convolution.
+    """
     affine = folding.affine.get(node.path)
     if affine is None or affine.convolution is None:
         return node.inputs
@@ -97,12 +98,14 @@ def _names(values: Iterable[Value | None]) -> set[str]:
 def regions(
     nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
 ) -> list[frozenset[str]]:
-    """Group nodes that read or write tensors beyond the range. Nodes that share such a tensor are together.
+    """Group nodes that read or write tensors beyond the range.
+
+    Nodes that share a tensor beyond the range are in the same group.
 
     Args:
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
-        constants: whether constants beyond the range connect nodes, too.
+        constants: true if a constant beyond the range also connects the nodes that read it.
         folding: the operators that TensorRT folds into weights. A convolution and the node that is folded
             into it are in the same group.
 

@@ -55,19 +55,19 @@ class Band(Struct, frozen=True):
         return worst(self.errors)
 
     def verdict(self, bound: float) -> Verdict:
-        """Return ``fine`` if all errors are within ``bound``, ``broken`` if none is, else ``depends``."""
+        """Return ``fine`` if all errors are within ``bound``, ``broken`` if no error is, else ``depends``."""
         return verdict_of(self.errors, bound)
 
 
 class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
-    """The error of a build whose layers are known: only tensors between two layers are rounded.
+    """The error of a build whose layers are known; only tensors between two layers are rounded.
 
     Attributes:
-        source: where the layers come from: a file, or the name of a dry build.
+        source: origin of the layers: a file, or the name of a dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         error: the largest error of an output; None if an output is not finite.
-        accumulated: the error if products also accumulate in FP16.
+        accumulated: like ``error``, if products also accumulate in FP16.
     """
 
     source: str
@@ -77,7 +77,7 @@ class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"
     accumulated: float | None
 
     def verdict(self, bound: float) -> Verdict:
-        """Return ``fine`` if both errors are within ``bound``, ``broken`` if none is, else ``depends``."""
+        """Return ``fine`` if both errors are within ``bound``, ``broken`` if neither is, else ``depends``."""
         return verdict_of((self.error, self.accumulated), bound)
 
 
@@ -94,13 +94,13 @@ class TypeBand(Struct, frozen=True):
 
 
 def worst(errors: Iterable[float | None]) -> float | None:
-    """Return the largest error. Return None if one of the errors is None, and 0 for no errors."""
+    """Return the largest error; None if an error is None, and 0 if there are no errors."""
     found = list(errors)
     return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
 
 def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
-    """Return ``fine`` if all errors are within a limit, ``broken`` if no error is, else ``depends``.
+    """Return ``fine`` if all errors are within ``bound``, ``broken`` if no error is, else ``depends``.
 
     >>> verdict_of((0.02, 0.001, None), 0.01)
     'depends'
@@ -110,6 +110,6 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 
 
 def together(bands: Iterable[Band]) -> Band:
-    """Return the largest error among several outputs, separately for each rounding model."""
+    """Merge the bands of several outputs: the largest error for each rounding model."""
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

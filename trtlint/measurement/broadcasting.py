@@ -1,7 +1,7 @@
-"""Expand operands before an operator that broadcasts them in ONNX, but not in ONNX Runtime.
+"""Expand operands that an operator broadcasts in ONNX, but not in ONNX Runtime.
 
-ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of the data input.  But
-exporters store one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
+ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of the data input. Exporters
+store one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CACHE_RANK = 3
 def spread(
     node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
 ) -> list[str]:
-    """Expand the inputs of an operator that have no batch axis. Return the names of all its inputs.
+    """Expand the inputs of an operator that have no batch axis, and return the names of all inputs.
 
     Args:
         node: the operator.

@@ -1,7 +1,7 @@
 """Replace operators by the operators in their ONNX definition.
 
-An example is ``Attention``, which ONNX defines as a function.  The body of the function defines which steps
-compute in FP32, and which in the type of the tensors (https://onnx.ai/onnx/operators/onnx__Attention.html).
+For example, ONNX defines ``Attention`` as a function. The body of the function has the type of each step,
+FP32 or the type of the tensors (https://onnx.ai/onnx/operators/onnx__Attention.html).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from trtlint.model.schemas import schema_at
 from trtlint.model.widening import widen_node
 
 DEFINED = frozenset({"Attention"})
-"""Operators whose internal numbers are measured."""
+"""Operators that are replaced in every run, because their internal numbers are measured."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
-"""Operators whose intermediate results are rounded."""
+"""Operators that are replaced in a simulation, because their intermediate results are rounded."""
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:

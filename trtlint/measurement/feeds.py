@@ -41,9 +41,9 @@ _ELEMENT_BYTES = 8
 """Bytes of a generated number before it gets the type of its input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
-"""Largest number of values in a JSON file.  A value needs up to 100 bytes of memory.
+"""Largest number of values in a JSON file; an encoded array is one value.
 
-An encoded array is one value.
+A value needs up to 100 bytes of memory.
 """
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
@@ -52,7 +52,7 @@ _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()
 def read_feeds(
     files: Sequence[str], lists: Sequence[str], script: str | None, most: int | None
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Read batches from files. Yield the name of the file and the arrays for each batch.
+    """Yield the name of the file and the arrays for each batch in the given files.
 
     Args:
         files: ``.npz`` files with one batch each.
@@ -189,7 +189,7 @@ def _first_folder(folder: Path) -> Iterator[None]:
 
 
 def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
-    """Read the user's batches and convert them to the types of the model. Return each with its file name.
+    """Read the user's batches, convert them to the model's types, and return each with its file name.
 
     Args:
         inputs: the inputs of the model.
@@ -268,10 +268,11 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     Args:
         inputs: the inputs of the model.
         batches: number of batches.
-        attempt: number of rejected choices of sizes for the dynamic dimensions. 0 is the most likely choice.
+        attempt: index of the sizes to choose for dynamic dimensions; 0 for the most likely sizes. Callers
+            increase it if the model cannot run with the sizes.
 
     Returns:
-        The batches; None if there are no more choices of sizes.
+        The batches; None if there are no further sizes for this attempt.
 
     Raises:
         InputsError: the type or shape of an input is unknown, or the inputs are too large.

@@ -1,6 +1,6 @@
 """Add operators to a model that compute statistics of its tensors, such as the largest magnitude.
 
-So each run returns only a few numbers for each tensor, and not the tensors themselves.
+The model returns a few numbers for each tensor, so the tensors themselves are not copied out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Figures:
     """Adds operators that compute statistics of tensors. Each statistic is one number.
 
     Args:
-        narrow: whether the model computes in a narrow type.
+        narrow: true if the model computes in a narrow type.
         second: the tensors for which further statistics are computed; None for the usual statistics of all
             tensors.
         opset: version of the default operator set.
@@ -35,7 +35,7 @@ class Figures:
         constant: Callable[..., str],
     ) -> None:
         self.names: list[str] = []
-        """Names of the figures, those of one tensor side by side."""
+        """Names of the statistics; the statistics of one tensor are next to each other."""
         self._operators: Sequence[str] = SOUNDNESS if narrow else EXTREMES
         if second is not None:
             self._operators = CLOSER
@@ -51,11 +51,11 @@ class Figures:
         return len(self._operators)
 
     def measure(self, name: str, *, double: bool = False) -> int:
-        """Add operators for the statistics of a tensor. Return the row of the tensor in the result.
+        """Add operators for the statistics of a tensor, and return the tensor's row in the result.
 
         Args:
             name: name of the tensor.
-            double: whether the tensor is DOUBLE.
+            double: true if the element type of the tensor is DOUBLE.
         """
         if double:
             name = self._add("Cast", [name], to=TensorProto.FLOAT)

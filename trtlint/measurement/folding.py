@@ -8,7 +8,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.
 Scale").  So the variance, and the numbers between the two layers, are never FP16.  The builder also computes
 operators that read only stored tensors.
 
-Only models in FP32 are folded here.  In a file with 16-bit types, the file decides the types.
+Only FP32 models are folded. In a file with 16-bit types, the file determines the types.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LEAST_OPSET = 9
 """First opset in which BatchNormalization has no attribute ``spatial``."""
 _SPATIAL_OPSET = 7
 _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
-"""Operators that the builder does not compute."""
+"""Operators that the builder never computes in advance."""
 
 
 class Affine(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Affine(Struct, frozen=True):
 
     Attributes:
         scale: FP32, one number per channel.
-        shift: FP32, one number per channel; the new bias if there is a convolution.
+        shift: FP32, one number per channel. With a convolution, this is the convolution's new bias.
         convolution: the node whose weights include the scale; None without a convolution.
     """
 
@@ -57,8 +57,7 @@ class Folding(Struct, frozen=True):
 
     Attributes:
         affine: the folded BatchNormalizations, by path.
-        partner: for a convolution the path of its BatchNormalization, and for a BatchNormalization the path
-            of its convolution.
+        partner: the path of the BatchNormalization for the path of its convolution, and the reverse.
         constants: paths of the nodes that read only stored tensors.
         hidden: values that TensorRT never converts to the narrow type, because only folded nodes read them.
     """
@@ -106,7 +105,7 @@ def _folds_input(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Return whether TensorRT folds the input ``port`` of a node before converting it to the narrow type."""
+    """Return whether TensorRT folds input ``port`` of ``reader`` before converting it to the narrow type."""
     if reader.path in constants:
         return True
     if reader.path in affine:
@@ -115,7 +114,7 @@ def _folds_input(
 
 
 def _constant_nodes(nodes: Sequence[Node]) -> frozenset[str]:
-    """Return the nodes of the main graph that read only stored tensors, directly or through other nodes."""
+    """Return the paths of the main graph's nodes that depend only on stored tensors."""
     found: set[str] = set()
     for node in nodes:
         if node.scope or node.domain or node.op in _UNFOLDED or node.op == "Constant":

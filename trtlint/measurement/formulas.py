@@ -1,11 +1,13 @@
-"""Decompose operators that compute squares or sums, to measure and round these internal numbers.
+"""Decompose operators that compute squares or sums, to measure and round their internal numbers.
 
 The sums are computed as in ONNX's reference evaluator with half precision
 (https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum, divided by the
-number of elements and rounded again.  Normalization operators are not decomposed, because TensorRT's layer
-computes them in FP32 by default, for tensors of any type
-(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html), and ONNX computes
-LayerNormalization and RMSNormalization in FP32 (``stash_type``).
+number of elements and rounded again.
+
+Normalization operators are not decomposed, because their internal numbers are FP32:
+- TensorRT's layer computes in FP32 by default, for tensors of any type
+  (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html).
+- ONNX computes LayerNormalization and RMSNormalization in FP32 (``stash_type``).
 """
 
 from __future__ import annotations
@@ -49,27 +51,33 @@ class FormulaWriter(Protocol):
         """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
+        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
 
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type. Clamp its numbers to the range of the type."""
+        """Round a stored tensor to the narrow type, and return the name of the result.
+
+        Numbers beyond the range of the type are clamped.
+        """
 
     def added(self, name: str) -> str:
-        """Round a stored tensor that no product reads.
+        """Round a stored tensor that no product reads, and return the name of the result.
 
-        The tensor is not rounded if the build fuses the operator that reads the tensor.
+        If the build fuses the operator that reads the tensor, return ``name`` without rounding.
         """
 
 
 Formula = Callable[[Node, Sequence[str], FormulaWriter], str | None]
-"""Writes out an operator, given the names of its inputs.
+"""Function that adds the operators of a decomposed node, given the names of the node's inputs.
 
-Returns its result before rounding, or None if the operator cannot be written out.
+It returns the name of the result before rounding, or None if the node cannot be decomposed.
 """
 
 
 def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, what: str) -> str:
-    """Add the sum over the axes of the reduction ``node``. ``what`` is the name of the sum in reports."""
+    """Add the sum over the axes of the reduction ``node``.
+
+    The measured sum has the name ``what`` in reports.
+    """
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
@@ -182,7 +190,7 @@ FORMULAS: Mapping[str, Formula] = {
     "ReduceLogSum": _log_of_sum,
     "LpNormalization": _lp_normalization,
 }
-"""Formulas whose internal numbers are measured, by operator type of the default domain."""
+"""Decompositions of operators whose internal numbers are measured, by type in the default domain."""
 
 ROUNDED: Mapping[str, Formula] = {
     "Softmax": _softmax,
@@ -191,4 +199,7 @@ ROUNDED: Mapping[str, Formula] = {
     "Conv": _convolution,
     "ConvTranspose": _convolution,
 }
-"""Formulas that are rounded inside; their internal numbers stay in the range of inputs and outputs."""
+"""Decompositions for simulations only: the internal numbers are rounded, but not measured.
+
+The internal numbers of these operators stay in the range of inputs and outputs.
+"""

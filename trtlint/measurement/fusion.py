@@ -1,4 +1,7 @@
-"""Find the tensors that the layers of a build store in memory."""
+"""Find the tensors that the layers of a build write to memory.
+
+Tensors inside a fused layer are never written to memory.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class FusedLayers(Struct, frozen=True):
-    """The tensors that the layers of a build store in memory.
+    """The tensors that the layers of a build write to memory.
 
     Attributes:
-        source: where the layers come from: a file, or the name of a dry build.
+        source: origin of the layers: a file, or the name of a dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         stored: names of the tensors that one layer writes and another layer reads.
@@ -32,15 +35,18 @@ class FusedLayers(Struct, frozen=True):
 
 
 def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
-    """Find the tensors that the layers of a build store. None if no layer names a node of the model.
+    """Find the tensors that the layers of a build write to memory.
 
-    A tensor is not stored if a layer contains the node that writes it and all nodes that read it.  If the
-    layer of the writing node is unknown, the tensor is assumed to be stored.
+    A tensor is not written if one layer contains its producer and all its consumers. If the layer of the
+    producer is unknown, trtlint assumes that the tensor is written.
 
     Args:
         model: the model.
-        record: what the build reported about its layers.
-        source: where the layers come from: a file, or the name of a dry build.
+        record: data of the build about its layers.
+        source: origin of the layers: a file, or the name of a dry build.
+
+    Returns:
+        The tensors; None if no layer names a node of the model.
     """
     if record.layers is None:
         return None

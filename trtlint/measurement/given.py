@@ -10,9 +10,9 @@ from trtlint.measurement.measurement import Measurement, MeasurementError, read_
 
 
 def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
-    """Return a measurement, or read it from a file.
+    """Return ``given``, or the measurement in the file ``given``.
 
-    If ``model`` is given, check that the measurement belongs to this model.
+    If ``model`` is not None, check that the measurement belongs to the model.
 
     Raises:
         MeasurementError: the file is not a measurement, or is about another model.

@@ -17,7 +17,7 @@ from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import LEFT, TensorStore
 
 _SAMPLE = 4096
-"""Bytes to sample at each end of a tensor; training changes both ends."""
+"""Number of bytes to hash at each end of a tensor. Training changes both ends."""
 
 
 def digest(path: Path) -> str:
@@ -30,7 +30,7 @@ def digest(path: Path) -> str:
 
 
 def digest_of(raw: RawModel) -> str:
-    """Return the same hash for a model that was already read.
+    """Return the hash of :func:`digest` for a model that was already read.
 
     The model must be read without ``whole=True``. That option keeps more parts of the file, so the hash would
     differ.

@@ -46,7 +46,7 @@ class Inputs(Struct, frozen=True):
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return the inputs with absolute paths, as JSON data for a process in another folder."""
+        """Return the inputs as JSON data with absolute paths, for a process in another folder."""
         script = None if self.script is None else _whole([self.script])[0]
         return {"files": _whole(self.files), "lists": _whole(self.lists), "script": script}
 
@@ -63,7 +63,7 @@ class Inputs(Struct, frozen=True):
                 raise InputsError(f"{file}: {error.strerror or error}") from None
 
     def named(self, text: str) -> str:
-        """Replace absolute paths in a message of the measuring process by the names that the user gave."""
+        """Replace absolute paths in an error message by the names that the user gave."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)

@@ -1,8 +1,10 @@
 """Search for a small set of nodes to keep in FP32, so that all other nodes can use the narrow type.
 
-The search knows nothing about models. It gets a list of units. A unit is a group of nodes that must be kept
-together. It also gets a function that tests a set of units: a set passes if the errors are small enough with
-these units in FP32. The search assumes that adding units to a set that passes gives a set that passes.
+The search does not read the model. It gets two things:
+- a list of units: a unit is a group of nodes that must be kept together
+- a function that tests a set of units: the set passes if the errors are small enough with the set in FP32
+
+The search assumes that a set still passes if units are added to it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 
 Try = Callable[[frozenset[str]], bool]
-"""Checks whether the error is small enough with these nodes in FP32."""
+"""Function that returns whether the error is small enough with the given nodes in FP32."""
 
 _SHORT = 3
-"""Number of units in a range that is tried one by one."""
+"""Largest number of units in a range whose units are tried one by one."""
 
 
 class Budget:
@@ -62,7 +64,7 @@ def least(
     *,
     needed: bool = False,
 ) -> list[frozenset[str]]:
-    """Find a small set of units that passes: remove as many units as possible, by bisection.
+    """Find a small set of units that passes, by bisection.
 
     The search tries to remove a range of consecutive units. If this fails, the search splits the range into
     two halves of about equal cost, and tries the more expensive half first. The search is fast if the units
@@ -73,7 +75,7 @@ def least(
         enough: function that tests whether a set passes.
         budget: the limit of runs.
         costs: cost of keeping each unit; by default equal costs.
-        needed: whether at least one unit is known to be necessary.
+        needed: true if at least one unit is known to be necessary.
 
     Returns:
         The remaining units, in graph order.
@@ -82,7 +84,7 @@ def least(
     kept = [True] * len(units)
 
     def drop(begin: int, end: int, *, needed: bool, first: bool = False) -> bool:
-        """Remove as many units as possible from a range. Return whether all of them were removed."""
+        """Remove as many units as possible from a range. Return whether the range became empty."""
         if begin == end:
             return True
         # Most units close to a needed one are needed too, so a short range is tried one by one.
@@ -120,7 +122,9 @@ def _middle(weights: Sequence[float], begin: int, end: int) -> int:
 
 
 def window(units: Sequence[frozenset[str]], enough: Try, budget: Budget) -> tuple[int, int]:
-    """Find a short range of consecutive units that passes: bisect for its first and for its last unit.
+    """Find a short range of consecutive units that passes.
+
+    The first and the last unit of the range are found by bisection.
 
     Args:
         units: units in graph order. The set of all units passes.

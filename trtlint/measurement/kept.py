@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct, convert
 
 _FEW = 12
-"""Number of nodes that can be kept in FP32 in any model."""
+"""Largest number of FP32 nodes that is acceptable in any model, however small."""
 _UNCOUNTED = 1 << 30
-"""Number of nodes if a file does not contain it."""
+"""Stands for the number of nodes if a measurement file does not contain the number."""
 _SHARE = 1 / 3
-"""Largest share of the nodes, and of the products, to keep in FP32.
+"""Largest acceptable share of FP32 nodes among all nodes, and of FP32 products among all products.
 
-With more of them, little of the speed of the narrow type is left, and each Cast between the types costs time.
+With a larger share, the narrow type saves little time, and each Cast between the types costs time.
 """
 
 
@@ -23,17 +23,17 @@ class KeptNodes(Struct, frozen=True):
 
     Attributes:
         nodes: the paths of the nodes, in the order of the graph.
-        error: the largest error of the outputs with these nodes in FP32, for the rounding model with the
-            largest error; None if an output is not finite.
+        error: the largest error of the outputs with the set in FP32, over all rounding models; None if an
+            output is not finite.
         runs: number of simulated runs of the search.
-        verified: whether the error with these nodes in FP32 is within the limit for each rounding model.
+        verified: true if the error with the set in FP32 is within the limit for each rounding model.
         computing: number of nodes of the main graph that would compute in the narrow type.
-        products: number of matrix products and convolutions among these nodes.
+        products: number of matrix products and convolutions among the ``computing`` nodes.
         kept_products: number of products among ``nodes``.
-        margin: the nodes of which any single one could use the narrow type, and the error would still be
-            within the limit. They are kept as a safety margin.
-        complete: whether the search finished before its limits of runs and time.  Otherwise, a smaller set
-            may be enough.
+        margin: the nodes that are kept only as a safety margin. If one of them used the narrow type, the
+            error would still be within the limit.
+        complete: true if the search finished before its limits of runs and time. Otherwise, a smaller set may
+            be enough.
     """
 
     nodes: tuple[str, ...] = ()
@@ -48,7 +48,10 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """Return whether the narrow type suits the model: few nodes, or a small share, stay in FP32."""
+        """Return whether few nodes, or a small share of the nodes, stay in FP32.
+
+        Only then the narrow type suits the model.
+        """
         if len(self.nodes) <= _FEW:
             return True
         return len(self.nodes) <= self.computing * _SHARE and self.kept_products <= self.products * _SHARE
@@ -69,7 +72,7 @@ class KeptNodes(Struct, frozen=True):
 
     @classmethod
     def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> KeptNodes | None:
-        """Read the result from JSON data.  None gives None.
+        """Read the result from JSON data; None if ``data`` is None.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: the data have another form.

@@ -23,20 +23,24 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 ALL = "all"
-"""The value of ``--type`` for all types.  FP16, or the file's own type, is measured with ranges.
+"""The value of ``--type`` for all types.
 
-For other types, only output errors are computed.
+Tensor ranges are measured for FP16, or for the type of a 16-bit file. For other types, only output errors are
+computed.
 """
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
-"""Wall time without the share of the weights: the size of a model does not show the cost of activations."""
+"""Default limit of wall time in seconds, to which a time for the size of the weights is added.
+
+The limit is generous, because the time for activations is unknown.
+"""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MEMORY = 8 << 30
-"""Bytes of memory without the share of the weights."""
+"""Default limit of memory in bytes, to which the memory for the weights is added."""
 _MEMORY_PER_BYTE = 8
 """Bytes of memory for each byte of weights: FP32 weights, copies of the largest weight, and activations."""
 _MOST_BYTES = 64 << 30
-"""Largest model size that raises the limits, because a sparse file can claim any size."""
+"""Largest model size that raises the limits. A sparse file can claim any size."""
 _TAIL = 400
 
 
@@ -57,12 +61,12 @@ class MeasurementRequest(Struct, frozen=True):
         files: ``.npz`` files with one batch each.
         lists: JSON files of Polygraphy.
         script: ``file.py:function``, a script to run; None without a script.
-        type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, the type of the file
-            replaces ``fp16`` and ``bf16``.
-        rehearse: whether to simulate the model in the narrow type.
+        type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, ``fp16`` and ``bf16``
+            both mean the type of the file.
+        rehearse: true to simulate the model in the narrow type.
         batches: largest number of batches; for generated inputs, the number of batches.
         bound: largest allowed error of an output.
-        thorough: whether the search for nodes to keep in FP32 has no limits of runs and time.
+        thorough: true to search for nodes to keep in FP32 with larger limits of runs and time.
         layers: the layers of a build of the model; None if they are unknown.
     """
 
@@ -132,8 +136,8 @@ def measure(
         request: the model and settings.  Paths are relative to the current folder.
         limits: time and memory of the process; by default the limits for a model without weights.
         listen: function that receives the current step.
-        progress: function that receives the current step as a mapping.  ``run`` and ``most`` count the runs
-            of a search.
+        progress: function that receives the current step as a mapping. The keys ``run`` and ``most`` have the
+            number of the run in a search and the largest number.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not installed.

@@ -1,10 +1,16 @@
 """Parse the short form of measurements in the examples of rule files.
 
-In a rule file, a block ``ranges`` follows the block of a model. Each line has the name of a tensor, its
-smallest number and its largest number. Then ``square=97344`` can follow for an internal number of the
-operator, and ``origin`` if the overflow begins there. A line ``harm`` says that the errors of the outputs are
-too large; ``harmless`` says that they are small.  A line ``bf16`` sets the narrow type, and a line ``made
-up`` says that the inputs were generated::
+In a rule file, a block ``ranges`` follows the block of a model. A line about a tensor has these words:
+- the name of the tensor, its smallest number and its largest number
+- optionally the name and magnitude of an internal number of the operator, such as ``square=97344``
+- ``origin`` if the overflow begins there
+
+Other lines are about the whole measurement:
+- ``harm``: the errors of the outputs are too large; ``harmless``: they are small
+- ``bf16``: the narrow type
+- ``made up``: the inputs were generated
+
+Example::
 
     x  -312 312
     square  0 97344 origin

@@ -21,7 +21,10 @@ from trtlint.measurement.kept import KeptNodes as KeptNodes
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the version grows with each incompatible change."""
 _MOST_BYTES = 64 << 20
-"""Largest size of a file: 1 KB for each of 60,000 tensors; JSON can take 25 times its size in memory."""
+"""Largest size of a measurement file: 1 KB for each of 60,000 tensors.
+
+JSON can take 25 times its size in memory.
+"""
 
 Range = Literal["overflow", "underflow", "ok"]
 
@@ -32,7 +35,7 @@ _OUTPUT_KEYS = {
     "finite": "finite_fp32",
     "band": "error",
 }
-"""The keys of an output in a file."""
+"""The JSON key of each attribute of :class:`MeasuredOutput`."""
 
 
 class MeasurementError(FileError, ValueError):
@@ -44,7 +47,7 @@ class Inside(Struct, frozen=True):
 
     Attributes:
         what: the name, such as ``square`` or ``sum of squares``.
-        max_abs: the largest magnitude; None if infinite in FP32.
+        max_abs: the largest magnitude; None if it is infinite in FP32.
     """
 
     what: str
@@ -55,9 +58,9 @@ class Closer(Struct, frozen=True):
     """Further statistics of a tensor whose numbers exceed the range of the narrow type.
 
     Attributes:
-        smallest: the smallest magnitude above zero; None if all elements are zero.
+        smallest: the smallest nonzero magnitude; None if all elements are zero.
         beyond: share of the elements beyond the range of the narrow type, 0 to 1.
-        vanishing: share of the elements that are not zero but round to zero, 0 to 1.
+        vanishing: share of the elements that are nonzero and round to zero, 0 to 1.
     """
 
     smallest: float | None
@@ -72,12 +75,12 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         node: path of the node that computes the tensor; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        max_abs: largest magnitude in FP32; None if infinite in FP32.
+        max_abs: largest magnitude in FP32; None if it is infinite.
         low: smallest number.
         high: largest number.
-        fits: whether the tensor and the internal numbers of its node are in the range of the narrow type.
-        origin: whether the overflow begins here: no input of the node exceeds the range.
-        narrow: whether the tensor gets the narrow type in a build; other tensors stay in FP32.
+        fits: true if the tensor and the internal numbers of its node are in the range of the narrow type.
+        origin: true if the overflow begins at this tensor: no input of the node exceeds the range.
+        narrow: true if the tensor gets the narrow type in a build, false if it stays in FP32.
         inside: internal numbers of the node.
         closer: further statistics, for tensors beyond the range.
     """
@@ -100,7 +103,7 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         return self.op == "Constant"
 
     def fitting(self, fits: Range) -> MeasuredTensor:
-        """Return a copy with another value of :attr:`fits`."""
+        """Return a copy with ``fits`` as the value of :attr:`fits`."""
         return replace(self, fits=fits)
 
     @property
@@ -112,16 +115,18 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
 class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     """Error of a float output of the model.
 
+    An error is the largest difference from FP32, divided by the largest magnitude in FP32.
+
     Attributes:
         name: name of the output.
-        error: the largest difference from FP32, divided by the largest magnitude in FP32, if every operator
-            rounds its result; None if the output is not finite or was not computed in the narrow type.
+        error: the error if every operator rounds its result; None if the output is not finite or was not
+            computed in the narrow type.
         unclamped: the error if constants beyond the range become infinite instead of the largest number; None
             without such constants.
-        finite: whether the output is finite in FP32. Only then its error counts.
+        finite: true if the output is finite in FP32. The error of other outputs is ignored.
         band: the error for each rounding model; None if they were not simulated.
-        trivial: why a small error does not mean that the narrow type is good: the output is 0 or constant.
-            Empty for other outputs.
+        trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for other
+            outputs.
     """
 
     name: str
@@ -132,9 +137,9 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     trivial: str = ""
 
     def proves(self, bound: float) -> bool:
-        """Return whether the error of this output can be trusted.
+        """Return whether the error of this output is conclusive.
 
-        If an output is constant or 0, a small error does not show that the narrow type is good.
+        A small error of an output that is constant or 0 does not show that the narrow type is good.
         """
         small = all(error is not None and error <= bound for error in self.errors)
         return self.finite and not (self.trivial and small)
@@ -155,9 +160,8 @@ class Measurement(Struct, frozen=True):
         inputs: hash of the inputs.
         batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: whether the model has tensors of 16-bit types. Then only these tensors are rounded in the
-            simulation.
-        rehearsed: whether the outputs were computed in the narrow type.
+        typed: true if the model has tensors of 16-bit types. The simulation rounds only these tensors.
+        rehearsed: true if the outputs were computed in the narrow type.
         bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
         outputs: every float output.
@@ -194,12 +198,12 @@ class Measurement(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """Return whether the narrow type suits the model: few nodes must stay in FP32."""
+        """Return whether the narrow type suits the model, because few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
     def judged(self) -> tuple[MeasuredOutput, ...]:
-        """Return the outputs whose errors can be trusted: see :meth:`MeasuredOutput.proves`."""
+        """Return the outputs whose errors are conclusive: see :meth:`MeasuredOutput.proves`."""
         return tuple(output for output in self.outputs if output.proves(self.bound))
 
     @property
@@ -210,10 +214,10 @@ class Measurement(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return whether the errors of the outputs are within the limit; None if no output was simulated.
+        """Return ``fine``, ``broken`` or ``depends`` for the errors of the outputs; None if not simulated.
 
-        The result is ``fine``, ``broken`` or ``depends``. If the layers of a build are known, only the error
-        of this build decides. Otherwise, the errors of all rounding models decide.
+        If the layers of a build are known, only the error of this build is compared with the limit.
+        Otherwise, the errors of all rounding models are compared.
         """
         if not self.rehearsed or not self.judged:
             return None
@@ -225,11 +229,11 @@ class Measurement(Struct, frozen=True):
 
     @property
     def trivial(self) -> Mapping[str, str]:
-        """Return the outputs that are 0 or constant, with the reason why their errors mean nothing."""
+        """Return the reasons why errors are not conclusive, by name of the outputs that are 0 or constant."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:
-        """Return whether an output is 0 or constant, so that its small error means nothing."""
+        """Return whether an output is 0 or constant, so that a small error is not conclusive."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property

@@ -1,7 +1,8 @@
 """Measure a model, in the measuring process.
 
-The first run, in FP32, gives the ranges.  Then one run for each rounding model simulates the narrow type.
-Only if an error is too large, further runs search for nodes to keep in FP32.
+1. A run in FP32 gives the ranges.
+2. One run for each rounding model simulates the narrow type.
+3. If an error is too large, further runs search for nodes to keep in FP32.
 """
 
 from __future__ import annotations
@@ -109,9 +110,9 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """Return the narrow type to simulate: ``wanted`` (the option ``--type``), with one exception.
+    """Return the narrow type to simulate: ``wanted``, the value of the option ``--type``.
 
-    A model with 16-bit tensors is measured in its own type, unless TF32 is wanted.
+    The exception is a model with 16-bit tensors. Its own type is simulated, unless ``wanted`` is TF32.
     """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
@@ -145,7 +146,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Return whether a matrix product or convolution reads FP32, which TF32 would round."""
+    """Return whether TF32 affects a model: a matrix product or convolution reads FP32."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes
@@ -202,7 +203,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Check that an output is finite in FP32. Otherwise, there is nothing to compare with.
+    """Check that an output is finite in FP32, for comparison with the narrow type.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.

@@ -1,4 +1,4 @@
-"""Settings of a run that simulates a narrow type, and the list of numbers that the run measures."""
+"""Settings of a run that simulates a narrow type, and records of the numbers that the run measures."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from msgspec import Struct
 from trtlint.measurement.formats import Format
 
 STATISTICS = "trtlint/statistics"
-"""Name of the output with the figures of all measured tensors."""
+"""Name of the model output with the statistics of all measured tensors."""
 EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
-"""Figures of a tensor in FP32.  Maximum and minimum can skip a NaN; the sum never does."""
+"""Operators for the statistics of a tensor in FP32.
+
+Maximum and minimum can skip a NaN; the sum never does.
+"""
 CLOSER = ("beyond", "vanishing", "smallest")
-"""Closer statistics: shares of elements, and the least magnitude above zero."""
+"""Names of the further statistics: two shares of elements, and the smallest nonzero magnitude."""
 SOUNDNESS = ("ReduceL1",)
-"""Figure of a tensor in a narrow type: finite if all its numbers are."""
+"""Operator for the statistic of a tensor in a narrow type. The sum is finite only if all numbers are."""
 
 
 class Probe(Struct, frozen=True):
@@ -24,7 +27,7 @@ class Probe(Struct, frozen=True):
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
         column: index of the tensor in the measured statistics.
-        narrow: whether the tensor gets the narrow type in a build.
+        narrow: true if the tensor gets the narrow type in a build.
         inside: name of the internal number; empty for the output of the operator.
     """
 
@@ -43,13 +46,13 @@ class Narrowing(Struct, frozen=True):
         format: the narrow type.
         keep: paths of the nodes to compute in FP32. These nodes read unrounded weights and unrounded inputs
             of the model.
-        clamped: names of constants that are clamped to the range of the type.  Other constants beyond the
+        clamped: names of constants that are clamped to the range of the type. Other constants beyond the
             range become infinite.
-        round_inputs: whether the nodes in ``keep`` read rounded inputs of the model.
-        fused: whether only ``stored`` tensors and operands of products are rounded, instead of every tensor.
-        stored: with ``fused``, names of the tensors that the layers of a build store; None for the results of
-            products.
-        accumulate: whether products accumulate in FP16.
+        round_inputs: true if the nodes in ``keep`` read rounded inputs of the model.
+        fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
+        stored: with ``fused``, names of the tensors that the layers of a build write to memory; None for the
+            results of products.
+        accumulate: true if products accumulate in FP16.
     """
 
     format: Format

@@ -1,7 +1,7 @@
-"""Find the inputs and outputs of operators that can have a narrow type.
+"""Find the inputs and outputs of operators that support a narrow type.
 
-Tensors stay in FP32 where ONNX's definition of an operator allows no narrow type.  For example, the scales of
-``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
+Where ONNX allows no narrow type, a tensor stays in FP32. For example, the scales of ``Resize`` are always
+FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ COPYING = frozenset(
         *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
     }
 )
-"""Operators that round nothing, because they return numbers of their input or the negatives of these."""
+"""Operators that round nothing: each output element is an input element, maybe negated."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""Operators of ``COPYING`` that commute with rounding, whatever their other inputs are."""
+"""Operators of ``COPYING`` that give the same result before and after rounding, for any other inputs."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
-"""Operators whose output holds the same numbers as their input."""
+"""Operators whose output has the same elements as their input."""
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
@@ -42,7 +42,7 @@ def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool
 
 
 def port_at(ports: Sequence[bool], port: int) -> bool:
-    """Return the entry of ``ports`` for a port. The last entry also applies to all further ports."""
+    """Return the entry of ``ports`` for a port. The last entry also applies to all later ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""Run a rewritten model in ONNX's reference evaluator if ONNX Runtime does not support an operator.
+"""Run a rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime lacks.
 
 The evaluator is slow, so only small models are run: https://onnx.ai/onnx/api/reference.html
 """

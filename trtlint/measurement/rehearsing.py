@@ -1,4 +1,4 @@
-"""Simulate a model in a narrow type, with each assumption about rounding (rounding model)."""
+"""Simulate a model in a narrow type, once for each rounding model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ class Rehearsal(Struct, frozen=True):
         fused: only operands and results of products, and outputs of the model, are rounded. If nothing can be
             fused, this is the same run as ``plain``.
         accumulated: every operator rounds its result, and products accumulate in FP16.
-        unclamped: as ``plain``, but constants beyond the range become infinite; None without such constants.
-        built: two runs for a build whose layers are known: with FP32 and with FP16 accumulators. None
-            otherwise.
+        unclamped: like ``plain``, but constants beyond the range become infinite; None without such
+            constants.
+        built: the runs with FP32 and with FP16 accumulators for a build whose layers are known; None without
+            such a build.
         narrowings: the settings and the result of each run.
         layers: the layers of the build.
     """
@@ -52,11 +53,14 @@ class Rehearsal(Struct, frozen=True):
         return BuildError(known.source, known.layers, known.nodes, error, accumulated)
 
     def applying(self) -> list[tuple[Narrowing, Rehearsed]]:
-        """Return the runs whose errors decide: of the build if its layers are known, otherwise all runs."""
+        """Return the runs whose errors count, each with its settings.
+
+        These are the runs for the build if its layers are known, otherwise all runs.
+        """
         return list(self.narrowings)
 
     def is_good(self, bound: float) -> bool:
-        """Return whether the errors are within ``bound`` for each rounding model that applies."""
+        """Return whether the errors are within ``bound`` in all runs whose errors count."""
         return all(within(each, bound) for _, each in self.narrowings)
 
 
@@ -128,7 +132,7 @@ def rehearse(
 def _with_fp16_accumulators(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
     """Simulate a model whose products accumulate in FP16.
 
-    If all sums are short, FP16 accumulators change nothing. Then return ``without``, the run with FP32
-    accumulators.
+    If all sums are short, FP16 accumulators change nothing. In this case, return ``without``, the result with
+    FP32 accumulators.
     """
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

@@ -35,12 +35,12 @@ from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type
 
 _LEAST_IR = 4
-"""The version of the format from which initializers need not be inputs."""
+"""First IR version in which initializers need not be graph inputs."""
 _ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
 _WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
-"""Operators that a fused build rounds inside: their products, before a bias is added."""
+"""Operators that are decomposed if the build fuses operators: their products are rounded before the bias."""
 
 
 def rewrite(
@@ -55,7 +55,7 @@ def rewrite(
     Args:
         skeleton: the model.
         narrowing: the settings of the simulation; None for FP32.
-        probed: whether the model measures its tensors.
+        probed: true if the model measures its tensors.
         second: tensors to measure further statistics for; None to measure the usual statistics of all
             tensors.
 
@@ -147,7 +147,6 @@ class _Rewriting:
         return self.narrowing is not None and value.dtype in self.narrow
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
         if value is None:
             return ""
         versions = self.versions.get(value)
@@ -172,7 +171,6 @@ class _Rewriting:
         return versions.rounded
 
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type. Clamp its numbers to the range of the type."""
         largest = self._format().largest
         return self._round(bounded(name, largest, self.opset, self.add, self.constant))
 
@@ -197,12 +195,15 @@ class _Rewriting:
         self.kept = outer
 
     def _is_written_later(self, node: Node) -> bool:
-        """Return whether a convolution waits for its BatchNormalization, because both become one."""
+        """Return whether a node is a convolution that is written later, with its BatchNormalization."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 
     def _by_formula(self, node: Node) -> bool:
-        """Decompose an operator that computes squares or sums, or that TensorRT folds. False for others."""
+        """Decompose an operator that computes squares or sums, or that TensorRT folds.
+
+        Return False for other operators, which are not decomposed.
+        """
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
             tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
@@ -251,7 +252,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Name the tensor ``raw`` like the output ``value`` of the model. Round it if a build does."""
+        """Name the tensor ``raw`` like ``value``, the output of a node. Round the tensor if a build does."""
         versions = self.versions[value] = Versions(self.scope)
         if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)
@@ -321,24 +322,21 @@ class _Rewriting:
     # Operators and constants of the rewritten model.
 
     def fresh(self) -> str:
-        """Return a unique name."""
         self.count += 1
         return f"trtlint/{self.count}"
 
     def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        """Add an operator to the current graph and return the name of its result."""
         result = result or self.fresh()
         self.scope.nodes.append(helper.make_node(op, inputs, [result], **attributes))
         return result
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant to the current graph and return its name."""
         name = self.fresh()
         self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16. If this is not needed, return False."""
+        """Replace a product by operators that accumulate in FP16; return whether this was necessary."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
@@ -396,5 +394,5 @@ class _Rewriting:
 
 
 def _in_main_graph(values: Sequence[Value]) -> Value:
-    """Return the value that the main graph defines, among values of the same name in several graphs."""
+    """Return the value of the main graph among values of the same name in several graphs."""
     return next(value for value in values if value.producer is None or not value.producer.scope)

@@ -17,22 +17,23 @@ from trtlint.measurement.formats import BF16, Format
 _CAST_BRAIN = 13
 _CLIP_INPUTS = 11
 _SIGNIFICANT = 24
-"""Significant bits of FP32.  A factor of 2**s + 1 splits a number so that its upper part has 24 - s of them.
+"""Significant bits of FP32.
 
+A multiplication by 2**s + 1 splits a number into two parts; the upper part has 24 - s bits.
 T. J. Dekker, A floating-point technique for extending the available precision, section 5.1:
 https://doi.org/10.1007/BF01397083
 """
 _MOST_SPLIT = 2.0**110
-"""Greatest magnitude that can be split; greater numbers are not rounded."""
+"""Largest magnitude that can be split; larger numbers are not rounded."""
 
 Add = Callable[..., str]
-"""Adds an operator, given its type, inputs and attributes; returns the name of its result."""
+"""Function that adds an operator, given type, inputs and attributes, and returns the result's name."""
 Constant = Callable[[float], str]
-"""Adds a number; returns its name."""
+"""Function that adds a number as a constant and returns the constant's name."""
 
 
 def rounded(name: str, result: str, format_: Format, opset: int, add: Add, constant: Constant) -> str:
-    """Add operators that round an FP32 tensor to a narrow type and back. Return the name of the result.
+    """Add operators that round an FP32 tensor to a narrow type and back; return the result's name.
 
     Args:
         name: the tensor.
@@ -53,7 +54,7 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
 
 
 def bounded(name: str, largest: float, opset: int, add: Add, constant: Constant) -> str:
-    """Add operators that clip a tensor to ``-largest`` to ``largest``. Return the name of the result."""
+    """Add operators that clip a tensor to ``-largest`` to ``largest``; return the result's name."""
     if opset < _CLIP_INPUTS:
         return add("Clip", [name], min=-largest, max=largest)
     return add("Min", [add("Max", [name, constant(-largest)]), constant(largest)])

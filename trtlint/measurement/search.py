@@ -1,8 +1,8 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with these nodes in FP32. The search tests sets
-with a rounding model that is at least as bad as each rounding model with a too large error. The result is
-then tested with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. Some rounding models give
+too large errors for the whole model. The search combines these into one rounding model that is at least as
+bad as each of them, and tests sets with it. The result is then tested with all rounding models.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
-"""Largest number of rehearsals and of seconds for a search and its verification."""
+"""Default limits of a search and its verification: number of runs, and seconds."""
 THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
 """The limits with ``--thorough``."""
 _MARGIN = 0.5
-"""Share of the bound that the search aims at, because another order of computing can double an error."""
+"""Share of the allowed error that the search aims at. Another order of operations can double an error."""
 _PRODUCT_COST = 64.0
 """Cost of keeping a product in FP32, relative to another operator on as many elements."""
 _UNKNOWN = 1.0
 _FEW = 3
-"""Largest number of units to leave out in one run, to find those that are kept for margin only."""
+"""Largest number of units to test in one run, in the last step, which finds units kept only for margin."""
 _MOST_UNITS = 8
-"""Largest number of units for each remaining run, for a search of such units."""
+"""Largest number of units per remaining run for which that last step starts."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input."""
 
@@ -50,7 +50,7 @@ class KeepSearch:
         found: the tensors and nodes that exceed the range of the narrow type.
         rehearsal: the results of simulating the model with each rounding model.
         bound: largest allowed error of an output.
-        thorough: whether to search without limits of runs and time.
+        thorough: true to search with the larger limits of ``--thorough``.
         progress: function that receives the number of finished runs and of all runs.
     """
 
@@ -91,11 +91,11 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the rounding models with which the search tests sets.
+        """Return the rounding models with which the search tests sets, at most two.
 
-        Constants beyond the range are either clamped or become infinite. For each of these treatments that
-        gives a too large error, there is one rounding model. It combines the settings of all rounding models
-        with a too large error.
+        Constants beyond the range are either clamped or become infinite. For each of these two treatments,
+        the result has one rounding model if an error is too large. It combines the settings of all rounding
+        models with a too large error.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -174,7 +174,7 @@ class KeepSearch:
         return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """Return ``fixed`` together with as few units as possible, so that the set passes."""
+        """Return ``fixed`` and a small number of units that pass together."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:
@@ -183,9 +183,9 @@ class KeepSearch:
         return fixed.union(*least(units, enough, self.budget, costs, needed=not fixed))
 
     def _margin(self, chosen: frozenset[str], singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the nodes of a set that are only a safety margin.
+        """Return the nodes of a set that are kept only as a safety margin.
 
-        Without any single one of these nodes, the set still passes.
+        If one of these nodes is removed, the set still passes.
         """
         found = self._unneeded(chosen, [unit for unit in singles if unit <= chosen], self._closed)
         heads: list[frozenset[str]] = []
@@ -221,14 +221,14 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units that a set does not need: without any single one of them, the set still passes.
+        """Return the units of a set that are not needed: if one of them is removed, the set still passes.
 
         If only one run is left, the search removes two or three units together.
 
         Args:
             chosen: the set.
             units: the units of the set to test.
-            complete: function that adds nodes to a set that cause no further rounding.
+            complete: function that adds the nodes to a set that then cause no further rounding.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -272,7 +272,7 @@ class KeepSearch:
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add nodes to a set that cause no further rounding.
+        """Add the nodes to a set that cause no further rounding.
 
         An operator that only moves numbers, such as Reshape, rounds nothing if the operators before it or
         after it round. So it is added if the operators before it and after it are in the set. Constants
@@ -323,8 +323,8 @@ class KeepSearch:
     def _whole_set_passes(self, everything: frozenset[str]) -> bool:
         """Return whether the set of all nodes passes.
 
-        The search first requires an error that is smaller than the limit by a safety margin. If the set of
-        all nodes passes only without this margin, the search continues without it.
+        The search first requires an error below the limit by a safety margin. If the set of all nodes passes
+        only without this margin, the search continues without the margin.
         """
         if self._enough(everything):
             return True
@@ -356,8 +356,8 @@ class KeepSearch:
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
         """Return the key under which the error of a set with one rounding model is stored.
 
-        If only nodes of the set read the constants beyond the range, both treatments of these constants give
-        the same error. Then the key does not contain the treatment.
+        The two treatments of constants beyond the range share a key if only nodes of the set read the
+        constants. The error is then the same.
         """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths

@@ -8,9 +8,9 @@ from trtlint.model.operators import RANDOM
 
 _SEED = 1
 _TRAINING = 2
-"""The input of Dropout that turns it on.
+"""The index of the Dropout input that turns Dropout on.
 
-The seed, an integer, came with it in opset 12: https://onnx.ai/onnx/operators/onnx__Dropout.html
+Dropout has this input and an integer seed since opset 12: https://onnx.ai/onnx/operators/onnx__Dropout.html
 """
 
 

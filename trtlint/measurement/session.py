@@ -21,7 +21,7 @@ Feeds = Mapping[str, Array]
 
 _FATAL = 4
 _LINES = 2
-"""Lines of ONNX Runtime's message to report."""
+"""Largest number of lines of ONNX Runtime's message that an error contains."""
 
 
 class RehearsalSession:

@@ -1,7 +1,7 @@
-"""Prepare a model for rewriting: inline functions and infer types.  Weights stay in their files.
+"""Prepare a model for rewriting: inline functions and infer types.
 
-The rewritten model is passed to ONNX Runtime as bytes.  Large tensors in it refer to their location in the
-file.  So weights are not copied, and protobuf's limit of 2 GB does not apply.
+Weights stay in their files. ONNX Runtime gets the rewritten model as bytes, in which large tensors refer to
+their location in a file. So weights are not copied, and protobuf's limit of 2 GB does not apply.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from trtlint.model.protos import opsets, text
 from trtlint.model.tensors import TensorStore
 
 NARROW = frozenset({"f16", "bf16"})
-"""The 16-bit element types of files."""
+"""The 16-bit element types that a model file can have."""
 _MOST_INLINE = 1 << 30
-"""Largest size of values that are copied into a rewritten model because no file holds them as they are."""
+"""Largest size in bytes of tensors that are copied into a rewritten model.
+
+Tensors are copied if no file holds their elements in the required form.
+"""
 
 
 _OLDEST_OPSET = 7
@@ -32,7 +35,7 @@ _OLDEST_OPSET = 7
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _DEFAULT_OPSET = 17
-"""The opset of added operators, for a model that uses other domains only."""
+"""The opset of added operators if the model has no operator of the default domain."""
 
 
 class TrialError(ExperimentError):
@@ -49,12 +52,10 @@ class Skeleton(Struct, frozen=True):
     Attributes:
         proto: the model with inlined functions and inferred types.
         graph: the graph of the model.
-        scopes: the nodes of each graph in topological order. The key is the scope of a body, ``""`` for the
-            main graph.
+        scopes: the nodes of each graph in topological order, by scope; ``""`` is the scope of the main graph.
         tensors: the weights.
         opset: version of the default operator set.
-        typed: whether the model has tensors of 16-bit types. Then only these tensors are rounded in the
-            simulation.
+        typed: true if the model has tensors of 16-bit types. The simulation rounds only these tensors.
         folding: the operators that TensorRT folds into stored weights.
     """
 
@@ -68,17 +69,17 @@ class Skeleton(Struct, frozen=True):
 
     @property
     def narrow(self) -> frozenset[str]:
-        """Return the element types of the tensors that get the narrow type in a build."""
+        """Return the element types, such as ``f32``, that become the narrow type in a build."""
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:
         """Return an initializer for a rewritten model.
 
-        The elements of a large tensor stay in the original file, to which the initializer refers.
+        The initializer of a large tensor refers to the elements in the original file.
 
         Args:
             tensor: the tensor of the skeleton.
-            inline: whether the initializer must contain its elements.
+            inline: true if the initializer must contain its elements.
 
         Raises:
             TrialError: the elements cannot be read.

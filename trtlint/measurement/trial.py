@@ -63,7 +63,7 @@ class Rehearsed(Struct, frozen=True):
 
     @property
     def worst(self) -> float | None:
-        """The largest error of the outputs; None if an output is not finite."""
+        """Return the largest error of the outputs; None if an output is not finite."""
         return worst(self.errors.values())
 
 
@@ -73,7 +73,7 @@ class Trial:
     Args:
         skeleton: the model.
         feeds: the batches.
-        by_reference: whether ONNX's reference evaluator runs the model instead of ONNX Runtime.
+        by_reference: true to run the model in ONNX's reference evaluator instead of ONNX Runtime.
     """
 
     def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False) -> None:
@@ -83,7 +83,7 @@ class Trial:
         self.ranged = self._range()
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
-        """The outputs that are finite in FP32; other outputs have no verdict."""
+        """The outputs that are finite in FP32. Errors of other outputs are not computed."""
         constant = trivial(skeleton.graph, self.ranged.outputs, feeds)
         self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
         """The outputs that do not depend on the inputs, with the reason."""
@@ -113,7 +113,7 @@ class Trial:
         return Ranged(rewritten.probes, total, tuple(outputs))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
-        """Run the model again to measure further statistics of some tensors. Return them by tensor name.
+        """Run the model again in FP32, and return further statistics by tensor name.
 
         Raises:
             TrialError: the model cannot be run.
@@ -177,7 +177,7 @@ class Trial:
 def ratio(difference: float, magnitude: float) -> float:
     """Return the error of an output: ``difference / magnitude``.
 
-    If ``magnitude`` is 0 (the output is 0 in FP32), return 0 for no difference, otherwise the largest float.
+    If ``magnitude`` is 0, return 0 for no difference, otherwise the largest float.
     """
     if magnitude:
         return difference / magnitude

@@ -1,6 +1,6 @@
 """Find outputs that do not depend on the inputs.
 
-For such outputs, equal results of two models do not show that the models are equal.
+Two different models may agree on these outputs, so equal results do not show that the models are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trtlint.model.graph import Graph, Node
 _MOST_BATCHES = 16
 """Largest number of batches that are compared with the first."""
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators whose result depends on no element of their input."""
+"""Operators that read only the shape of their input, not its elements."""
 ZERO = "0 on these inputs (weights are zero?)"
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -34,7 +34,7 @@ def zeros(outputs: Batches) -> list[str]:
 
 
 def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
-    """Find float outputs that are 0 or constant, although they depend on inputs. Return reasons by name.
+    """Find float outputs that are 0 or constant although they depend on inputs; return reasons by name.
 
     Args:
         graph: the model.
@@ -79,9 +79,9 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether an output is equal in all batches, although the inputs in ``read`` differ.
+    """Return whether an output is equal in all batches, although the inputs differ.
 
-    ``read`` contains the names of the inputs that affect the output.
+    ``read`` contains the names of the inputs that affect the output. Only these inputs are compared.
     """
     first, *others = (tuple(batch[each] for each in sorted(read) if each in batch) for batch in feeds)
     differ = any(

@@ -12,8 +12,9 @@ from typing import Literal
 
 Way = Literal["rounded", "fused", "accumulated"]
 WAYS: tuple[Way, ...] = ("rounded", "fused", "accumulated")
-"""``rounded``: every operator rounds its result.  ``fused``: only products and model outputs are rounded.
+"""``rounded``: every operator rounds its result.
 
+``fused``: only products and model outputs are rounded.
 ``accumulated``: every operator rounds its result, and products accumulate in FP16.
 """
 

@@ -23,7 +23,7 @@ class WrittenGraph(Struct):
 
 
 class Versions(Struct):
-    """Names of a value in the rewritten model: of its exact tensor, and of its rounded tensor."""
+    """Names of a value in the rewritten model: the name of its exact and of its rounded tensor."""
 
     scope: WrittenGraph
     exact: str = ""
@@ -32,7 +32,7 @@ class Versions(Struct):
 
 
 class Rewriting(Protocol):
-    """Interface of the rewritten model, as far as :class:`NodeWriter` uses it."""
+    """Methods of the rewritten model that :class:`NodeWriter` uses."""
 
     opset: int
     scope: WrittenGraph
@@ -47,19 +47,19 @@ class Rewriting(Protocol):
         """Add a constant and return its name."""
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure an internal number of an operator, or round it. Return the name of the result."""
+        """Measure or round an internal number of an operator, and return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
+        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
 
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
+        """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
         """Replace a product by operators that accumulate in FP16; return whether this was necessary."""
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product that is part of a decomposed operator."""
+        """Round an operand of a product in a decomposed operator, and return the name of the result."""
 
     @property
     def fused(self) -> bool:
@@ -67,7 +67,7 @@ class Rewriting(Protocol):
 
 
 class NodeWriter:
-    """Adds the operators that replace one operator of the model.
+    """Writer of the operators that replace one operator of the model.
 
     Args:
         rewriting: the model that is being written.
@@ -93,9 +93,9 @@ class NodeWriter:
         Args:
             proto: the operator.
             inputs: names of the new inputs.
-            node: the same operator in the model, which has the shapes of the inputs; None if it is only a
-                part of an operator of the model.
-            inner: whether the operator is part of the definition of another operator.
+            node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is
+                only a part of an operator of the model.
+            inner: true if the operator is part of the definition of another operator.
         """
         copy = NodeProto()
         copy.CopyFrom(proto)
@@ -114,23 +114,23 @@ class NodeWriter:
         return self._to.constant(values, dtype)
 
     def step(self, name: str, what: str = "") -> str:
-        """Round an internal number, as the operator would if it stored the number in the narrow type.
+        """Round an internal number as if the operator stored it in the narrow type; return the new name.
 
         If ``what`` is not empty, also measure the number under this name.
         """
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
+        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
+        """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
         return self._to.stored(name)
 
     def added(self, name: str) -> str:
-        """Round a stored tensor that no product reads.
+        """Round a stored tensor that no product reads, and return the name of the result.
 
-        The tensor is not rounded if the build fuses the operator that reads the tensor.
+        If the build fuses the operator that reads the tensor, return ``name`` without rounding.
         """
         return name if self._to.fused else self._to.stored(name)
