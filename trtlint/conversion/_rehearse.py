@@ -32,24 +32,24 @@ from trtlint.model.operators import PRODUCTS
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.75, "bf16": 0.9}
-"""Share of the tolerance that the search aims at, because other inputs give other errors."""
+"""Share of the tolerance that the search aims at. Other inputs may give larger errors."""
 _VALID = 0.9
-"""Share of the tolerance that other inputs may use before they add operators in FP32."""
+"""Share of the tolerance that errors on other inputs may use before more operators stay in FP32."""
 _SAMPLED = 3
-"""Largest number of batches that compare single products: those with the largest errors."""
+"""Largest number of batches for comparisons of single products; the batches have the largest errors."""
 _SAMPLE_SECONDS = 0.5
-"""Time for these batches, of which there is at least one."""
+"""Seconds that limit the number of batches for comparisons of single products; there is at least one."""
 _MOST_EXTENSIONS = 12
-"""Largest number of batches for validation whose errors add operators in FP32."""
+"""Largest number of validation batches whose errors add operators in FP32."""
 _LISTED = 40
-"""Largest number of operators with reported ranges."""
+"""Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13
-"""Smallest reported magnitude of a tensor."""
+"""Smallest magnitude of a tensor that is reported as close to the limit of FP16."""
 _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
-"""Smallest divisor of an error in a batch, as a share of the output's largest magnitude."""
+"""Smallest divisor of an error in one batch, as a share of the output's largest magnitude in all batches."""
 _MARGIN = 2.0
-"""Numbers within this factor of the end of the range count as beyond the range."""
+"""Numbers larger than the limit of the type divided by this factor count as beyond the range."""
 
 Say = Callable[[Any], None]
 
@@ -123,7 +123,7 @@ def _ranges(trial: Trial) -> list[list[Any]]:
 
 
 def _greatest(trial: Trial) -> dict[str, float]:
-    """Return the largest magnitude of each tensor that exceeds the range of FP16 or almost does."""
+    """Return the largest magnitude of each tensor that exceeds the range of FP16 or comes close to it."""
     found: dict[str, float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -133,7 +133,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Add the tensors and operators to ``found`` whose numbers come close to the limit of the 16-bit type."""
+    """Return ``found`` with the tensors and operators whose numbers come close to the limit of the type."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -217,14 +217,14 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
 
 class TrialErrors:
-    """Measure the errors of a model that computes in 16 bits, except for some operators in FP32.
+    """Measurement of the errors of a model in 16 bits with some operators in FP32.
 
-    The batch that exceeded the limit last is measured first.
+    The batch that last exceeded the limit is measured first.
 
     Args:
         trial: the source model, run in FP32.
         narrowing: the settings of the simulation, without operators in FP32.
-        bound: limit of the error.  A measurement ends at the first batch with a larger error.
+        bound: limit of the error. A measurement ends at the first batch with a larger error.
         budget: limit of time and number of measurements.
     """
 
@@ -248,7 +248,7 @@ class TrialErrors:
         return self._error(paths, self._order)
 
     def sample(self, paths: Paths) -> float | None:
-        """Return the largest error over a few batches, chosen among those with large errors."""
+        """Return the largest error over a few batches that had large errors before."""
         if self._sampled is None:
             began = time.monotonic()
             self._run(self._session(paths), self._order[:1])
@@ -271,9 +271,10 @@ class TrialErrors:
             self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
-        """Find a stored batch whose error exceeds the limit, and add the batch to the measured batches.
+        """Add a stored batch whose error exceeds the limit to the measured batches.
 
-        Return whether there is such a batch.
+        Returns:
+            False if there is no such batch.
         """
         session = self._session(paths)
         for index, (feeds, reference) in enumerate(self._unused):
@@ -325,7 +326,10 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 
 
 def _smallest_divisors(trial: Trial) -> dict[str, float]:
-    """Return the smallest divisor for the error of each output, so that zeros do not give large errors."""
+    """Return the smallest divisor for the error of each output.
+
+    The divisor prevents large errors for elements that are almost zero.
+    """
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
         for name in sorted(trial.judged)

@@ -97,7 +97,7 @@ class RecordingLayer:
         self._said[f"output {int(index)}"] = dtype
 
     def get_output_type(self, index: int) -> Any:
-        """Return the type of an output."""
+        """Return the type of an output: the recorded type, or else the type in the network."""
         return self._said.get(f"output {int(index)}", self._layer.get_output(index).dtype)
 
     def output_type_is_set(self, index: int) -> bool:
@@ -160,7 +160,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that the function set; None if no type was set."""
+    """Return the names of a layer and the type that the function set for it; None if it set no type."""
     said = layer._said
     if not said:
         return None
@@ -171,7 +171,10 @@ def _entry(layer: RecordingLayer) -> list[str] | None:
 
 
 def _stand_in(trt: Any) -> types.ModuleType:
-    """Return the module that the script gets as ``tensorrt``. Names that TensorRT-RTX lacks do nothing."""
+    """Return the module that the script gets as ``tensorrt``.
+
+    Names that TensorRT-RTX lacks are objects that accept any use and do nothing.
+    """
     module = types.ModuleType("tensorrt")
 
     def find(name: str) -> Any:
@@ -200,9 +203,9 @@ def _function(script: str, name: str) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
-    """Call the user's function.
+    """Call the user's function with the network.
 
-    The network is the argument ``network``; if the function has no such argument, the first argument.
+    The network is passed as the argument ``network``, or as the first argument if there is no such name.
     """
     names = list(inspect.signature(function).parameters)
     at = names.index("network") if "network" in names else 0

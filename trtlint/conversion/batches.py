@@ -13,21 +13,22 @@ from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialErr
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
-"""Smallest number of batches of which a quarter is held back for the check."""
+"""Smallest number of batches at which a quarter of them is used only for the check."""
 _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
-"""Largest number of noisy copies of each batch, if there are few batches."""
+"""Largest number of noisy copies of each batch. There are copies only if there are few batches."""
 _COPIED_BYTES = 4 << 20
 """Largest size of all copies in bytes; each batch has at least one copy."""
 _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
 
 _Role = Literal["measured", "validation", "held back"]
-"""Use of batches.  The search runs ``measured`` batches often.
+"""Use of a batch.
 
-It runs ``validation`` batches to check its result on other inputs.  ``held back`` batches check the converted
-file.
+- The search runs ``measured`` batches often.
+- The search runs ``validation`` batches to check its result on other inputs.
+- ``held back`` batches check the converted file.
 """
 
 
@@ -37,8 +38,8 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
-        attempt: number of earlier searches. This search also uses the batches of earlier checks.
-        held_back: whether to use the batches for the check instead of the batches for the search.
+        attempt: number of earlier searches. The search also uses the batches of earlier checks.
+        held_back: true to use the batches for the check, false to use the batches for the search.
 
     Raises:
         TrialError: the model cannot be run.
@@ -82,10 +83,11 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 
 
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
-    """Return the batches for one purpose: search (``measured``), check (``held back``) or ``validation``.
+    """Return the batches for one use: search (``measured``), check (``held back``) or ``validation``.
 
-    If there are fewer than four batches, the search uses all of them and noisy copies.  Then the check and
-    the validation use other noisy copies.  With more batches, there are no copies and no validation.
+    - With fewer than four batches, the search uses all of them and noisy copies. The check and the validation
+      use other noisy copies.
+    - With more batches, there are no copies and no validation.
     """
     if len(batches) >= _SPLIT_FROM:
         if role == "validation":

@@ -19,31 +19,34 @@ from trtlint.model.protos import bodies, text
 from trtlint.model.tensors import LEFT, TensorStore
 
 MADE = "trtlint-narrow"
-"""Key of the entry that marks a stored tensor to be rounded while the file is written."""
+"""Metadata key that marks a stored tensor to be rounded while the file is written."""
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
 _LEAST_IR = 4
 """First IR version in which initializers need not be graph inputs."""
 
 Why = Callable[[Value, bool], str]
-"""Returns the reason for a Cast, given the value and whether the Cast narrows the value."""
+"""Function that returns the reason for a Cast.
+
+Its arguments are the value, and true if the Cast converts the value to 16 bits.
+"""
 
 
 class Casting:
-    """Change the ONNX protobuf of a model to the types of a plan.
+    """Conversion of the ONNX protobuf of a model to the types of a plan.
 
     Args:
         proto: the protobuf, with inlined functions; changed in place.
         plan: the types of all values.
         format_: the 16-bit type.
-        store: reads the elements of initializers.
-        clamped: by initializer name, whether numbers beyond the range become the largest number of the type.
-        why: returns the reason for the Cast of a value.
+        store: reader of the elements of initializers.
+        clamped: for the name of each initializer, true to clamp its numbers to the range of the type.
+        why: function that returns the reason for the Cast of a value.
         known: values whose numbers are known. They become a constant in the other type instead of a Cast.
 
     Attributes:
         casts: the Casts that were inserted.
-        made: large initializers that are rounded while the file is written. A marker with a number replaces
-            each of them; the key is this number.
+        made: the large initializers to round while the file is written, by number. The protobuf has a marker
+            with the number instead of the initializer.
     """
 
     def __init__(
@@ -106,13 +109,13 @@ class Casting:
                 self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
 
     def _is_narrow(self, value: Value) -> bool:
-        """Return whether the converted model computes or stores a value in 16 bits."""
+        """Return whether a value has 16 bits in the converted model."""
         if is_constant(value):
             return self._wanted[value] == {True} and not value.is_output
         return self.plan.computed_narrow(value)
 
     def name(self, value: Value, narrow: bool) -> str:
-        """Return the name of a value in FP32, or with ``narrow``, in 16 bits."""
+        """Return the name of a value in 16 bits if ``narrow`` is true, or else in FP32."""
         if value.dtype != "f32":
             return value.name
         key = value, narrow
@@ -183,7 +186,7 @@ class Casting:
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
 
     def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
-        """Connect the inputs of an operator to values of the right type. Return Casts of its outputs."""
+        """Connect the inputs of an operator to values of the right type, and return Casts of its outputs."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)
@@ -218,7 +221,7 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a value to the other type. Empty if no operator reads the value in that type."""
+        """Return the Cast of a value to the other type; empty if no operator reads the other type."""
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:
@@ -254,7 +257,7 @@ class Casting:
     def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
         """Convert an initializer to 16 bits.
 
-        If operators read it in both types, keep it in FP32, and return a copy in 16 bits.
+        If operators read the initializer in FP32, too, return the FP32 initializer and a copy in 16 bits.
         """
         wanted = self._wanted.get(value, set())
         if True not in wanted:

@@ -1,9 +1,9 @@
 """Choose the type of every operator by a minimum cut.
 
-Casts have a cost, and operators in FP32 have a cost.  The choice with the lowest total cost is a minimum cut
+Casts have a cost, and operators in FP32 have a cost. The types with the lowest total cost are a minimum cut
 of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  The vertices of
-the network are the operators. Operators on the side of the source stay in FP32, operators on the side of the
-sink become 16-bit. A large matrix product in FP32 costs so much that it always becomes 16-bit, unless it must
+the network are the operators. Operators on the source side of the cut stay in FP32. Operators on the sink
+side become 16-bit. Large matrix products have a high cost in FP32, so they become 16-bit unless they must
 stay in FP32.  So the network splits into independent parts between products.
 """
 
@@ -24,16 +24,16 @@ _CAST = 1000
 _ELEMENTS_PER_UNIT = 256
 _MOST_PER_CAST = 100_000
 _BEHIND_PRODUCT = 4
-"""Cost factor for a Cast after a product: such a Cast separates the product from its bias and activation."""
+"""Cost factor for a Cast after a product. The Cast separates the product from its bias and activation."""
 _FP32_OPERATOR = 10
 _FP32_PER_ELEMENTS = 16_384
 _PRODUCT = 2_000_000
-"""The cost of all products in FP32."""
+"""Total cost of computing all products in FP32."""
 _SMALL_SHARE = 1e-3
-"""Products with a smaller share of the FLOPs may stay in FP32 to avoid a Cast."""
+"""Products with a smaller share of the FLOPs may stay in FP32 if that avoids a Cast."""
 
 _PREFERENCE = 20 * _CAST
-"""Cost of a type that differs from the type that the user's build prefers for a layer."""
+"""Cost of giving a layer another type than the one that the user's build prefers."""
 
 _FP32, _NARROW = "fp32", "narrow"
 _Key = object
@@ -47,7 +47,7 @@ class CutProblem(Struct, frozen=True):
         ports: for each operator, the inputs and outputs that change type with the operator.
         fixed: the operators that stay in FP32.
         groups: groups of operators.  All operators of a group get the same type.
-        narrow_io: whether the inputs and outputs of the model are in 16 bits.
+        narrow_io: true if the inputs and outputs of the model are in 16 bits.
         boundary: outputs of subgraphs, which stay in FP32.
         forced: operators that the user wants in 16 bits.
         preferred: operators with a preferred type: True for 16 bits, False for FP32.
@@ -69,7 +69,7 @@ class CutProblem(Struct, frozen=True):
 
 
 def narrow_nodes(problem: CutProblem) -> set[Node]:
-    """Choose the operators that compute in 16 bits, by a minimum cut."""
+    """Return the operators to compute in 16 bits, chosen by a minimum cut."""
     cut = _MinimumCut(problem, behind=False)
     found = cut.result()
     if problem.copying:
@@ -84,9 +84,9 @@ class _MinimumCut:
     """A flow network and its minimum cut.
 
     Args:
-        problem: the input.
-        behind: whether copying operators get the type of the operators after them; otherwise, of those
-            before.
+        problem: the operators and the constraints on their types.
+        behind: true if copying operators get the type of the operators that read them, false if they get the
+            type of the operators that they read.
 
     Attributes:
         cost: the cost of the cut.
@@ -199,7 +199,7 @@ class _MinimumCut:
         return self.key(producer) if narrow else _FP32
 
     def readers(self, value: Value) -> dict[_Key, None]:
-        """Return the vertices of a value's readers. If the value is an output, add the source or the sink."""
+        """Return the vertices of a value's readers, and the source or the sink for a model output."""
         found: list[_Key] = []
         for node, port in value.uses:
             ports = self.problem.ports.get(node)
@@ -212,9 +212,9 @@ class _MinimumCut:
         return dict.fromkeys(found)
 
     def follow(self, node: Node) -> None:
-        """Tie a copying operator to the operators before it, or with ``behind`` to those after it.
+        """Keep a copying operator in FP32 if an operator that it reads is in FP32.
 
-        If one of these operators stays in FP32, so does the copying operator.
+        With ``behind``, operators that read the copying operator count instead.
         """
         key = self.key(node)
         if key in (_FP32, _NARROW):

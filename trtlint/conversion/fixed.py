@@ -1,4 +1,4 @@
-"""Find the operators that must stay in FP32, independently of the numbers that they compute."""
+"""Find the operators that must stay in FP32, whatever numbers they compute."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ class KeepError(SettingError):
 
 
 def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
-    """Return the operators that must stay in FP32, each with the reason.
+    """Return the operators that must stay in FP32, each with a reason.
 
-    Reasons are types that ONNX does not allow, computations of shapes, and FP32 parts in a model that is
-    already in 16 bits.
+    The reason is one of these:
+    - ONNX does not allow the 16-bit type.
+    - The operator computes shapes.
+    - The model is already in 16 bits, and its author chose FP32 for the operator.
 
     Args:
         model: the source.
@@ -59,7 +61,7 @@ def is_stored(node: Node) -> bool:
 
 
 def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
-    """Return why an operator must stay in FP32; empty if its type may change.
+    """Return why an operator must stay in FP32; empty if it may become 16-bit.
 
     ``sizes`` contains the values that are computed only from shapes.
     """
@@ -93,7 +95,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast to or from integers must not change its type. Empty for other operators.
+    """Return why a Cast to or from integers must stay in FP32; empty for other operators.
 
     The integers are indices, sizes or positions.
     """
@@ -128,10 +130,7 @@ def _from_shapes(model: Model) -> set[Value]:
 
 
 def _typed_by_author(model: Model) -> Iterator[Node]:
-    """Yield the operators of FP32 parts in a model that otherwise computes in 16 bits.
-
-    The author of the model chose FP32 for these parts.
-    """
+    """Yield the operators that the author of a 16-bit model left in FP32."""
     seeds: list[Value] = []
     for node in model.graph.nodes:
         first = node.input(0)

@@ -1,4 +1,7 @@
-"""Find groups of operators that TensorRT's builder fuses. A Cast inside a group would prevent the fusion."""
+"""Find groups of operators that TensorRT's builder fuses.
+
+A Cast inside a group would prevent the fusion.
+"""
 
 from __future__ import annotations
 

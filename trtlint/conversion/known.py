@@ -25,15 +25,17 @@ _EXACT = frozenset(
         *("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"),
     }
 )
-"""Operators whose outputs are numbers of their inputs, also with the sign changed or replaced by 0
-(https://onnx.ai/onnx/operators/).  They round nothing if their inputs have 16 bits."""
+"""Operators that round nothing if their inputs have 16 bits (https://onnx.ai/onnx/operators/).
+
+Each output element is an input element, maybe negated or replaced by 0.
+"""
 
 
 def known_numbers(model: Model) -> dict[Value, Array]:
-    """Return the small FP32 values that are computed from stored tensors and known shapes alone.
+    """Return the small FP32 values that are computed only from stored tensors and known shapes.
 
-    Exporters compute the scale of attention from the size of a head.  The conversion can store such a number
-    in either type, so no Cast is needed.
+    For example, exporters compute the scale of attention from the size of a head. The conversion can store
+    the scale in either type, so no Cast is needed.
     """
     found: dict[Value, Array] = {}
     folded: dict[Value, Any] = {}
@@ -64,10 +66,9 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape operator; unknown sizes are masked. None for other operators.
+    """Return the output of a Shape operator, with unknown sizes masked; None for other operators.
 
-    ``model.constants`` itself folds only the sizes that ONNX's shape inference finds. This function also uses
-    the sizes that trtlint's symbolic shape inference finds.
+    In contrast to ``model.constants``, the result includes sizes from trtlint's symbolic shape inference.
     """
     value = node.input(0)
     if node.op != "Shape" or node.domain or value is None or node.attribute("end") is not None:
@@ -81,7 +82,7 @@ def _sizes(node: Node, model: Model) -> Any:
 
 
 def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[Node]:
-    """Return the operators that only copy numbers, so that they round nothing if their inputs have 16 bits.
+    """Return those of ``nodes`` that only copy numbers, and so round nothing if their inputs have 16 bits.
 
     Args:
         nodes: the operators to choose from.

@@ -13,7 +13,7 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _LISTED = 5
-"""Largest number of layers in one note."""
+"""Largest number of layers that one note names."""
 
 
 class Labels:
@@ -114,7 +114,7 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators that stay in FP32, and those that TensorRT fuses with them, with reasons.
+        """Return the operators in FP32 with reasons, including the operators that TensorRT fuses with them.
 
         Args:
             kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
@@ -133,7 +133,9 @@ class Labels:
         return found
 
     def kept_for_numbers(self, kept: Mapping[str, str]) -> frozenset[Node]:
-        """Return the operators of ``kept`` that nothing else keeps in FP32 and that are in no group.
+        """Return the operators that stay in FP32 only because of the numbers that they compute.
+
+        Operators in a group that must get the same type are left out.
 
         Args:
             kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.

@@ -1,9 +1,12 @@
 """Read the types that a weakly typed build sets for single layers, and find the operators of these layers.
 
-trtexec before TensorRT 11 has ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
-(https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp), Polygraphy has
-``--layer-precisions`` and ``--precision-constraints``
-(https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy).  The parser names layers after nodes.
+Two tools have options for the types:
+- trtexec before TensorRT 11: ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
+  (https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp)
+- Polygraphy: ``--layer-precisions`` and ``--precision-constraints``
+  (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy)
+
+The parser names layers after nodes.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class AskedTypes(Struct, frozen=True):
     Attributes:
         fp32: operators in FP32, each with the reason.
         narrow: operators in 16 bits, each with the reason.
-        binding: whether the types are requirements, not only preferences.
+        binding: true if the types are requirements, false if they are preferences.
         unmatched: names of layers that match no operator.
         other: layers with another type, such as ``int8``.
     """
@@ -74,7 +77,7 @@ def of_command(command: BuildCommand) -> LayerTypes:
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the layer types that a Polygraphy command sets; None if the text is not such a command.
+    """Return the layer types that a Polygraphy command sets; None for any other text.
 
     Args:
         given: the command, or a file that contains the command.

@@ -28,7 +28,7 @@ _TAIL = 400
 
 
 class ConversionNeedsRuntimeError(ConversionError):
-    """ONNX Runtime is not installed."""
+    """Error: ONNX Runtime is not installed, but the conversion needs it."""
 
 
 class Found(Struct, frozen=True):
@@ -36,10 +36,10 @@ class Found(Struct, frozen=True):
 
     Attributes:
         kept: the operators to keep in FP32: the reason by path.
-        error: the largest error of an output with these operators in FP32; None if not measured or not
-            finite.
-        enough: whether ``error`` is within the tolerance; None if nothing was measured.
-        notes: sentences about what was not measured.
+        error: the largest error of an output with the ``kept`` operators in FP32; None if the error was not
+            measured or is not finite.
+        enough: true if ``error`` is within the tolerance; None if nothing was measured.
+        notes: sentences about the limits of the measurement.
         ranges: the operators that compute the largest numbers.
         greatest: the largest magnitude of each tensor that comes near the limit of FP16, or exceeds it.
     """
@@ -73,7 +73,7 @@ def search_in_process(
         labels: the operators of the model.
         ranges: the stored tensors whose numbers do not suit the 16-bit type.
         listen: function that receives the current step.
-        attempt: number of earlier searches. Their results failed on the inputs for the check.
+        attempt: number of earlier searches, whose results failed on the inputs for the check.
         before: the result of the last search.
 
     Raises:

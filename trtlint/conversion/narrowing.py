@@ -1,4 +1,4 @@
-"""Round initializers to a 16-bit type. Large ones are read and written in parts."""
+"""Round initializers to a 16-bit type. Large initializers are read and written in parts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _INFINITE = 0x7F80_0000
 
 
 def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
-    """Round FP32 numbers to a 16-bit type. Return the bits of the results as little-endian integers.
+    """Round FP32 numbers to a 16-bit type, and return their bits as little-endian integers.
 
     Args:
         numbers: the numbers in FP32.
         format_: the 16-bit type.
-        clamp: whether finite numbers beyond the range become the largest number of the type.  Otherwise they
+        clamp: true if finite numbers beyond the range become the largest number of the type, false if they
             become infinite.
     """
     if clamp:
@@ -84,7 +84,7 @@ class NarrowTensor:
 
     Args:
         tensor: the tensor of the source, in FP32.
-        store: reads the elements.
+        store: reader of the elements.
         format_: the 16-bit type.
         clamp: as for :func:`narrowed`.
     """
@@ -121,7 +121,7 @@ class CopiedTensor:
 
     Args:
         tensor: the tensor of the source, of any type.
-        store: reads the elements.
+        store: reader of the elements.
         size: size of the elements in bytes.
     """
 

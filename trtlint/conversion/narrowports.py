@@ -23,7 +23,10 @@ _FP32_PORTS: Mapping[str, frozenset[int]] = {
     "Dropout": frozenset({1}),
     "BatchNormalization": frozenset({1, 2, 3, 4}),
 }
-"""Input ports that keep FP32 although ONNX allows 16 bits: region, scales, ratio, folded statistics."""
+"""Indices of inputs that stay in FP32 although ONNX allows 16 bits.
+
+These are the region of interest and the scales, the ratio, and the statistics of a BatchNormalization.
+"""
 _FREE_INPUTS: Mapping[str, frozenset[int]] = {
     "Shape": frozenset({0}),
     "Size": frozenset({0}),
@@ -31,7 +34,7 @@ _FREE_INPUTS: Mapping[str, frozenset[int]] = {
     "ConstantOfShape": frozenset({0}),
     "EyeLike": frozenset({0}),
 }
-"""Input ports that read either type without a Cast."""
+"""Indices of inputs that accept either type, so that no Cast is needed."""
 SPLIT_NORM_OPSET = 15
 """First opset in which BatchNormalization has separate types for its data and its parameters."""
 QUANTIZED_OPSET = 19
@@ -43,7 +46,7 @@ class Ports(Struct, frozen=True):
     """The ports (inputs and outputs) of an operator type that become 16-bit with the operator.
 
     Attributes:
-        inputs: for each input, whether its type changes with the operator.  The last entry is also for all
+        inputs: for each input, true if its type changes with the operator. The last entry also applies to all
             later inputs.
         outputs: the same for each output.
         free: indices of inputs that may have either type, whatever the type of the operator.

@@ -13,7 +13,10 @@ https://onnx.ai/onnx/operators/onnx__Conv.html
 
 
 def opset_for(model: Model, type_: str) -> int:
-    """Return the opset of the converted model: a newer opset only if an operator needs it."""
+    """Return the opset of the converted model.
+
+    This is the opset of the source, or a newer one if an operator needs it.
+    """
     own = model.opset or 1
     ops = {node.op for node in model.graph.nodes if not node.domain}
     wanted = own
@@ -30,7 +33,10 @@ def opset_for(model: Model, type_: str) -> int:
 
 
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
-    """Return the types of operators that support BF16 only in a newer opset than ``opset``."""
+    """Return the operator types of a model that support BF16 only in a newer opset than ``opset``.
+
+    Empty for other types than BF16.
+    """
     if type_ != "bf16":
         return ()
     return tuple(
@@ -41,6 +47,6 @@ def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
 
 
 def _is_newer_support(op: str, opset: int) -> bool:
-    """Return whether an operator does not support BF16 in ``opset``, but in a newer opset."""
+    """Return whether an operator lacks BF16 in ``opset`` and supports BF16 in a newer opset."""
     before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

@@ -16,13 +16,13 @@ from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
-"""Largest ratio of the layers of both engines after and before a conversion."""
+"""Largest allowed ratio of the engine layers of the converted model and of its source."""
 _NORM_WARNING = "norm_overflow"
-"""The pattern of the builder's warning of a normalization in 16 bits."""
+"""Name of the message pattern for the builder's warning about a normalization in 16 bits."""
 _SPARE_LAYERS = 2
-"""Additional layers allowed in every engine: the Casts of one input and one output."""
+"""Number of additional layers that are always allowed: the Casts of one input and one output."""
 _NORM = re.compile(r"Mean.*Sqrt|Gnor")
-"""Names of generated kernels that compute a whole normalization.  Such names list the operators inside."""
+"""Names of generated kernels that compute a whole normalization. A name lists the operators inside."""
 
 
 class EngineCounts(Struct, frozen=True):
@@ -96,8 +96,8 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the model as it would be converted if no operators stayed in FP32 because of their numbers;
-            None if this is the same model.
+        narrow: the model converted without operators in FP32 because of their numbers; None if this is the
+            same model.
         sm: the compute capability times ten.
     """
     found = {

@@ -27,8 +27,8 @@ class KeptOperator(Struct, frozen=True):
     Attributes:
         node: the path of the operator.
         op: the operator type.
-        reason: why the operator stays in FP32.
-        product: whether the operator is a matrix product or a convolution.
+        reason: the reason for keeping the operator in FP32.
+        product: true if the operator is a matrix product or a convolution.
         share: FLOPs of the operator divided by the FLOPs of all products (matrix products and convolutions).
     """
 
@@ -46,7 +46,7 @@ class CastAdded(Struct, frozen=True):
         tensor: the tensor that the Cast reads.
         to: ``fp32``, ``fp16`` or ``bf16``.
         reason: the reason for the Cast.
-        inside: whether the Cast is inside the model, and not at an input or output of the model.
+        inside: true if the Cast is inside the model, false if it is at an input or output of the model.
     """
 
     tensor: str
@@ -123,11 +123,11 @@ class Conversion(Struct, frozen=True):
         output: the written file; empty if no file was written.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs, ``fp32`` or the same as ``type``.
-        unchanged: why the model was not changed; empty for a converted model.
+        unchanged: the reason for not changing the model; empty for a converted model.
         operators: number of operators with FP32 tensors in the source.
         narrow: number of these operators that compute in 16 bits.
-        share: FLOPs of the matrix products and convolutions in 16 bits divided by the FLOPs of all of them;
-            None if there are none.
+        share: FLOPs of the products in 16 bits divided by the FLOPs of all products; None if there are no
+            products. Products are matrix products and convolutions.
         kept: the operators in FP32.
         casts: the Casts that were inserted.
         stored: the stored tensors whose numbers are too large or too small for the type.
@@ -136,7 +136,8 @@ class Conversion(Struct, frozen=True):
         rewrites: rewrites of the graph before the conversion, in words.
         opset: the opsets of the source and of the result.
         size: the sizes of the source and of the result in bytes.
-        error: the largest error of an output in the simulation; None if not simulated or not finite.
+        error: the largest error of an output in the simulation; None if there was no simulation or the error
+            is not finite.
         proofs: the checks.
         advice: one line that recommends another type; empty without a recommendation.
         command: the build command.

@@ -1,8 +1,11 @@
 """Rewrite matrix products with large numbers so that they can be computed in 16 bits.
 
-The rewrites do not change the results in FP32.  One rewrite scales a product by a power of two, which causes
-no rounding. Another rewrite applies the scale of attention to Q instead of the scores. trtlint then converts
-the rewritten model to find out whether the rewrite helps.
+The rewrites do not change the results in FP32:
+- scale a product by a power of two, which causes no rounding
+- apply the scale of attention to Q instead of the scores
+- split a joint product for Q, K and V
+
+trtlint then converts the rewritten model to find out whether the rewrites help.
 """
 
 from __future__ import annotations
@@ -33,9 +36,9 @@ if TYPE_CHECKING:
     import onnx
 
 _SCALABLE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
-"""Products that are linear in each operand."""
+"""Products for which scaling an operand scales the result by the same factor."""
 _ROOM = 2.0**13
-"""Largest magnitude allowed after a scaling, because other inputs may give larger numbers."""
+"""Largest magnitude allowed after scaling. Other inputs may give larger numbers."""
 _MOST_POWER = 30
 _MOST = 1000
 """Largest number of rewrites of one model."""
@@ -56,13 +59,7 @@ class ProductRewrite(Struct, frozen=True):
 
 
 def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[ProductRewrite]:
-    """Return rewrites for products that stay in FP32. No two rewrites change the same operator.
-
-    Args:
-        model: the model.
-        kept: paths of the operators that stay in FP32 because of their numbers.
-        greatest: the largest magnitude of each tensor, by name.
-    """
+    """Return rewrites for products that stay in FP32; each changes other operators."""
     wanted = set(kept)
     found: list[ProductRewrite] = []
     taken: set[Node] = set()
@@ -87,7 +84,7 @@ def apply_to(
         file: the file to write.
 
     Returns:
-        The rewritten model. Its large tensors are still read from the file of ``source``.
+        The rewritten model. Its large tensors stay in the file of ``source``.
 
     Raises:
         EditError, ModelError: a rewrite cannot be applied.
@@ -180,10 +177,10 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 
 
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
-    """Return the index of the operand that is scaled down further.
+    """Return the index of the operand to scale down further.
 
     A computed operand is preferred to a stored one. Of two computed operands, the one with larger numbers is
-    chosen.
+    scaled.
     """
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None

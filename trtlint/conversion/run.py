@@ -26,20 +26,20 @@ from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
-"""Largest number of retries that keep refused operators in FP32 and write the model again."""
+"""Largest number of retries after the parser rejects operators, which then stay in FP32."""
 _MOST_PARSED = 256 << 20
-"""Bytes of weights above which the parser runs only if the model is also run or built."""
+"""Bytes of weights. Above this size, the parser runs only if the model is also run or built."""
 _MOST_REWRITES = 2
-"""Number of attempts with rewrites: with all rewrites, then only with those that helped."""
+"""Number of attempts with rewrites: first all rewrites, then only the rewrites that helped."""
 _SECONDS = 180.0
 """Seconds for all runs of a small model, if the user sets no limit for each run."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
-"""Largest number of searches for operators to keep, each with more inputs than the search before."""
+"""Largest number of searches for operators to keep in FP32. Each search has more inputs than the last one."""
 _CLEAR = 0.95
-"""Share of the tolerance above which the search is repeated with the inputs of the check."""
+"""Share of the tolerance. If the error is larger, the search is repeated with the inputs of the check."""
 _LEAST_SHARE = 0.5
-"""Share of the FLOPs in FP16 below which trtlint recommends BF16."""
+"""Share of the FLOPs. If fewer FLOPs are in FP16, trtlint recommends BF16."""
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     protected: Sequence[Path] = (),
     listen: Listen | None = None,
 ) -> tuple[Conversion, PendingConversion]:
-    """Convert a model.  The result is written unless a check fails.
+    """Convert a model, and write the result unless a check fails.
 
     Args:
         request: the model and the settings of the conversion.
@@ -62,7 +62,7 @@ def run(
         listen: function that receives the current step.
 
     Raises:
-        ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`ConversionSession`.
+        ConversionError, InputsError, ModelError, OSError, KeepError: see :class:`ConversionSession`.
     """
     session = ConversionSession(request, listen)
     if request.seconds is None:
@@ -85,7 +85,7 @@ def run(
 def _convert_rewritten(
     session: ConversionSession, draft: PendingConversion, proofs: tuple[ConversionCheck, ...], sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
-    """Convert the model again after rewrites. Return the better one of this conversion and ``draft``.
+    """Convert the model again after rewrites. Return the new conversion or ``draft``, whichever is better.
 
     Args:
         session: the conversion of the model.
@@ -137,7 +137,7 @@ def _rank(draft: PendingConversion, proofs: Sequence[ConversionCheck]) -> tuple[
 def _convert_and_check(
     session: ConversionSession, sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
-    """Convert and check the model.  Return the converted model with the results of the checks.
+    """Return the converted model and the results of the checks.
 
     Operators that the parser rejects in 16 bits stay in FP32. If the errors are too large on the inputs for
     the check, a new search also uses these inputs.
@@ -175,7 +175,7 @@ def _convert_and_check(
 
 
 def _is_little_time(request: ConversionRequest) -> bool:
-    """Return whether there is too little time for another search."""
+    """Return whether the time left is too short for another search."""
     return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 

@@ -26,7 +26,7 @@ class NetworkScriptError(SettingError):
 def of_script(model: Path, given: str) -> LayerTypes:
     """Run the user's function on the parsed network, and return the layer types that the function sets.
 
-    Because this runs code, only the command line can name the script.
+    Only the command line can name the script, because the script is code.
 
     Args:
         model: the model to parse.
@@ -34,7 +34,7 @@ def of_script(model: Path, given: str) -> LayerTypes:
 
     Raises:
         NetworkScriptError: the file does not exist, or the function raises an exception.
-        ConversionError: the parser refuses the model.
+        ConversionError: the parser rejects the model.
         WheelError: TensorRT-RTX is not installed.
     """
     file, _, function = given.rpartition(":") if ".py:" in given else (given, "", _USUAL_FUNCTION)

@@ -1,8 +1,10 @@
 """Find a small set of operators to keep in FP32, by simulating the model with different sets.
 
-A product is a matrix product or a convolution. A group is a set of operators that get the same type. First,
-each product is simulated in 16 bits, with all other operators in FP32.  Products with little error relative
-to their FLOPs become 16-bit first.  Then the operators between products become 16-bit, region by region.
+A product is a matrix product or a convolution. A group is a set of operators that get the same type. A region
+is a group of operators between products. The search has three steps:
+1. Simulate each product in 16 bits, with all other operators in FP32.
+2. Change products to 16 bits, those with little error relative to their FLOPs first.
+3. Change the regions to 16 bits, one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
-"""Returns the error with some operators in FP32; None if an output is not finite.
+"""Function that returns the error with the given operators in FP32; None if an output is not finite.
 
 If the error exceeds the limit of the search, the function may return any number above that limit.
 """
@@ -27,7 +29,7 @@ If the error exceeds the limit of the search, the function may return any number
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use; the rest is for the operators between them."""
 _MOST_SINGLE = 16
-"""Largest number of products, and of regions, to try one by one if other inputs need more FP32."""
+"""Largest number of products, and of regions, to try one by one when new inputs need more FP32 operators."""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -60,7 +62,7 @@ class Choice(Struct, frozen=True):
 
     Attributes:
         kept: operators that stay in FP32 in addition to ``Candidates.fixed``: the reason by path.
-        enough: whether the error with these operators in FP32 is within the limit.
+        enough: true if the error with the ``kept`` operators in FP32 is within the limit.
         order: the groups with products, sorted by their error relative to their FLOPs.
     """
 
@@ -77,7 +79,7 @@ DIGITS = "in 16 bits, this operator makes the error of an output too large"
 def search(
     found: Candidates, measure: Measure, bound: float, budget: Budget, sample: Measure | None = None
 ) -> Choice:
-    """Find a small set of operators that must stay in FP32 so that the error is within a limit.
+    """Return a small set of operators that must stay in FP32 so that the error is within a limit.
 
     Args:
         found: the operators to choose from.
@@ -125,7 +127,7 @@ def resumed(
     budget: Budget,
     sample: Measure | None = None,
 ) -> Choice:
-    """Continue an earlier search, which used fewer inputs. Return the operators to keep in FP32.
+    """Continue an earlier search with more inputs, and return the operators to keep in FP32.
 
     Args:
         found: the operators to choose from.
@@ -143,9 +145,9 @@ def resumed(
 
 
 def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
-    """Keep more operators in FP32, because the error is too large on new inputs.
+    """Add operators in FP32 to a result whose error is too large on new inputs.
 
-    If there is no time left, the choice is returned unchanged.  The check of the written file then decides.
+    If there is no time left, ``choice`` is returned unchanged. The check of the written file may then fail.
 
     Args:
         found: the operators to choose from.
@@ -214,7 +216,7 @@ def _by_error(
 def _count_in_16_bits(
     order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
 ) -> int:
-    """Return how many groups, from the start of ``order``, can be in 16 bits with the others in FP32.
+    """Return how many groups from the start of ``order`` can be in 16 bits while all others are in FP32.
 
     Args:
         order: the groups with products.
@@ -281,7 +283,7 @@ def _union(groups: Iterable[Paths]) -> Paths:
 
 
 def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
-    """Return the groups that contain the operators ``paths``. Other operators are groups of one."""
+    """Return the groups that contain operators of ``paths``; operators without a group are groups of one."""
     leader = {path: group for group in groups for path in group}
     return list(dict.fromkeys(leader.get(path, frozenset({path})) for path in paths))
 

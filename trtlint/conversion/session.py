@@ -47,10 +47,10 @@ class ConversionRequest(Struct, frozen=True):
         inputs: the user's inputs, for the search and for the check; empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest error of an output that passes.
-        measure: whether ONNX Runtime runs the model.
-        build: whether TensorRT-RTX builds both models.
-        seconds: the time limit of each process that runs ONNX Runtime; None for one limit for all of them,
-            which depends on the size of the model.
+        measure: true to run the model in ONNX Runtime.
+        build: true to build the source and the result with TensorRT-RTX.
+        seconds: the time limit of each process that runs ONNX Runtime. None for a limit of all processes
+            together, which depends on the size of the model.
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the layer types that a weakly typed build sets; None without layer types.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
@@ -76,7 +76,7 @@ class PendingConversion(Struct, frozen=True):
     Attributes:
         conversion: the description of the result.
         converted: the ONNX protobuf of the converted model, and its large tensors; None if nothing changes.
-        external: whether the source has external data.
+        external: true if the source has external data.
         source: the model as it was read.
     """
 
@@ -86,7 +86,7 @@ class PendingConversion(Struct, frozen=True):
     source: SourceModel
 
     def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
-        """Write the model.  Return the result with the sizes of the files.
+        """Write the model, and return the result with the sizes of the files.
 
         Raises:
             ModelError: the source changed.
@@ -165,7 +165,7 @@ class ConversionSession:
         """Find the operators whose numbers need FP32.
 
         Args:
-            attempt: number of earlier searches. Their results failed on the inputs for the check.
+            attempt: number of earlier searches, whose results failed on the inputs for the check.
 
         Raises:
             InputsError: the inputs cannot be used.
@@ -179,9 +179,14 @@ class ConversionSession:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
-        """Keep the nodes with these names in FP32.
+        """Keep the nodes with the given names in FP32.
 
-        Return whether at least one of them was not kept in FP32 before.
+        Args:
+            names: the names of the nodes.
+            reason: the reason to report.
+
+        Returns:
+            True if at least one of the nodes was not kept in FP32 before.
         """
         wanted = set(names)
         new = [
@@ -196,8 +201,8 @@ class ConversionSession:
         """Convert the model in memory.
 
         Args:
-            kept: False to also convert the operators that stay in FP32 because of the numbers that they
-                compute.
+            kept: true to keep operators in FP32 because of the numbers that they compute, false to convert
+                them.
         """
         if self.unchanged:
             request = self.request
@@ -333,7 +338,7 @@ def _is_float(value: Value | None) -> bool:
 def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:
     """Return the reason for the Cast of a value.
 
-    ``to_narrow`` is whether the Cast converts to 16 bits.
+    ``to_narrow`` is true if the Cast converts to 16 bits.
     """
     if value.is_input:
         return (

@@ -19,13 +19,13 @@ from trtlint.model.load import Model
 _MATRIX = 2
 _MOST_PARTS = 8
 SINCE = 13
-"""The first opset with the sizes of Split and the axes of Squeeze as inputs."""
+"""The first opset in which the sizes of Split and the axes of Squeeze are inputs."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _Write = Callable[[Draft, str], object]
-"""Inserts the readers of a new product, given the name of its result."""
+"""Function that inserts the operators that read a new product, given the name of the product's result."""
 
 
 class _Columns(Struct, frozen=True):
@@ -33,8 +33,7 @@ class _Columns(Struct, frozen=True):
 
     Attributes:
         begin, end: the range of columns in the old product.
-        write: function that gets the name of the new product's result, and inserts the operators that read
-            it.
+        write: function that inserts the operators that read the new product, given the name of its result.
     """
 
     begin: int
@@ -98,7 +97,7 @@ def split_product(node: Node, model: Model) -> Patch:
 
 
 def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
-    """Find out how the model splits the result of a product into parts.
+    """Return how the model splits the result of a product into parts.
 
     Args:
         value: the result of the product.
@@ -152,11 +151,11 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
 
 
 class _Ends(Struct, frozen=True):
-    """The operators that read single parts of a reshaped product.
+    """The operators that read the parts of a reshaped product.
 
     Attributes:
-        parts: for each part, its index, and a function that gets the name of the new product's result and
-            inserts the operators that read it.
+        parts: the index of each part, with a function that inserts the operators that read the new product.
+            The function gets the name of the new product's result.
         removed: the Split or Gather operators that are no longer needed.
     """
 

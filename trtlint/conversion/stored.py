@@ -1,4 +1,4 @@
-"""Check whether the numbers of stored tensors suit the 16-bit type, before they are rounded."""
+"""Find stored tensors whose numbers do not fit the 16-bit type, before they are rounded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LEAST_NORMAL = 2.0**-14
 """Smallest normal FP16 number.  Smaller numbers lose precision."""
 _FEW = 16
-"""Largest number of elements of a tensor of fill values, such as the number that masks scores."""
+"""Largest number of elements of a tensor that can be a fill value, such as the number that masks scores."""
 
 
 class Range(Struct, frozen=True):
@@ -31,8 +31,8 @@ class Range(Struct, frozen=True):
 
     Attributes:
         clamped: names of tensors whose numbers beyond the range become the largest number of the type.
-        kept: the operators that stay in FP32 because of their stored tensors, with the reason. This applies
-            only if ONNX Runtime does not run the model.
+        kept: the operators that stay in FP32 because of their stored tensors, with the reason. The field is
+            used only if ONNX Runtime does not run the model.
         stored: the tensors to report.
     """
 
@@ -70,7 +70,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
 
 
 def _read_by(labels: Labels) -> dict[Value, list[Node]]:
-    """Return the stored tensors that operators may read in 16 bits, each with these operators."""
+    """Return the stored tensors that operators may read in 16 bits, each with the operators that read it."""
     found: dict[Value, list[Node]] = {}
     for node in labels.nodes:
         ports = labels.ports.get(node)

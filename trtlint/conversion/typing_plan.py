@@ -1,4 +1,4 @@
-"""Find the types of all values, and the required Casts, if given operators compute in 16 bits."""
+"""Derive the types of all values, and the required Casts, from the operators that compute in 16 bits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.model.graph import Graph, Node, Value
 
 
 class TypePlan:
-    """The types of all values if certain operators compute in 16 bits.
+    """The types of all values, given the operators that compute in 16 bits.
 
     Args:
         graph: the graph of the source.
         narrow: the operators that compute in 16 bits.
         ports: for each operator, the inputs and outputs that change type with the operator.
-        narrow_io: whether the inputs and outputs of the model are in 16 bits.
+        narrow_io: true if the inputs and outputs of the model are in 16 bits.
     """
 
     def __init__(

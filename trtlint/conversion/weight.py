@@ -61,7 +61,7 @@ def _flops(node: Node) -> int:
 
 
 def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
-    """Return the number of multiplications of an Einsum: the product of the sizes of all letters.
+    """Return the number of multiplications of an Einsum: the product of the sizes of all index letters.
 
     ``result`` is the number of elements of the result.
     """

@@ -23,10 +23,13 @@ from trtlint.model.wire import header
 from trtlint.model.writer import write_to
 
 _MOST_INLINE = (2 << 30) - (64 << 20)
-"""Largest size of tensors inside the protobuf message, in bytes, with room for the structure."""
+"""Largest size of tensors inside the protobuf message, in bytes.
+
+The rest of the 2 GB that protobuf allows is for the graph.
+"""
 _RAW_DATA = 9
 _ALIGNED = 4096
-"""Offsets of external data are multiples of this, so that readers can map them:
+"""Offsets of external data are multiples of this number, so that readers can map the data into memory:
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
 """
 
@@ -36,8 +39,8 @@ class Converted(Struct, frozen=True):
 
     Attributes:
         proto: the ONNX protobuf, with markers instead of large tensors.
-        made: the large tensors to round, each with whether to clamp numbers beyond the range.
-        store: reads the tensors of the source.
+        made: the large tensors to round, each with true to clamp numbers beyond the range.
+        store: reader of the source's tensors.
         format: the 16-bit type.
     """
 
