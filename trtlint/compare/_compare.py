@@ -29,15 +29,15 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Total bytes of inputs for failed attempts, each with another choice of shapes."""
+"""Total bytes of inputs for attempts that fail. Each attempt has other input shapes."""
 _SHARE = 8
-"""All inputs and outputs may use the process memory divided by this number."""
+"""Inputs and outputs together may use the memory limit of the process divided by this number."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Largest model in bytes for ONNX's reference evaluator, which is slow."""
 _MOST_FOR_TWO = 256 << 20
 """Total bytes of two models that may be loaded at once."""
 _LONGEST = 500
-"""Longest reported reason in characters."""
+"""Largest number of characters of a reported reason."""
 
 Say = Callable[[Any], None]
 
@@ -55,9 +55,9 @@ class _ComparisonSettings(Struct, frozen=True):
 
     Attributes:
         given: the inputs of the user; empty for random inputs.
-        ignore_nan: whether elements that are NaN in the original may have any value in the rewritten model.
-        keep_a_key: whether each row of a random attention mask must allow at least one key.
-        timed: whether to measure the run times of both models.
+        ignore_nan: true if elements that are NaN in the original may have any value in the rewritten model.
+        keep_a_key: true if each row of a random attention mask must allow at least one key.
+        timed: true to measure the run times of both models.
         memory: limit for inputs and outputs in bytes.
         folder: folder for temporary copies.
     """
@@ -71,16 +71,21 @@ class _ComparisonSettings(Struct, frozen=True):
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare pairs of models.
+    """Compare pairs of models, and send one answer for each pair.
 
     Args:
-        request: JSON data.  ``pairs`` has the paths ``before`` and ``after`` of each pair, and ``files``,
-            ``lists`` and ``script`` with the user's inputs. ``folder`` is a folder for temporary copies.
-            ``memory`` is the memory limit of the process in bytes. With ``wide``, both models run in FP32.
-            ``ignore_nan``, ``keep_a_key`` and ``timed`` are the fields of :class:`_ComparisonSettings`.
-        say: function that receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs,
-            ``{"error": ...}``, ``{"broken": ...}`` if only the original runs, or the figures of the
-            comparison.
+        request: JSON data with these keys:
+            - ``pairs``: for each pair the paths ``before`` and ``after``, and the user's inputs in ``files``,
+              ``lists`` and ``script``
+            - ``folder``: a folder for temporary copies
+            - ``memory``: the memory limit of the process in bytes
+            - ``wide``: true to run both models in FP32
+            - ``ignore_nan``, ``keep_a_key`` and ``timed``: see :class:`_ComparisonSettings`
+        say: function that receives the answers. An answer is one of these:
+            - ``{"inputs": ...}`` for invalid inputs
+            - ``{"error": ...}`` if nothing could be compared
+            - ``{"broken": ...}`` if only the original model runs
+            - the figures of the comparison
     """
     for pair in request["pairs"]:
         try:
@@ -91,7 +96,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare one pair.  Return the answer as JSON data."""
+    """Compare one pair and return the answer as JSON data."""
     before, after = Path(pair["before"]), Path(pair["after"])
     try:
         given = _user_inputs(before, pair)
@@ -143,9 +148,9 @@ def _varies(inputs: Sequence[Value]) -> bool:
 
 
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
-    """Yield the ways to run two models, best first: own types, FP32, ONNX's reference evaluator.
+    """Yield the ways to run two models, the best first: own types, FP32, ONNX's reference evaluator.
 
-    ``wide`` skips the first way, in which the models run in their own types.
+    ``wide`` skips the first way: the models do not run in their own types.
     """
     if not wide:
         yield Way()
@@ -171,10 +176,10 @@ def _compared(
 ) -> dict[str, Any]:
     """Run both models and return the results of the comparison as JSON data.
 
-    The comparison uses the first choice of input shapes that the original model accepts.
+    The comparison uses the first input shapes that the original model accepts.
 
     Raises:
-        _NotRunError: the original model accepts no choice of shapes.
+        _NotRunError: the original model accepts no input shapes.
         _BrokenError: the rewritten model fails on inputs that the original model accepts.
     """
     types = _input_types(models.before)
@@ -215,10 +220,13 @@ def _run_first(
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
-    """Run a model on several choices of input shapes. Return the first accepted inputs, and their outputs.
+    """Run a model with several input shapes until it accepts one.
+
+    Returns:
+        The accepted inputs and their outputs.
 
     Raises:
-        _NotRunError: the model accepts no choice of shapes.
+        _NotRunError: the model accepts no input shapes.
     """
     failure, tried = "", 0
     for choice in choices:
@@ -241,7 +249,7 @@ def _run_first(
 
 
 def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """Run the original model in FP64 and return its outputs; None if no runtime can do this."""
+    """Run the original model in FP64 and return its outputs; None if no runtime supports this."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue

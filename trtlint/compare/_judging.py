@@ -16,10 +16,11 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
 """Smallest magnitude that a tolerance is relative to, as a share of the output's largest element in any set.
-If large terms cancel each other, only their rounding errors are left.
+
+If large terms cancel each other, the outputs of this set contain only their rounding errors.
 """
 _LEAST = 1e-3
-"""Lowest magnitude that a tolerance is relative to."""
+"""Smallest magnitude that a tolerance is relative to, as an absolute number."""
 
 
 class Judgement(Struct):
@@ -28,14 +29,14 @@ class Judgement(Struct):
     Attributes:
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both models.
-        beyond: number of elements that are finite in both models, and whose difference exceeds the tolerance.
+        beyond: number of elements that are finite in both models and differ by more than the tolerance.
         lost: number of elements that are finite only in the original model.
         gained: number of elements that are finite only in the rewritten model.
-        unsure: number of ``gained`` elements that the original model may return as infinity on purpose: they
-            are not known to be finite in FP64.
+        unsure: number of ``gained`` elements that are not known to be finite in FP64. The original model may
+            return infinity for them on purpose.
         changed: number of different elements that are finite in neither model, or are not floats.
-        shape: first output that is missing or has a different shape; empty if there is none.
-        comparable: whether at least one output of the model can be compared.
+        shape: first output that is missing or has a different shape; empty if all shapes are equal.
+        comparable: true if at least one output of the model can be compared.
     """
 
     sets: int
@@ -79,14 +80,13 @@ def judge(
 ) -> Judgement:
     """Compare the outputs of an original and a rewritten model for each set of inputs.
 
-    An element that is finite only after the rewrite is an improvement, because the model overflowed before.
-    But a model may also return infinity on purpose. So the element counts as an improvement only if the
-    original model computes a finite number in FP64.
+    An element that is finite only after the rewrite is an improvement if the original model overflowed. A
+    model may also return infinity on purpose. So the original model must compute a finite number in FP64.
 
     Args:
         before: the outputs of the original model.
         after: the outputs of the rewritten model.
-        ignore_nan: whether elements that are NaN before the rewrite may have any value after it.
+        ignore_nan: true if elements that are NaN before the rewrite may have any value after it.
         truth: the outputs of the original model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))
@@ -114,7 +114,7 @@ def _compare(
         pair: the output of the original and of the rewritten model.
         scale: magnitude that the tolerance is relative to.
         truth: the output of the original model in FP64; None if unknown.
-        ignore_nan: whether to ignore elements that are NaN in the original model.
+        ignore_nan: true to ignore elements that are NaN in the original model.
     """
     one, other = pair
     tolerance = _TOLERANCE.get(one.dtype.name, 0.0)

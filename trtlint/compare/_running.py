@@ -21,12 +21,12 @@ Feeds = Mapping[str, Array]
 
 
 class Way(Struct, frozen=True):
-    """How to run two models.
+    """A way to run two models: types, runtime and optimization.
 
     Attributes:
         types: wider types that replace types of the model; None to keep its types.
-        reference: whether to use ONNX's reference evaluator instead of ONNX Runtime.
-        optimized: whether ONNX Runtime optimizes the graph.  Optimization changes the rounding, and so can
+        reference: true to use ONNX's reference evaluator instead of ONNX Runtime.
+        optimized: true to let ONNX Runtime optimize the graph. Optimization changes the rounding, which can
             change a quantized value by one step.
     """
 
@@ -40,12 +40,12 @@ class LoadedModel:
 
     Args:
         model: the file.
-        way: how to run the model.
-        random: whether the model draws random numbers.  Each call of :meth:`run` starts with the same random
+        way: the way to run the model.
+        random: true if the model draws random numbers. Each call of :meth:`run` then draws the same random
             numbers.
 
     Raises:
-        Exception: any error of the library, which means that the model cannot be loaded.
+        Exception: the library cannot load the model.
     """
 
     def __init__(self, model: Path, way: Way, *, random: bool = False) -> None:
@@ -59,7 +59,7 @@ class LoadedModel:
         """Compute the outputs for each set of inputs.
 
         Raises:
-            Exception: any error of the runtime, which means that the runtime rejects the inputs.
+            Exception: the runtime rejects the inputs.
         """
         if self._random and not self._fresh and not self._way.reference:
             self._loaded = None  # two large models at once may exceed the memory limit
@@ -86,7 +86,7 @@ def _reference(model: Path) -> Any:
     """Load a model into ONNX's reference evaluator.
 
     Raises:
-        ValueError: the evaluator is known to compute the model incorrectly.
+        ValueError: the model has an operator that the evaluator computes incorrectly.
     """
     from onnx.reference import ReferenceEvaluator
 

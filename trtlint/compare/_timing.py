@@ -10,14 +10,14 @@ _PAIRS = 15
 _SECONDS = 2.0
 """Time limit for all pairs in seconds."""
 _LONGEST = 0.4
-"""Longest time of one pair in seconds. A slower pair is not repeated."""
+"""Largest number of seconds of one pair of runs that is repeated."""
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:
     """Run two models alternately, and return the seconds of each run; empty if a run takes too long.
 
-    The models run alternately, so that other programs on the machine affect both. The first run of each model
-    is a warm-up.
+    The models alternate, so that other programs slow both models down equally. The first run of each model is
+    a warm-up.
     """
     began = time.perf_counter()
     times: tuple[list[float], list[float]] = [], []

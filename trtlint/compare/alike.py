@@ -1,7 +1,8 @@
 """Prepare two models for a comparison, so that both run under the same conditions.
 
-If ONNX Runtime has no kernel for a type, both models use FP32 instead.  Random operators without a seed get
-the same seed in both.  The IR version is lowered to a version that ONNX Runtime reads.
+- If ONNX Runtime has no kernel for a type, both models use FP32 instead.
+- Random operators without a seed get the same seed in both models.
+- The IR version is lowered to a version that ONNX Runtime reads.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from trtlint.model.protos import domain_of, text
 from trtlint.model.widening import Types, widen_model
 
 IR_VERSION = 10
-"""Newest IR version that ONNX Runtime 1.18 and later reads; newer versions only add to it.
+"""Newest IR version that ONNX Runtime 1.18 and later releases all read:
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _TRAINED = 2
-"""Input ``training_mode`` of Dropout, which draws random numbers only in training."""
+"""Index of the Dropout input ``training_mode``. Dropout draws random numbers only in training."""
 _APART = 1024
 """Smallest tensor in bytes that is stored as external data: a message holds at most 2 GB."""
 
@@ -36,7 +37,7 @@ class Alike(Struct, frozen=True):
     Attributes:
         before: file of the original model, or a changed copy.
         after: file of the rewritten model, or a changed copy.
-        random: whether the models draw random numbers, so that a second run gives other outputs.
+        random: true if the models draw random numbers, so that a second run gives other outputs.
     """
 
     before: Path
@@ -49,7 +50,7 @@ class RandomError(ExperimentError, ValueError):
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Prepare two models for a comparison. A model that needs changes is copied first.
+    """Return two models that are prepared for a comparison. A model that needs changes is copied first.
 
     Args:
         before: the original model.

@@ -19,7 +19,7 @@ from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
-"""Ratio of the wall-clock limit to the CPU limit of a comparison, for busy machines."""
+"""Wall-clock limit of a comparison divided by its CPU limit; high because machines can be busy."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of a model and of its rewritten form."""
@@ -32,7 +32,7 @@ class Pair(Struct, frozen=True):
         before: file of the original model.
         after: file of the rewritten model.
         inputs: the inputs that the user gives; empty to let trtlint generate random inputs.
-        drawn: whether trtlint has generated ``inputs``.
+        drawn: true if trtlint generated ``inputs``.
     """
 
     before: Path
@@ -45,15 +45,15 @@ class Comparison(Struct, frozen=True):
     """Result of comparing two models.
 
     Attributes:
-        equal: whether the outputs of the rewritten model are the same or better; None if unknown.
+        equal: true if the outputs of the rewritten model are the same or better; None if unknown.
         words: the result in words, or the reason why nothing was compared.
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both models.
         lost: number of elements that are finite only in the original model.
         gained: number of elements that are finite only in the rewritten model.
         times: run times of both models in ONNX Runtime; empty if not measured.
-        zeros: the float outputs of the original model that are 0 for all inputs. Such outputs do not show
-            whether the models are equal.
+        zeros: the float outputs of the original model that are 0 for all inputs. Outputs of 0 do not show
+            that the models are equal.
     """
 
     equal: bool | None
@@ -83,7 +83,7 @@ def usual_limits(*, part: bool = False) -> Limits:
     the file. Otherwise, the limits are fixed.
 
     Args:
-        part: whether only a part of the model is compared, so that time must be left for the whole model.
+        part: true if only a part of the model is compared. Some time is then left for the whole model.
     """
     allowance = current()
     if allowance is None:
@@ -110,10 +110,10 @@ def compare(
         after: file of the rewritten model.
         inputs: the inputs of the user; None for random inputs.
         limits: time and memory of the process.
-        wide: whether to compute in FP32 instead of 16-bit types.
-        ignore_nan: whether elements that are NaN in ``before`` may have any value in ``after``.
-        keep_a_key: whether each row of a random attention mask must allow at least one key.
-        timed: whether to measure the run times of both models.
+        wide: true to compute in FP32 instead of 16-bit types.
+        ignore_nan: true if elements that are NaN in ``before`` may have any value in ``after``.
+        keep_a_key: true if each row of a random attention mask must allow at least one key.
+        timed: true to measure the run times of both models.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -136,7 +136,7 @@ def compare_all(
     keep_a_key: bool = False,
     timed: bool = False,
 ) -> Iterator[Comparison | InputsError]:
-    """Compare pairs of models in one process.  After a crash, a new process compares the remaining pairs.
+    """Yield the result for each pair. After a crash, a new process compares the remaining pairs.
 
     Args:
         pairs: the models to compare.
@@ -171,7 +171,7 @@ def compare_all(
 
 
 def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
-    """Compare pairs in one process. Return its result, and the time and memory that are left."""
+    """Compare pairs in one process, and return its result and the limits that are left."""
     named = [
         {
             "before": os.path.realpath(pair.before),
@@ -206,7 +206,7 @@ def _over_time(allowed: Limits) -> str:
 
 
 def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) -> Comparison | InputsError:
-    """Convert the answer of the comparison process for one pair."""
+    """Convert the answer of the comparison process for one pair to a result."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
     # Strip the folder of the temporary copies: it no longer exists.

@@ -18,8 +18,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def with_initial_conditions(proto: ModelProto) -> ModelProto:
     """Give every ``Loop`` of the main graph an initial condition.
 
-    Without an initial condition, the body must run (https://onnx.ai/onnx/operators/onnx__Loop.html), but the
-    reference evaluator never runs it.
+    The reference evaluator never runs the body of a ``Loop`` without an initial condition. According to ONNX,
+    the body must run (https://onnx.ai/onnx/operators/onnx__Loop.html).
     """
     if all(node.op_type != "Loop" or "".join(node.input[1:2]) for node in proto.graph.node):
         return proto
@@ -46,11 +46,13 @@ def has_scan_outputs(proto: ModelProto) -> bool:
 def more_ops() -> tuple[Any, ...]:
     """Return implementations of operators that :class:`onnx.reference.ReferenceEvaluator` computes wrongly.
 
-    The reference evaluator has these bugs.  It passes no inputs to the function body of
-    ``GroupNormalization``.  In a causal ``Attention`` with a mask of one row, it treats every query as the
-    first query.  If an output returns the scores before the soft cap, it returns the scores after the soft
-    cap. https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
-    https://onnx.ai/onnx/operators/onnx__Attention.html
+    The reference evaluator has these bugs:
+    - It passes no inputs to the function body of ``GroupNormalization``
+      (https://onnx.ai/onnx/operators/onnx__GroupNormalization.html).
+    - In a causal ``Attention`` with a mask of one row, it treats every query as the first query
+      (https://onnx.ai/onnx/operators/onnx__Attention.html).
+    - If an output of ``Attention`` is the scores before the soft cap, it returns the scores after the soft
+      cap.
     """
     from onnx.reference.op_run import OpRun
     from onnx.reference.ops.op_attention import Attention_23

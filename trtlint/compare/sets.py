@@ -15,17 +15,17 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
-"""Kinds of random sets; ``masked`` masks all keys."""
+"""Kinds of random sets. A set of the kind ``masked`` masks all keys."""
 MOST_BYTES = 1 << 30
-"""Byte limit for random sets and their outputs; one set is always generated."""
+"""Byte limit for random sets and their outputs. One set is generated even above the limit."""
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _MIXED, _MOST_MIXED = (4, 2, 8), 3
-"""Sizes for dimensions that vary independently, and the maximum number of such dimensions."""
+"""Sizes of dimensions that vary independently of each other, and the maximum number of such dimensions."""
 
 
 class Sets(Protocol):
-    """Interface of sets of inputs that have the same shapes."""
+    """Interface of a source of sets of inputs. All sets have the same shapes."""
 
     def first(self) -> list[Feeds]:
         """Return the first set, to test whether a model accepts its shapes; empty if there is no set."""
@@ -34,7 +34,7 @@ class Sets(Protocol):
         """Return all sets of the user, or as many random sets as fit into memory.
 
         Args:
-            beside: bytes of outputs that each set needs in addition.
+            beside: bytes that the outputs of each set need.
         """
 
 
@@ -53,12 +53,12 @@ class UserSets(Struct, frozen=True):
 
 
 class RandomSets(Struct, frozen=True):
-    """Random sets of inputs for one choice of shapes. Each run of trtlint generates the same numbers.
+    """Random sets of inputs with the same shapes. Each run of trtlint generates the same numbers.
 
     Attributes:
-        inputs: the inputs of the model, with sizes for the dimensions that this choice fixes.
-        attempt: index into the lists of default sizes, for the other dimensions.
-        still: whether all integers are zero, because they may be indices, which must be in a range.
+        inputs: the inputs of the model, with fixed sizes for some dynamic dimensions.
+        attempt: index into the lists of default sizes, for the other dynamic dimensions.
+        still: true if all integers are zero. They may be indices, which must be in a range.
         most: byte limit for all sets and their outputs.
     """
 
@@ -79,7 +79,7 @@ class RandomSets(Struct, frozen=True):
         """Return a set of each kind (zeros, ones, small and large numbers, ...), as far as memory allows.
 
         Args:
-            beside: bytes of outputs that each set needs in addition.
+            beside: bytes that the outputs of each set need.
         """
         each = max(1, size_of(self.first()) + beside)
         return self._made(max(1, min(len(_KINDS), self.most // each)))
@@ -96,11 +96,11 @@ class RandomSets(Struct, frozen=True):
 
 
 def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomSets]:
-    """Return random sets for several choices of shapes, the most likely shapes first.
+    """Return random sets with several shapes, the most likely shapes first.
 
     Args:
         inputs: the inputs of the model.
-        most: byte limit for all sets of a choice and their outputs.
+        most: byte limit for all sets with the same shapes and their outputs.
     """
     found = [RandomSets(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # dimensions with different names may have to be equal
