@@ -25,11 +25,11 @@ _LONGEST = 4000
 _FEW_TRIES = 3
 """Number of choices of shapes to try if the first failure is not about sizes."""
 _RETRY_SECONDS = 20.0
-"""Time limit for starting another choice, in seconds."""
+"""Seconds since the start after which no other input shapes are tried."""
 _MOST_LAYERS = 100_000
 _ERROR = re.compile(rb"\[[EF]\] ([^\n]{1,4000}(?:\n(?!\[)[^\n]{0,1000}){0,8})")
 _OUT = 1
-"""File descriptor of the library's log."""
+"""File descriptor to which the library writes its log."""
 
 Say = Callable[[Any], None]
 
@@ -60,7 +60,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Builds:
-    """Build a network with several choices of input shapes, until a build succeeds."""
+    """Builds of a network with one set of input shapes after the other, until a build succeeds."""
 
     def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
         self._trt = trt
@@ -72,7 +72,7 @@ class _Builds:
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
 
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
-        """Build the network. Try the user's shapes and the most likely sizes first.
+        """Build the network. The user's shapes and the most likely sizes are tried first.
 
         If all builds fail, the log contains only the first build.
         """
@@ -101,7 +101,7 @@ class _Builds:
             self._say(result)
 
     def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
-        """Build the network with one choice of shapes. Return the result, and the log if the build failed."""
+        """Build the network with one set of input shapes. Return the result, and the log of a failure."""
         self._rewind()
         said = {"stage": "build", **_document(choice)}
         self._say(said)
@@ -146,7 +146,7 @@ def _error_in(log: bytes) -> str:
 def _hints(trt: Any, network: Any) -> Hints:
     """Return input sizes that the weights of a network suggest.
 
-    Return no sizes if the Python API of this TensorRT-RTX release is incompatible.
+    The result is empty if the Python API of this TensorRT-RTX release is incompatible.
     """
     try:
         return hints_of(_network_sizes(trt, network))
@@ -155,7 +155,7 @@ def _hints(trt: Any, network: Any) -> Hints:
 
 
 def _network_sizes(trt: Any, network: Any) -> NetworkSizes:
-    """Collect the weights, strides and channels of a network that suggest input sizes."""
+    """Collect the properties of a network that suggest input sizes: weights, strides and channels."""
     tables: list[tuple[int, ...]] = []
     numbers: list[int] = []
     strides: list[int] = []
@@ -194,7 +194,7 @@ def _reshape_of(layer: Any) -> tuple[int, ...]:
 
 
 def _log_after(place: int) -> bytes:
-    """Return the part of the log after a byte offset."""
+    """Return the part of the log after the byte offset ``place``."""
     size = os.lseek(_OUT, 0, os.SEEK_CUR)
     os.lseek(_OUT, place, os.SEEK_SET)
     return os.read(_OUT, size - place)  # the file is also open for reading

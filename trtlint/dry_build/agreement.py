@@ -7,12 +7,12 @@ from typing import Literal
 from msgspec import Struct
 
 PROBE = "probe"
-"""Option value for inputs that probe edge cases; reports also show it."""
+"""Value of the option ``--compare`` for inputs that test edge cases; reports also contain it."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 
 class TensorDifference(Struct, frozen=True):
-    """A tensor that the network computes differently from ONNX.
+    """A tensor that the parsed network and the ONNX model compute differently.
 
     Attributes:
         node: name of the ONNX node that computes the tensor; empty if unnamed.
@@ -20,16 +20,16 @@ class TensorDifference(Struct, frozen=True):
         tensor: name of the tensor.
         layer: the layer of the network that computes the tensor.
         layer_kind: kind of this layer, such as ``REDUCE``.
-        expected: ONNX's value at the element with the largest difference; ONNX's shape if the shapes differ.
-        got: value of the network at this element; its shape if the shapes differ.
-        place: index of this element; empty if the shapes differ.
+        expected: ONNX's value of the element at ``place``; ONNX's shape if the shapes differ.
+        got: the network's value of the element at ``place``; its shape if the shapes differ.
+        place: index of the element with the largest difference; empty if the shapes differ.
         worst: largest absolute difference; None if not numeric.
         differing: number of elements that differ.
         elements: number of elements.
         inputs: the set of inputs that shows the difference.
-        others: operators of preceding nodes whose outputs have no name in the network, so that they were not
-            compared.
-        oracles: what computed ONNX's value: ``both`` for ONNX Runtime and ONNX's reference evaluator, or the
+        others: operators of preceding nodes that were not compared, because their outputs have no name in the
+            network.
+        oracles: the source of ONNX's value: ``both`` for ONNX Runtime and ONNX's reference evaluator, or the
             name of one of them.
     """
 
@@ -50,7 +50,7 @@ class TensorDifference(Struct, frozen=True):
 
 
 class Uncomputed(Struct, frozen=True):
-    """Number of tensors that were not computed for one reason.
+    """The number of tensors that could not be computed for one reason.
 
     Attributes:
         reason: the reason.
@@ -77,8 +77,8 @@ class Agreement(Struct, frozen=True):
     """Result of comparing a parsed network with its ONNX model.
 
     Attributes:
-        release: release of TensorRT-RTX whose parser made the network.
-        reason: why nothing was compared; empty otherwise.
+        release: release of TensorRT-RTX whose parser created the network.
+        reason: the reason if nothing was compared; empty otherwise.
         tensors: number of tensors that the nodes of the model compute.
         compared: number of compared tensors.
         unnamed: number of tensors without a name in the network.
@@ -89,7 +89,7 @@ class Agreement(Struct, frozen=True):
         differences: tensors that differ, in model order.
         unclear: tensors for which ONNX Runtime and ONNX's reference evaluator give different values.
         deviations: names of documented deviations that occurred.
-        widened: whether ONNX Runtime computed 16-bit types in FP32.
+        widened: true if ONNX Runtime computed 16-bit types in FP32.
         seconds: total time.
         onnxruntime_seconds: time of one run of the model in ONNX Runtime.
         peak: peak resident memory of the process in bytes; None if unknown.

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""Hide GPUs, so that a dry build gives the same result on every machine."""
+"""Environment that hides GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
-"""Base memory of a build in bytes, besides weights; measured, see benchmarks."""
+"""Memory of a build in bytes without the weights; measured, see benchmarks."""
 _TIMES = 4
 """Memory of a build as a multiple of the bytes of its weights."""
 _BESIDE = (".data", "_data")
-"""Suffixes that exporters use for the external data file of a model."""
+"""Suffixes of the external data files that exporters write."""
 _LAST_LINES = 3
 _LONGEST_LINE = 300
 _PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
@@ -64,7 +64,10 @@ class DryBuildRequest(Struct, frozen=True):
 
     @property
     def built_sm(self) -> int:
-        """Return the compute capability of the build, times ten: the supported one closest to the request."""
+        """Return the compute capability of the build, times ten.
+
+        TensorRT-RTX supports some compute capabilities. The result is the closest one to the request.
+        """
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 
 
@@ -130,7 +133,7 @@ def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
 
 
 def read_back(result: DryBuildResult, log: Path) -> DryBuild:
-    """Combine the result of a dry build with what its log says."""
+    """Combine the result of a dry build with the record that trtlint reads from its log."""
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.buildfiles.log import read_log
     from trtlint.buildfiles.record import FileRead, together
@@ -143,7 +146,7 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
 
 
 def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
-    """Add product, release and GPU to the record of a dry build, because the log does not contain them."""
+    """Return the record of a dry build with product, release and GPU, which the log does not contain."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -212,9 +215,9 @@ def _result(
 
 
 def _log_size_before_retry_crash(ended: ProcessResult) -> int | None:
-    """If the builder crashed in a retry, return the size of the log before the first build. Otherwise None.
+    """Return the size of the log before the first build if the builder crashed in a retry, otherwise None.
 
-    trtlint retries a build with less likely input sizes after the builder rejected the most likely sizes.  A
+    trtlint retries a build with less likely input sizes after the builder rejected the most likely sizes. A
     crash in a retry does not mean that a build with the real sizes crashes.
     """
     refused = [answer for answer in ended.answers if "parsed_to" in answer]

@@ -1,4 +1,7 @@
-"""Collect the input shapes that the user gives for a dry build: in options, arguments and build commands."""
+"""Collect the input shapes that the user gives for a dry build.
+
+Sources are options, arguments of the Python API and build commands.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from trtlint.dry_build.shapes import ShapeRange
 
 
 def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[ShapeRange]:
-    """Convert input shapes that the user gave by name. Smallest, usual and largest shape are equal."""
+    """Yield a range for each input shape that the user gave by name.
+
+    The smallest, usual and largest shape of a range are equal.
+    """
     for name, shape in shapes:
         yield ShapeRange(name, (shape, shape, shape))
 

@@ -1,8 +1,8 @@
 """Guess input sizes from the constants of a network.
 
-A model with dynamic sizes can still contain a table that fits only one size.  An example is the position
-table of a vision transformer, with ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224.  The build process
-imports this module, so the module uses only the standard library.
+A model with dynamic sizes can contain a table that fits only one size. An example is the position table of a
+vision transformer. It has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process imports
+this module, so the module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from math import isqrt
 from msgspec import Struct
 
 _EXTRA_TOKENS = (0, 1, 2, 5)
-"""Number of tokens besides the patches. These are no token, a class token, a class and a distillation token,
-or a class token and four registers (https://arxiv.org/abs/2012.12877, https://arxiv.org/abs/2309.16588).
+"""Possible numbers of tokens besides the patches of an image:
+
+- 0: no token
+- 1: a class token
+- 2: a class and a distillation token (https://arxiv.org/abs/2012.12877)
+- 5: a class token and four registers (https://arxiv.org/abs/2309.16588)
 """
 _LARGEST_STRIDE = 64
 _SMALLEST, _LARGEST = 8, 32_000
 """Smallest and largest suggested size."""
 FEW = 8
-"""Number of elements of the largest stored tensor that may be a list of sizes."""
+"""Largest number of elements of a stored tensor that may be a list of sizes."""
 _LAST_LAYERS = 4
-"""Number of last convolutions that may precede a classifier."""
+"""Number of convolutions at the end of a network that may be the last one before a classifier."""
 _MOST_SQUARES, _MOST_LINES = 12, 8
-"""Maximum number of suggestions of each kind."""
+"""Maximum number of suggested image sizes, and of suggested sequence lengths."""
 _ABOUT_SIZES = re.compile(
     r"conformable|broadcast|mismatch|volume|reshap|out[- ]of[- ]bounds|extent|spatial|negative|inconsistent"
     r"|dimension\w* (?:must|do not|are not)|too (?:large|small)|(?:larger|smaller|greater|less) than"
@@ -35,7 +39,7 @@ _ABOUT_SIZES = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expected")
-"""Errors that mention dimensions, although no other input size avoids them."""
+"""Errors that mention dimensions, but occur for all input sizes."""
 
 
 class NetworkSizes(Struct, frozen=True):
@@ -82,14 +86,14 @@ def hints_of(found: NetworkSizes) -> Hints:
 
 
 def is_about_sizes(error: str) -> bool:
-    """Return whether an error of the builder may be due to the input sizes."""
+    """Return whether other input sizes may avoid an error of the builder."""
     return _ABOUT_SIZES.search(error) is not None and _ABOUT_RANKS.search(error) is None
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
     """Return possible factors between the height of an input image and the height of its grid of patches.
 
-    The factors are the single strides in descending order, the products of the first n strides, and 1.
+    The factors are the single strides in descending order, the products of the first strides, and 1.
     """
     found: dict[int, None] = {}
     total = 1
@@ -103,7 +107,7 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
 
 
 def _sizes_by_patches(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Yield image sizes for which the number of patches is the number of rows in a position table.
+    """Yield image sizes that have as many patches as a position table has rows.
 
     Args:
         shape: the shape of the table, such as 1 x 197 x 768.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Level = Literal["parse", "build"]
 Stage = Literal["load", "parse", "build"]
 Cause = Literal["done", "failed", "crashed", "time", "memory"]
-"""End of a process: normal, with an exit code, by a signal, or at a limit."""
+"""How a process ended: normally, with an exit code, by a signal, or at a limit."""
 
 
 class ParserError(Struct, frozen=True):
@@ -39,15 +39,15 @@ class ParserError(Struct, frozen=True):
 
 
 class UsedShape(Struct, frozen=True):
-    """The shapes of one input in a build; for a shape tensor, its values.
+    """The shapes of one input in a build, or the values of a shape tensor.
 
     Attributes:
         name: the input.
         min: smallest shape; for a shape tensor, the smallest values.
         opt: shape that kernels are optimized for.
         max: largest shape.
-        chosen: whether trtlint chose the shape.
-        values: whether ``min``, ``opt`` and ``max`` are values, not shapes.
+        chosen: true if trtlint chose the shape, false if the user did.
+        values: true if ``min``, ``opt`` and ``max`` are values of a shape tensor.
     """
 
     name: str
@@ -74,9 +74,9 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         asked_sm: the requested compute capability, times ten; None if none was requested.
         stage: the stage in which the dry build ended.
         cause: how the process ended.
-        signal: name of the signal that ended the process; empty if none did.
-        parsed: whether the parser accepted the model; None if the parser did not finish.
-        built: whether the builder built the model; None if the builder did not finish.
+        signal: name of the signal that ended the process; empty if it ended without a signal.
+        parsed: true if the parser accepted the model; None if the parser did not finish.
+        built: true if the builder built the model; None if the builder did not finish.
         errors: errors of the parser, in the order of the parser.
         shapes: shapes or values of dynamic inputs.
         zeros: external data files that were replaced by zeros.
@@ -138,7 +138,7 @@ class DryBuild(Struct, frozen=True):
 
     Attributes:
         result: the result.
-        record: what the log says about the build and its layers; None if there is no log.
+        record: the data of the log about the build and its layers; None if there is no log.
     """
 
     result: DryBuildResult

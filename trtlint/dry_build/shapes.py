@@ -1,10 +1,13 @@
 """Choose default shapes for inputs with dynamic dimensions.
 
-The builder needs a shape for every input with a dynamic dimension.  The first choice uses the same size for
-dimensions with the same name, batch 1, and typical sizes for other axes: an image of 224 x 224, 128 tokens,
-or one second of audio.  If the builder rejects these sizes, further choices follow: sizes that constants
-suggest, half sizes, one size for all axes, and other common sizes.  The build process imports this module, so
-the module uses only the standard library.
+The builder needs a shape for every input with a dynamic dimension. The first shapes have these sizes:
+- batch 1
+- an image of 224 x 224, 128 tokens, or one second of audio
+- the same size for dimensions with the same name
+
+If the builder rejects these sizes, further sizes follow: sizes that constants suggest, half sizes, one size
+for all axes, and other common sizes. The build process imports this module, so the module uses only the
+standard library.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from trtlint.dry_build.hints import Hints
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]
-"""The smallest shape, the optimal one for kernel selection, and the largest."""
+"""The smallest shape, the shape that kernels are optimized for, and the largest shape."""
 
 _IMAGE, _VOLUME, _FRAMES, _TOKENS, _SOUND, _MEL = 224, 64, 8, 128, 16_000, 3_000
 _ANY = 16
@@ -29,20 +32,20 @@ _CHANNELS = (1, 3, 4)
 _MEL_BANDS = (64, 80, 128)
 """Mel bands of spectrograms in speech models."""
 _HALVED = 4
-"""Number of successively halved sizes: 224, 112, 56, 28."""
+"""Number of image sizes to try, each half of the size before: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Sizes to try last, each for every chosen dimension at once. Equal sizes may fit together."""
+"""Sizes to try last: each is used for all chosen dimensions at once. Equal sizes may fit together."""
 _CROSSED = 3
-"""Number of suggested image sizes to combine with as many suggested lengths."""
+"""Number of suggested image sizes that are combined with as many suggested lengths."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
 """Common image sizes of trained models."""
 _COMMON_LINES = (64, 256, 512, 77, 1024, 1500)
 """Common sequence lengths."""
 MOST = 40
-"""Maximum number of choices."""
+"""Maximum number of shapes to try."""
 _SQUARES = (_IMAGE, 112, _VOLUME)
 _LINES = (_TOKENS, _SOUND, _MEL)
-"""Default sizes that hints replace; others, such as batch and channels, stay."""
+"""Default sizes that sizes from :class:`Hints` replace. Other sizes, such as batch and channels, stay."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -57,7 +60,7 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"channel|^c$", 3),
     )
 )
-"""Size by symbol name; the first match counts."""
+"""Size of a dimension by the pattern of its name; the first match counts."""
 
 
 class Input(Struct, frozen=True):
@@ -67,8 +70,8 @@ class Input(Struct, frozen=True):
         name: the name of the input.
         dims: the dimensions, -1 for a dynamic dimension.
         symbols: the name of each dimension; None or empty if a dimension has no name.
-        integer: whether the type is integer or boolean.
-        is_shape: whether the input is a shape tensor. The builder then needs the range of its values.
+        integer: true if the type is integer or boolean.
+        is_shape: true if the input is a shape tensor. The builder then needs the range of its values.
     """
 
     name: str
@@ -110,7 +113,7 @@ class ShapeChoice(Struct, frozen=True):
 
 
 class _Way(Struct, frozen=True):
-    """A strategy to choose sizes for dynamic dimensions.
+    """Sizes to use for dynamic dimensions in one attempt.
 
     Attributes:
         divisor: number that default sizes are divided by.
@@ -150,11 +153,11 @@ def _ways(hints: Hints) -> Iterator[_Way]:
 def choices(
     inputs: Sequence[Input], given: Sequence[ShapeRange], hints: Hints | None = None
 ) -> Iterator[ShapeChoice]:
-    """Yield choices of input shapes to try, most likely first. If the user gave all shapes, yield only one.
+    """Yield input shapes to try, the most likely first; only one if the user gave all shapes.
 
     Args:
         inputs: the inputs of the network.
-        given: shapes from the user.  If several match an input, the last is used.
+        given: shapes from the user. If several match an input, the last one applies.
         hints: sizes that the network suggests.
     """
     user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}

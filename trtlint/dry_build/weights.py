@@ -1,8 +1,8 @@
-"""Prepare model files for the parser, with zeros instead of missing or very large external data.
+"""Prepare model files for the parser: zeros replace missing or very large external data.
 
-The layers of an engine do not depend on the values of large weights, so zeros are enough.  A sparse file of
-zeros needs almost no disk space, and is fast to read.  Small tensors are copied, because some are shapes,
-axes or scales.  The files of the model are never changed.
+The layers of an engine do not depend on the values of large weights, so zeros are enough. A sparse file of
+zeros needs almost no disk space, and is fast to read. Small tensors are copied, because they may be shapes,
+axes or scales. The files of the model are never changed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from trtlint.model.tensors import TensorStore
 
 HUGE = 256 << 20
-"""Smallest external data file in bytes that is replaced by zeros."""
+"""Size in bytes from which zeros replace an external data file."""
 _COPIED = 64 << 10
-"""Largest tensor in bytes that is copied into such a file."""
+"""Largest tensor in bytes that is copied into a file of zeros."""
 
 
 class WeightsError(ExperimentError, ValueError):
@@ -56,7 +56,7 @@ class _Stored(Struct, frozen=True):
 
 
 def staged(model: Path, folder: Path) -> Staged:
-    """Prepare a model for the parser. If data files are missing or huge, use files of zeros instead.
+    """Prepare a model for the parser. Files of zeros replace data files that are missing or huge.
 
     Args:
         model: the file.
@@ -113,13 +113,13 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
 
 
 def _needs_zeros(store: TensorStore, location: str, size: int) -> bool:
-    """Return whether a file needs zeros: it is missing, too short or huge."""
+    """Return whether zeros replace a data file, because it is missing, too short or huge."""
     found = store.file_of(location)
     return found is None or found[1] < size or size >= HUGE
 
 
 def _require_inside(location: str) -> None:
-    """Check that a location of external data is inside the folder of the model."""
+    """Raise an error if a location of external data is outside the folder of the model."""
     path = PurePosixPath(location.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in location or Path(location).is_absolute():
         raise WeightsError(f"the external data file {location!r} of the model is outside the model's folder")

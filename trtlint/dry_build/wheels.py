@@ -1,7 +1,7 @@
 """Find the installed packages of TensorRT-RTX and their release, and write the install command.
 
-The search imports no module of the wheels.  The wheels contain NVIDIA's parser and builder under NVIDIA's
-licence. trtlint never downloads them; the user does.
+The search imports no module of the wheels. The wheels contain NVIDIA's parser and builder under NVIDIA's
+licence. trtlint never downloads the wheels; the user does.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ from trtlint.dry_build.result import DryBuildResult, UsedShape
 from trtlint.files.problem import first_few
 
 _LONGEST = 300
-"""Longest quoted builder error in characters."""
+"""Largest number of characters of a builder error in a message."""
 _SHOWN = 4
 """Maximum number of shapes in a message."""
 
 
 def notes(result: DryBuildResult) -> tuple[str, ...]:
-    """Return sentences about how a dry build ended."""
+    """Return sentences about the end of a dry build: success, errors, a crash or a limit."""
     return tuple(_notes(result))
 
 
@@ -53,7 +53,7 @@ def _agreement(found: Agreement) -> str:
 
 
 def _compared(found: Agreement) -> str:
-    """Return how many tensors were compared: ``compared 113 of 150 tensors by name; 37 have no name ...``."""
+    """Return the number of compared tensors: ``compared 113 of 150 tensors by name; 37 have no name ...``."""
     words = f"compared {found.compared} of {found.tensors} tensors by name"
     if found.unnamed:
         words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
