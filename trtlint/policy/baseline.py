@@ -1,11 +1,11 @@
-"""Baselines: known findings of a team, so that only new ones count.
+"""Baselines: known findings of a team, so that only new findings count.
 
-An entry is one site of one rule in one model.  The fingerprint of the site does not change if the model is
-exported again.  The entry also has the module path and the name of the node, for readers and for rewritten
-models.  After a rewrite, the fingerprint can differ.  Then trtlint compares the rule and the module, or the
-node if the module is unknown.
+An entry is one site of one rule in one model. It has a fingerprint, which does not change if the model is
+exported again. It also has the module path and the name of the node, for readers and for rewritten models.
+After a rewrite, the fingerprint can differ. trtlint then compares the rule and the module, or the rule and
+the node if the module is unknown.
 
-The file is JSON with one sorted entry per line, so that diffs show the added and removed sites.  Paths of
+The file is JSON with one sorted entry per line, so that diffs show the added and removed sites. Paths of
 models are relative to the folder of the file.
 """
 
@@ -54,12 +54,12 @@ class KnownSite(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The module of the site; if the module is unknown, the node."""
+        """Return the module of the site, or the node if the module is unknown."""
         return self.module or self.node
 
     @property
     def line(self) -> str:
-        """The entry as one line of JSON."""
+        """Return the entry as one line of JSON."""
         return json.dumps({key: getattr(self, key) for key in _KEYS})
 
 
@@ -117,12 +117,12 @@ class Baseline:
 
     @property
     def rules(self) -> list[str]:
-        """Rule ids of the entries, as written in the file."""
+        """Return the rule ids of the entries, as written in the file."""
         return sorted(self._written)
 
     @property
     def models(self) -> list[str]:
-        """Paths of the models that have entries, relative to the folder of the baseline file."""
+        """Return the paths of the models that have entries, relative to the folder of the baseline file."""
         return sorted(self._entries)
 
     def __len__(self) -> int:
@@ -140,8 +140,8 @@ class Baseline:
         Args:
             model: the file of the model.
             reports: the reports of the model, one for each target.  An entry applies to all targets.
-            ran: ids of the rules that ran.  Only entries of these rules, or of removed rules, are reported as
-                stale.
+            ran: ids of the rules that ran. Entries of other rules are not reported as stale, except those of
+                removed rules.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
@@ -171,7 +171,11 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Give a renamed model the entries of its former path.  Return this path; None if not renamed."""
+        """Move the entries of the former path of a renamed model to ``key``.
+
+        Returns:
+            The former path; None if the model was not renamed.
+        """
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -217,9 +221,10 @@ class Baseline:
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Remove entries that match no finding, and entries of deleted models.  Write the file if it changed.
+        """Remove entries that match no finding, and entries of deleted models.
 
-        The modules and nodes of other entries are updated, but not their fingerprints.  No entry is added.
+        The modules and nodes of other entries are updated, but not their fingerprints. No entry is added. The
+        file is written if it changed.
 
         Args:
             protected: files that must not be replaced.
@@ -243,7 +248,7 @@ class Baseline:
         return size - len(self)
 
     def missing(self) -> list[str]:
-        """The models that have entries, but whose files no longer exist."""
+        """Return the paths of models that have entries, but whose files no longer exist."""
         return [model for model in self.models if not self._exists(model)]
 
     def _exists(self, model: str) -> bool:
@@ -264,7 +269,7 @@ class Baseline:
 
 
 _Sites = Mapping[tuple[str, str], Site]
-"""Sites by rule and fingerprint, in the order found."""
+"""Sites by rule and fingerprint, in the order of the findings."""
 
 
 def _entry(file: Path, number: int, table: Any) -> KnownSite:
@@ -284,7 +289,8 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
     """Return the sites of all findings, for all targets, by rule and fingerprint.
 
-    ``conditional`` includes suppressed findings and findings that depend on unset options.
+    If ``conditional`` is true, the result includes suppressed findings and findings that depend on unset
+    options.
     """
 
     def findings() -> Iterator[Finding]:
@@ -298,7 +304,7 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
 
 
 def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
-    """Match the entries of a baseline to sites.  The result has the rule and the fingerprint of each site."""
+    """Match the entries of a baseline to sites. Return the rule and the fingerprint of each entry's site."""
     owners = {
         (entry.rule, entry.fingerprint): entry
         for entry in entries
@@ -330,10 +336,11 @@ def _match_by_place(
 ) -> None:
     """Match an entry by its place (module or node), because no site has the fingerprint of the entry.
 
-    Equal blocks have numbered fingerprints.  If a block is added, the later blocks get the next numbers.  So
-    the fingerprint of an entry can now belong to the neighbouring block.  If all sites at the place are
-    matched to other entries, one of these other entries must move to a free site at its own place, and so on.
-    A breadth-first search finds the shortest sequence of such moves.
+    Equal blocks have numbered fingerprints. If a block is added, the later blocks get the next numbers. So
+    the fingerprint of an entry can belong to the neighbouring block.
+
+    All sites at the place may already be matched to other entries. Then one of these entries must move to a
+    free site at its own place, and so on. A breadth-first search finds the shortest sequence of moves.
 
     Args:
         unmatched: the entry.
@@ -375,9 +382,8 @@ def _gone(
 ) -> tuple[StaleBaselineEntry, ...]:
     """Describe the entries that match no site.
 
-    Equal blocks have numbered fingerprints.  If one of these blocks is fixed, the fingerprint with the last
-    number disappears, whichever block it was.  So the fixed block is found by its place, which has no site
-    any more.
+    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. So the
+    fixed block is not found by its number, but by its module or node, which has no site any more.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

@@ -1,6 +1,6 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-trtlint looks for the file in the folder of the model and in the folders above, and uses the first one, as
+trtlint looks for the file in the folder of the model and in the folders above, and uses the first file, as
 ruff does. ``[[models]]`` sections override the general part, and the command line overrides both. Paths and
 globs are relative to the folder of the file.
 """
@@ -47,7 +47,7 @@ class Choices(Struct, frozen=True):
     Unset settings are empty or None.
 
     Attributes:
-        where: file and table, the prefix of error messages; empty for the command line.
+        where: prefix of error messages, with the file and the table; empty for the command line.
         targets: build targets.
         layer: the rules to select and to ignore.
         severity: pairs of a rule selector and a severity.
@@ -84,7 +84,7 @@ class Configuration(Struct, frozen=True):
         general: settings for all models.
         sections: the ``[[models]]`` sections, in file order.
         rules: folders of rule files.
-        preview: whether to run preview rules.
+        preview: true to run preview rules.
         baseline: the baseline file; None if the configuration names none.
         suppress: suppressions.
     """
@@ -98,9 +98,9 @@ class Configuration(Struct, frozen=True):
     suppress: tuple[Acceptance, ...] = ()
 
     def relative(self, model: Path) -> str:
-        """Return the path of a model that globs are compared with.
+        """Return the path of a model for comparison with globs.
 
-        It is relative to the folder of the configuration, with ``/``.
+        The path is relative to the folder of the configuration, with ``/``.
         """
         return model.as_posix() if self.file is None else relative(model, self.file.parent)
 
@@ -205,7 +205,7 @@ def load(file: Path) -> Configuration:
 
 
 def shown(file: Path) -> str:
-    """Return a path for messages: relative if the file is in the current folder."""
+    """Return a path for messages: relative if the file is in the current folder, otherwise as given."""
     try:
         return file.absolute().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -224,7 +224,10 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether a path exists and is not a folder.  A device file is rejected when it is read."""
+    """Return whether a path exists and is not a folder.
+
+    The path may be a device file, which an error rejects later, when the file is read.
+    """
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 

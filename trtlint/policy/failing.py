@@ -19,9 +19,9 @@ def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
 
 
 def unsearched(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Return whether findings that would make the run fail may be missing.
+    """Return whether the search may have missed findings that would make the run fail.
 
-    They may be missing if the search for a rule did not finish.
+    Findings may be missing if the search for a rule did not finish.
 
     Args:
         reports: the reports.

@@ -1,4 +1,4 @@
-"""Check of an existing file before trtlint writes a baseline to its path."""
+"""Check an existing file before trtlint writes a baseline to its path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trtlint.files.regular import open_regular
 from trtlint.policy.baseline import BaselineError
 
 _HEAD = 512
-"""Number of checked bytes."""
+"""Number of bytes that are checked at the start of the file."""
 
 
 def require_like_baseline(file: Path) -> None:

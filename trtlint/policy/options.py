@@ -28,7 +28,7 @@ class TargetOptions(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The options as arguments of a command line, such as ``--trt 10.7``."""
+        """Return the options as arguments of a command line, such as ``--trt 10.7``."""
         found = [each for version in self.trt for each in ("--trt", version)]
         found += [each for version in self.rtx for each in ("--rtx", version)]
         found += ["--gpu", self.gpu] if self.gpu is not None else []
@@ -38,26 +38,27 @@ class TargetOptions(Struct, frozen=True):
 
 
 MOST_SECONDS = 24 * 3600
-"""Longest time limit of an experiment in seconds."""
+"""Longest time limit in seconds that an option accepts."""
 RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
-"""Release number of TensorRT-RTX."""
+"""Pattern of a release number of TensorRT-RTX."""
 INSTALLED = ""
-"""The installed release of TensorRT-RTX."""
+"""Option value for the installed release of TensorRT-RTX."""
 
 
 class DryOptions(Struct, frozen=True):
     """Options of a dry build.
 
     Attributes:
-        level: last stage of the dry build, or ``off``; None if unset, so that the configuration decides.
+        level: last stage of the dry build, or ``off``; None to use the configuration.
         version: release of TensorRT-RTX, or :data:`INSTALLED`; None if unset.
         rtx_path: folder with the wheels of TensorRT-RTX; None for the packages of this Python.
         shapes: input shapes, as ``NAME:1x3x224x224``.
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
-        compare: inputs to compare the parsed network with the ONNX model: files, ``probe``, or an empty text
-            for generated inputs. An empty tuple means no comparison; None means unset.
+        compare: inputs for a comparison of the parsed network with the ONNX model. Each entry is a file,
+            ``probe``, or an empty text for generated inputs. An empty tuple means no comparison; None means
+            unset.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -77,7 +78,7 @@ class TorchOptions(Struct, frozen=True):
         release: release of Torch-TensorRT, such as ``2.13``; None if unset.
         python: Python interpreter for a dry build; None for this interpreter.
         wheel: folder with an unpacked wheel of Torch-TensorRT; None for the installed wheel.
-        trust_pickle: whether ``torch.export.load``, which can run code from the file, may load a program.
+        trust_pickle: true to allow ``torch.export.load``, which can run code from the file.
         build: a call of Torch-TensorRT as text, or a script with such calls.
     """
 
@@ -110,16 +111,16 @@ class LintOptions(Struct, frozen=True):
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    """Whether to run preview rules; None if the configuration decides."""
+    """True to run preview rules; None to use the configuration."""
     format: str | None = None
     """Format of standard output; None if unset."""
     outputs: tuple[str, ...] = ()
-    """``FORMAT`` or ``FORMAT:FILE``."""
+    """Values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``."""
     source_root: str | None = None
     statistics: bool = False
     quiet: bool = False
     fail_on: FailOn | None = None
-    """Lowest severity that makes the command fail; None if the configuration decides."""
+    """Lowest severity that makes the command fail; None to use the configuration."""
     min_confidence: MinConfidence | None = None
     config: str | None = None
     isolated: bool = False
@@ -130,14 +131,14 @@ class LintOptions(Struct, frozen=True):
     build: str | None = None
     """A trtexec command line, or a file with such lines."""
     left: BuildFiles = field(default_factory=dict)
-    """Files from a build."""
+    """Build files that belong to the models, such as logs."""
     dry: DryOptions = DryOptions()
     torch: TorchOptions = TorchOptions()
     ep: EpOptions = EpOptions()
     ranges: tuple[str, ...] = ()
     """Files from ``trtlint measure``."""
     weights: bool = False
-    """Whether to read all weights."""
+    """True to read all weights."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

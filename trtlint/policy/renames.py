@@ -1,9 +1,9 @@
-"""Matching of baseline entries to a model that was renamed or moved.
+"""Match baseline entries to a model that was renamed or moved.
 
-An entry names its model by path.  If there is no file at this path any more, the entries are given to another
-model that has no entries and has the same findings.  For each rule in the entries, the fingerprints must be
-equal, because a rename does not change fingerprints.  Otherwise, the entries could hide findings of a
-different model.
+An entry names its model by path. If the file no longer exists, the entries are given to another model that
+has no entries and has the same findings. For each rule in the entries, the fingerprints must be equal,
+because a rename does not change fingerprints. Otherwise, the entries could hide findings of a different
+model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import Generic, Protocol, TypeVar
 
 _CANDIDATES = 100
-"""Largest number of models with one fingerprint that are compared."""
+"""Largest number of deleted models with the same fingerprint that are compared."""
 Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 
@@ -31,7 +31,7 @@ _AnEntry = TypeVar("_AnEntry", bound=_Entry)
 class Renames(Generic[_AnEntry]):
     """The models of a baseline whose files no longer exist.
 
-    The entries of each such model can be given to one other model.
+    The entries of each deleted model can be given to one other model.
 
     Args:
         entries: the entries of each model.
@@ -48,15 +48,15 @@ class Renames(Generic[_AnEntry]):
                 self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
 
     def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
-        """Find the former path of a model that was renamed; None if no deleted model has the same findings.
+        """Return the former path of a model that was renamed; None if no deleted model has the same findings.
 
-        No other model can get this path and its entries any more.
+        Each path is returned only once.
 
         Args:
             found: the sites of the findings of the model.
-            possible: these sites, and the sites of suppressed findings and findings that depend on unset
-                options.
-            ran: ids of the rules that ran.  Entries of other rules are not compared.
+            possible: the sites in ``found``, and the sites of suppressed findings and findings that depend on
+                unset options.
+            ran: ids of the rules that ran. Entries of other rules are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
         for model in dict.fromkeys(listed):

@@ -1,6 +1,6 @@
-"""Application of a team's settings to findings: severities, suppressions, baseline, lowest confidence.
+"""Apply a team's settings to findings: severities, suppressions, baseline, lowest confidence.
 
-No model is read, so these settings can also be applied to cached reports and to reports from other processes.
+No model is read, so the settings can be applied to cached reports and to reports from other processes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Ran:
 
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
-        """Return the names and ids of these rules, which selectors are compared with."""
+        """Return the names and ids of the rules, for comparison with selectors."""
         from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
@@ -62,13 +62,13 @@ class Policy(Struct, frozen=True):
     """Team settings for one model.
 
     Attributes:
-        severity: pairs of a rule selector and a severity. For each rule, the most specific selector decides;
-            among equally specific ones, the last.
-        min_confidence: lowest confidence of shown findings.  Findings below are only counted.
+        severity: pairs of a rule selector and a severity. The most specific selector for a rule applies; of
+            several equally specific selectors, the last one.
+        min_confidence: lowest confidence of shown findings. Findings of lower confidence are only counted.
         suppress: suppressions of the configuration that apply to the model.
         baseline: known findings; None without a baseline.
         known: all rules.
-        own: whether to use the suppressions in the metadata of the model; False with ``--isolated``.
+        own: true to use the suppressions in the metadata of the model; false with ``--isolated``.
     """
 
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -80,16 +80,16 @@ class Policy(Struct, frozen=True):
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
-    """Return the names of rules, which selectors are compared with."""
+    """Return the names of rules, for comparison with selectors."""
     return tuple(map(RuleName.of, rules))
 
 
 class Review:
-    """Applies the policy to all models of a run, and records which configured suppressions were used.
+    """Application of the policy to all models of a run, with a record of the suppressions that were used.
 
     Args:
         today: date that expiry dates are compared with; by default the current date.
-        recording: whether to add all findings to the baseline, instead of comparing findings with it.
+        recording: true to add all findings to the baseline, instead of comparing findings with the baseline.
     """
 
     def __init__(self, today: date | None = None, *, recording: bool = False) -> None:
@@ -160,7 +160,7 @@ class Review:
 
 
 def _place(entry: Acceptance) -> list[str | int]:
-    """Return a sort key that puts ``suppress[2]`` before ``suppress[10]``."""
+    """Return a sort key for suppressions: ``suppress[2]`` comes before ``suppress[10]``."""
     parts = re.split(r"(\d+)", entry.suppression.where)
     return [int(part) if part.isdecimal() else part for part in parts]
 

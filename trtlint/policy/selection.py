@@ -1,10 +1,12 @@
 """Rule selection: ``--select`` and ``--ignore``, in ruff's grammar.
 
 A selector is the id or name of a rule, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``.
-If several selectors match a rule, the most specific selector decides. If a selector of ``--select`` and one
-of ``--ignore`` are equally specific, ``--ignore`` decides. A preview rule runs only with ``--preview``, or if
-its own id or name is selected. The old id or name of a renamed rule selects the rule that replaced it. See
-https://docs.astral.sh/ruff/linter/#rule-selection.
+- If several selectors match a rule, the most specific selector applies.
+- If a selector of ``--select`` and a selector of ``--ignore`` are equally specific, ``--ignore`` applies.
+- A preview rule runs only with ``--preview``, or if its own id or name is selected.
+- The old id or name of a renamed rule selects the rule that replaced it.
+
+See https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
 from __future__ import annotations
@@ -28,27 +30,27 @@ class SelectionError(SettingError):
 
 
 class Selectable(Protocol):
-    """The properties of a rule that are needed to select rules."""
+    """The properties of a rule that selectors are compared with."""
 
     @property
     def id(self) -> str:
-        """The id of the rule, such as ``ACC102``."""
+        """Return the id of the rule, such as ``ACC102``."""
 
     @property
     def name(self) -> str:
-        """The name of the rule."""
+        """Return the name of the rule."""
 
     @property
     def group(self) -> str:
-        """The group of the rule; empty if unknown."""
+        """Return the group of the rule; empty if unknown."""
 
     @property
     def status(self) -> str:
-        """The status of the rule: ``preview``, ``stable`` or ``deprecated``."""
+        """Return the status of the rule: ``preview``, ``stable`` or ``deprecated``."""
 
 
 class RuleName(NamedTuple):
-    """The id, name, group and status of a rule, without the rule itself.  This is enough to select rules."""
+    """The id, name, group and status of a rule, which are enough to select the rule."""
 
     id: str
     name: str
@@ -71,9 +73,10 @@ def choose(
 
     Args:
         rules: all rules.
-        select: selectors of the rules to run, also comma-separated; empty for all rules.
+        select: selectors of the rules to run; each text may contain several, separated by commas. Empty for
+            all rules.
         ignore: selectors of rules to leave out.
-        preview: whether to run preview rules that are not selected by id or name.
+        preview: true to also run preview rules that are not selected by id or name.
 
     Raises:
         SelectionError: a selector matches no rule.
@@ -83,10 +86,10 @@ def choose(
 
 
 class RuleLayer(Struct, frozen=True):
-    """The selectors from one place: a configuration, a ``[[models]]`` section, or the command line.
+    """The selectors from one source: a configuration, a ``[[models]]`` section, or the command line.
 
     Attributes:
-        select: selectors of the rules to run, which replace the selection of outer layers.  If empty, the
+        select: selectors of the rules to run, which replace the selection of outer layers. If empty, the
             selection of outer layers stays.
         extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
@@ -99,7 +102,7 @@ class RuleLayer(Struct, frozen=True):
     where: str = ""
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The three lists of selectors, each after its key in the configuration file."""
+        """Return the three lists of selectors, each with its key in the configuration file."""
         return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
 
@@ -111,7 +114,7 @@ def choose_by_layers(
     Args:
         rules: all rules, which run by default.
         layers: the layers, outermost first.  Inner layers take precedence.
-        preview: whether to run preview rules that are not selected by id or name.
+        preview: true to also run preview rules that are not selected by id or name.
 
     Raises:
         SelectionError: a selector matches no rule.
@@ -151,7 +154,7 @@ def covers(selector: str, rule: Selectable) -> bool:
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """Return the most specific selector that matches a rule; None if none matches.
+    """Return the most specific selector that matches a rule; None if no selector matches.
 
     Of several equally specific selectors, return the last.
     """
@@ -197,14 +200,14 @@ def _best(selectors: Iterable[str], rule: Selectable) -> int:
 
 
 def _exactly(rule: Selectable) -> int:
-    """Return the number by which :func:`_precision` rates a selector that names exactly one rule."""
+    """Return the rating of a selector that is the id or name of a rule; see :func:`_precision`."""
     return len(rule.id) + 2
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """Rate how specific a selector is for a rule; None if the selector does not match the rule.
+    """Return how specific a selector is for a rule; None if the selector does not match the rule.
 
-    ``ALL`` has the number 1, a group has 2, and a prefix of ids has more for each character.
+    ``ALL`` has the rating 1, a group has 2. A prefix of ids has a higher rating, which grows with its length.
     """
     if selector.lower() == rule.name:
         return _exactly(rule)

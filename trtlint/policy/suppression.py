@@ -26,23 +26,23 @@ from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
 
 _LONGEST = 1 << 20
-"""Longest metadata value in characters."""
+"""Largest number of characters of the metadata value."""
 _MOST = 1000
-"""Maximum number of entries in it."""
+"""Maximum number of suppressions in the metadata of a model."""
 _MOST_CHECKED = 1_000_000
-"""Maximum product of a model's entries and the sites of its findings."""
+"""Maximum product of two numbers: suppressions in a model, and sites of its findings."""
 _MOST_COMPARED = 2_000_000_000
-"""Maximum product of the total lengths of a model's globs and of its site names."""
+"""Maximum product of two lengths in characters: of all globs in a model, and of all its site names."""
 
 
 class Acceptance(Struct, frozen=True):
     """One suppression in the configuration or in the metadata of a model.
 
     Attributes:
-        rules: selectors.  At least one must match the rule of a finding.
+        rules: selectors, of which at least one must match the rule of a finding.
         node: glob that node paths must match; None for all nodes.
-        module: glob that module paths must match; None for all modules.  A glob never matches a site with an
-            unknown module.
+        module: glob that module paths must match; None for all modules. A glob never matches an unknown
+            module.
         paths: globs of model files; empty for all files.
         suppression: the reason, the source, and the expiry date.
     """
@@ -55,7 +55,7 @@ class Acceptance(Struct, frozen=True):
 
     @classmethod
     def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
-        """Create a suppression from a table of the configuration or metadata that was validated before."""
+        """Create a suppression from a valid table of the configuration or metadata."""
         return cls(
             rules=texts(table["rule"]),
             node=table.get("node"),
@@ -71,7 +71,7 @@ class Acceptance(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The suppression in words, such as ``ACC102 at module blocks.* in vit.onnx``."""
+        """Return the suppression in words, such as ``ACC102 at module blocks.* in vit.onnx``."""
         words = [", ".join(self.rules)]
         words += [
             f"at {what} {glob}" for what, glob in (("node", self.node), ("module", self.module)) if glob
@@ -86,7 +86,8 @@ class Acceptance(Struct, frozen=True):
     def covers_model(self, path: str) -> bool:
         """Return whether the suppression applies to a model.
 
-        The path is relative to the folder of the configuration.
+        Args:
+            path: the path of the model, relative to the folder of the configuration.
         """
         return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
@@ -95,7 +96,7 @@ class Acceptance(Struct, frozen=True):
         return any(covers(selector, rule) for selector in self.rules)
 
     def covers_any(self, rules: Iterable[RuleName]) -> bool:
-        """Return whether the suppression applies to one of several rules."""
+        """Return whether the suppression applies to at least one of several rules."""
         return any(self.covers_rule(rule) for rule in rules)
 
     def covers_site(self, site: Site) -> bool:
@@ -127,13 +128,13 @@ def apply(
 ) -> SuppressedReport:
     """Apply suppressions: move suppressed findings of a report to its attribute ``suppressed``.
 
-    If several suppressions match a site, the first one that has not expired is used.
+    If several suppressions match a site, the first suppression that has not expired applies.
 
     Args:
         report: the report.
         entries: the suppressions.
         today: date that expiry dates are compared with.
-        known: all rules.  Rules that are missing here belong to no group.
+        known: all rules, with their groups. A rule that is missing has no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -204,7 +205,7 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Return whether the suppressions of a model can be compared with its findings in a short time.
+    """Return whether comparing the suppressions of a model with its findings takes little time.
 
     An untrusted model can have very many findings and very long names.
     """
@@ -264,8 +265,7 @@ def notes(
         entries: the suppressions that were applied.
         used: number of sites that each suppression matches.
         ran: the rules that ran.  Only suppressions for these rules are reported as unused.
-        known: all rules.  A suppression for a rule that is not in ``known`` is unused; but there is a
-            separate note for a removed rule.
+        known: all rules. A suppression for any other rule is reported as unused, unless the rule was removed.
         today: date that expiry dates are compared with.
     """
     ran, known = list(ran), list(known)

@@ -1,4 +1,4 @@
-"""Conversion of options to targets: one target for each version and GPU."""
+"""Convert options to targets: one target for each version and GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
-    """Return the target options in the keywords of a Python API call.  The keywords are already checked."""
+    """Return the target options among the keywords of a Python API call, which were already checked."""
     switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
     return TargetOptions(
         keywords.get("trt", ()),

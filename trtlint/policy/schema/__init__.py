@@ -40,14 +40,14 @@ class SchemaError(SettingError):
 
 @cache
 def configuration() -> Mapping[str, Any]:
-    """The JSON Schema of the configuration."""
+    """Return the JSON Schema of the configuration."""
     text = Path(__file__).with_name("configuration.json").read_text(encoding="utf-8")
     loaded: Mapping[str, Any] = json.loads(text)
     return loaded
 
 
 def check(document: object, part: str | None = None) -> None:
-    """Check data against the schema of the configuration, or against the part of it in ``$defs``.
+    """Check data against the schema of the configuration, or against a definition in its ``$defs``.
 
     Raises:
         SchemaError: the data violate the schema.  The first violation in document order is reported.
@@ -83,9 +83,9 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
-    """Check a value against the alternative of ``anyOf`` that has the type of the value.
+    """Check a value against the alternative of ``anyOf`` that allows the type of the value.
 
-    The alternatives have different types.
+    All alternatives have different types, so at most one matches.
     """
     for branch in branches:
         if isinstance(value, _TYPES[branch["type"]]):
