@@ -1,6 +1,6 @@
-"""Build the closures that a compiled expression consists of.
+"""Build closures that compute the parts of an expression.
 
-A closure is a function.  Its argument has the values of the names in the expression.
+A closure is a function. Its argument is a mapping with the value of each name in the expression.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trtlint.language.operations import COMPARISONS, UNKNOWN, Code, Names, eleme
 from trtlint.target.truth import Truth, negate
 
 CONSTANTS = "constants"
-"""Key of the graph's constants among the names.  No scope contains this key."""
+"""Key of the graph's constants in the mapping of names. No expression can use this name."""
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
@@ -21,8 +21,9 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
 
     Args:
         codes: the conditions.
-        deciding: the value of one condition that decides the result: False for ``and``, True for ``or``.
-        join: function that joins conditions that are unknown.
+        deciding: the value that decides the result if one condition has it: False for ``and``, True for
+            ``or``.
+        join: function that combines the unknown conditions if no condition decides the result.
     """
     other = not deciding
 
@@ -48,9 +49,9 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
     """Return a closure that takes one element of a tuple or mapping, such as ``inputs[0]``.
 
     Args:
-        many: computes the tuple or mapping.
+        many: closure that computes the tuple or mapping.
         index: the index or key.
-        name: the name of the tuple, if ``many`` only reads a name.  The closure is faster then.
+        name: the name of the tuple, if ``many`` only reads a name; this makes the closure faster.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)

@@ -37,14 +37,14 @@ from trtlint.target.target import Target
 from trtlint.target.truth import Unknown, both, either
 
 Checked = tuple[Kinds, Code]
-"""The possible types of a part of an expression, and the code that computes it."""
+"""The possible types of a part of an expression, and the closure that computes the part."""
 
 
 class Compiler:
     """Compiler of one expression.
 
-    ``used`` collects the names that the expression reads.  ``scope`` has the names that the expression may
-    read.  If it is None, names and fields are not checked.
+    - ``used`` collects the names that the expression reads.
+    - ``scope`` has the names that the expression may read. If it is None, names and fields are not checked.
     """
 
     def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
@@ -215,7 +215,7 @@ class Compiler:
         return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
 
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
-        """Raise an error if a comparison of these types always gives the same result, or has no meaning."""
+        """Raise an error if a comparison of two types always gives the same result, or has no meaning."""
         if name in ("Lt", "LtE", "Gt", "GtE"):
             if has(left[1], "tuple") and has(right[1], "tuple"):
                 return  # release numbers: target.release < (11, 3)

@@ -1,19 +1,20 @@
 """Expressions in rules: Python's syntax with three-valued logic, checked before use.
 
-An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and
-compiled to closures once.  Nothing is passed to ``eval``.  Other syntax is rejected with its column: calls
-of anything but :data:`~trtlint.language.functions.FUNCTIONS`, names with underscores, lambdas,
-comprehensions, f-strings. Length, depth and the size of numbers are limited. So an untrusted rule file can
-neither run code nor hang.  The language:
-
+The language:
 - ``and``, ``or``, ``not``, ``a if c else b``, parentheses
 - ``== != < <= > >=``, also chained; ``in`` and ``not in`` with tuples, text and fields
 - ``+ - * / // % **`` on numbers
-- numbers, text, ``True``, ``False``, tuples; ``x[0]`` and ``x[-1]``; fields with a dot; functions
+- numbers, text, ``True``, ``False``, tuples; ``x[0]`` and ``x[-1]``; fields with a dot
+- calls of :data:`~trtlint.language.functions.FUNCTIONS`
 
-A field that is None is unknown.  Every result that depends on this field is unknown, too.  For example, a
-comparison with the field is unknown, and neither False nor an error.  Division by zero and an index beyond
-the end are unknown, too.
+An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and compiled
+to closures once. Nothing is passed to ``eval``. An error with the column rejects all other syntax, such as
+names with underscores, lambdas, comprehensions and f-strings. Length, depth and the size of numbers are
+limited. So an untrusted rule file can neither run code nor hang.
+
+A field that is None is unknown. Every result that depends on an unknown field is unknown, too. For example, a
+comparison with the field is unknown: it is not False, and it is no error. Division by zero and an index
+beyond the end are unknown, too.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ class _Compiled(Struct, frozen=True):
 
 
 class Expression:
-    """An expression in a rule.  It is compiled when it is first used.
+    """An expression in a rule. The expression is compiled on first use.
 
-    In most models, most rules find no facts, so their conditions are never evaluated.  Compiling and checking
-    the conditions of all rules would cost more than linting a small model.  :func:`compile_expression` checks
+    In most models, most rules find no facts, so their conditions are never evaluated. Compiling and checking
+    the conditions of all rules would cost more than linting a small model. :func:`compile_expression` checks
     and compiles an expression immediately.
     """
 
@@ -56,7 +57,7 @@ class Expression:
         Args:
             text: the expression.
             scope: the names that the expression may use; None if the expression was checked before.
-            condition: whether the expression must be a condition.
+            condition: true if the expression must be a condition.
         """
         self.text = text
         self._scope = scope
@@ -65,7 +66,7 @@ class Expression:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that the expression reads."""
+        """Return the names that the expression reads."""
         return self._ready().names
 
     def truth(self, names: Mapping[str, object]) -> Truth:
@@ -77,8 +78,8 @@ class Expression:
                 function ``const`` is unknown.
 
         Returns:
-            Unknown if the value of the expression is neither true nor false.  This can occur for fields
-            without a declared type.
+            The truth value. It is unknown if the value of the expression is neither true nor false, which can
+            occur for fields without a declared type.
         """
         return truth((self._compiled or self._ready()).code(names))
 
@@ -100,7 +101,7 @@ class Expression:
 
 
 def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> Expression:
-    """Check and compile an expression immediately.  The text may have several lines.
+    """Check and compile an expression immediately. Its text may have several lines.
 
     Raises:
         ExpressionError: the syntax is wrong or unsupported, a name or field is unknown, or types do not

@@ -156,17 +156,17 @@ def members(cls: type) -> Mapping[str, Kinds]:
 
 
 def has(kinds: Kinds, name: KindName) -> bool:
-    """Return whether one of the types has a name, such as ``number``."""
+    """Return whether one of the types has the given name, such as ``number``."""
     return any(kind.name in (name, "anything") for kind in kinds)
 
 
 def items_fit(kind: Kind, want: Kind) -> bool:
-    """Return whether the elements of the tuple type ``kind`` can have an element type of ``want``."""
+    """Return whether a tuple of type ``kind`` can have an element that a tuple of type ``want`` allows."""
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """Return all values that the types with a given name allow; None if any value is allowed.
+    """Return all values that the types called ``name`` allow; None if any value is allowed.
 
     For example, the types of a field and the name ``text`` give all texts that the field can hold.
     """
@@ -180,5 +180,5 @@ def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
 
 
 def words(kinds: Kinds) -> str:
-    """Describe types in an error message."""
+    """Return the names of types for an error message."""
     return " or ".join(dict.fromkeys(map(str, kinds)))

@@ -16,7 +16,7 @@ from trtlint.model.walks import search
 _KEEP_LENGTH = frozenset(
     {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
 )
-"""Operators whose result is as long as one operand, or as all operands together."""
+"""Operators whose result is as long as one operand, or as long as all operands together."""
 
 
 def _repeated(constants: Constants | None, value: Value) -> object:
@@ -62,9 +62,9 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Return whether a value is computed by an operator for which ``good`` is true.
+    """Return whether an operator for which ``good`` is true computes a value.
 
-    The search goes upstream through operators that compute the length or a part of a value.
+    The search continues upstream through operators that compute the length or a part of a value.
     """
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
@@ -79,7 +79,7 @@ def _operands(node: Node) -> Sequence[Value | None]:
 
 
 def _is_partial(node: Node) -> bool:
-    """Return whether a node is a ``Shape`` that returns only some dimensions, by its start or end."""
+    """Return whether a node is a ``Shape`` whose attributes ``start`` or ``end`` select some dimensions."""
     shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
     start, end = node.number("start", 0), node.number("end", None)
     if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):

@@ -12,7 +12,7 @@ from trtlint.target.truth import Unknown
 
 UNKNOWN = Unknown()
 MOST_VISITED = 500
-"""Maximum number of upstream values per call, so that the cost is linear in the model."""
+"""Maximum number of upstream values that a call visits. So its cost stays bounded in large models."""
 VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
 
@@ -25,11 +25,11 @@ class Function(Struct, frozen=True):
         meaning: a description of the result, in one sentence.
         parameters: the allowed types of each positional argument.
         result: the possible types of the result.
-        call: computes the result from known arguments; the first argument is the graph's constants.
+        call: Python function that computes the result. Its first argument is the graph's constants.
         optional: the allowed types of each keyword argument, by name.
-        variadic: whether the last argument may be repeated.
-        sees_unknown: whether the function is called with unknown arguments; if False, an unknown argument
-            makes the result unknown.
+        variadic: true if the last argument may be repeated.
+        sees_unknown: true to call the function with unknown arguments; false if an unknown argument makes the
+            result unknown.
     """
 
     signature: str

@@ -1,4 +1,7 @@
-"""Functions of the rule language for types and origins of values, as TensorRT imports them."""
+"""Functions of the rule language for types and origins of values.
+
+Types and origins are those that TensorRT sees after its parser imported the model.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _COUNTS = frozenset({"i32", "i64"})
-"""Types of sizes that the parser accepts from the caller."""
+"""Integer types that the parser accepts for sizes that the caller provides."""
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
-"""Operators that the parser evaluates on stored tensors; the result is stored, too."""
+"""Operators that the parser evaluates on stored tensors. Their results are stored tensors, too."""
 
 
 def _values(values: Sequence[object]) -> list[Value]:
@@ -51,7 +54,10 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node that computes a value, ignoring nodes that move elements."""
+    """Return input ``port`` of the ``op`` node that computes a value; None if another operator computes it.
+
+    Operators that only move elements are skipped.
+    """
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 

@@ -1,11 +1,14 @@
 """Find the nodes of a graph that match a pattern.
 
-The search starts at every node that may match the rarest line of the pattern.  From this node, the search
-follows values to the node that computes them (one candidate) or to the nodes that read them (looked up by
-operator).  So the time depends mainly on the number of matches.  A reading is one way to match the pattern.
-Two budgets limit the search: a number of steps, and a number of readings.  Each start node gets an equal
-share of the remaining budgets.  Both budgets are proportional to the number of nodes, so the time is at most
-linear for every graph and pattern. :attr:`Matcher.complete` is False if a budget ended the search early.
+A reading is one way to match the pattern: a node for each line. The search starts at every node that may
+match the rarest line of the pattern. From there, it follows values in two directions:
+- to the node that computes a value, which is one candidate
+- to the nodes that read a value, which are looked up by operator
+
+So the time depends mainly on the number of matches. Two budgets limit the search: a number of steps, and a
+number of readings. Each start node gets an equal share of the remaining budgets. The budgets are proportional
+to the number of nodes, so the time is at most linear in the number of nodes. :attr:`Matcher.complete` is
+False if a budget ended the search early.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ class Reading(Struct, frozen=True):
 
 
 class Matcher:
-    """Searches one graph for the lines of one pattern.
+    """Search of one graph for the lines of one pattern.
 
     Args:
         lines: the lines of the pattern.
@@ -68,7 +71,7 @@ class Matcher:
     def readings(self) -> Iterator[Reading]:
         """Yield every way to match the pattern.
 
-        Two ways may differ only in the order of the inputs of a commutative operator.
+        Two readings may differ only in the order of the inputs of a commutative operator.
         """
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
@@ -91,14 +94,18 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return those of the nodes that may match (see ``among``)."""
+        """Return those of ``nodes`` that the argument ``among`` of the class allows."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
     def _extend(
         self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
     ) -> Iterator[Reading]:
-        """Yield all readings in which ``node`` matches line ``order[at]``, given the lines matched before."""
+        """Yield all readings in which ``node`` matches line ``order[at]``.
+
+        The lines before ``order[at]`` are already matched: ``bindings`` and ``nodes`` have the values and
+        nodes.
+        """
         index = order[at]
         for bound in self._assign(self.lines[index], node, bindings):
             taken = {**nodes, index: node}
@@ -116,7 +123,7 @@ class Matcher:
     def _candidates(self, line: PatternLine, bindings: Bindings) -> Sequence[Node]:
         """Return the nodes that may match a line.
 
-        They are found through the bound name of the line that has the fewest candidates.
+        The search uses the name of the line that has a value already and the fewest candidates.
         """
         for name in line.outputs:
             value = bindings.get(name) if name else None
@@ -133,7 +140,7 @@ class Matcher:
         return best or ()
 
     def _reading(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes that read a value and have an operator type of the line."""
+        """Return the nodes that read a value and have one of the operator types of the line."""
         source = source_of(value)
         key = (source, line.ops)
         if key not in self._found:
@@ -144,7 +151,7 @@ class Matcher:
         return self._found[key]
 
     def _beyond(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return such nodes as :meth:`_reading`, also if they read the value through layout operators."""
+        """Return the nodes of :meth:`_reading`, and those that read the value through layout operators."""
         found: dict[Node, None] = {}
         waiting = deque([(value, 0)])
         while waiting and len(found) < _WIDEST and self._steps > 0:
@@ -161,7 +168,7 @@ class Matcher:
         return list(found)
 
     def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` extended by the names of a line, for each way in which a node matches it."""
+        """Yield ``bindings`` with the names of a line added, for each way to match the node."""
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -218,7 +225,7 @@ class Matcher:
                 yield from self._in_any_order(arguments[1:], others, bound)
 
     def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` extended by the name of an input, for each way in which a value matches it."""
+        """Yield ``bindings`` with the name of an input added, for each way to match the value."""
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):
@@ -252,7 +259,7 @@ class Matcher:
 
 
 def live_nodes(graph: Graph) -> frozenset[Node]:
-    """Return the nodes on which an output of the graph, or of a body, depends."""
+    """Return the nodes that affect an output of the graph or of a body."""
     live: set[Node] = set()
     for node in reversed(graph.nodes):  # readers of a value come later
         for value in node.outputs:
@@ -265,8 +272,8 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
     """Return the order in which the search matches the lines of a pattern, starting with line ``begin``.
 
-    Each line shares a name with an earlier line.  If several lines do, the line with the fewest expected
-    candidates comes first.
+    Each line shares a name with an earlier line. If several lines share one, the line with the fewest
+    expected candidates comes first.
     """
     order = [begin]
     while len(order) < len(lines):
@@ -278,7 +285,7 @@ def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
 
 
 def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
-    """Estimate how many nodes are candidates for a line, as a rank from 0 (one node) upwards.
+    """Return a rank for the expected number of candidates for a line: 0 for one node, higher for more.
 
     Args:
         line: the line.
@@ -296,7 +303,7 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant that ``Identity`` nodes pass on as ``value``; else ``value`` itself."""
+    """Return the constant behind ``Identity`` nodes that ``value`` comes from; else ``value`` itself."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -313,7 +320,7 @@ def source_of(value: Value) -> Value:
 def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
     """Return the nodes that read a value, by domain and operator type.
 
-    Nodes that read a constant through ``Identity`` are included.
+    For a constant, the result includes nodes that read the constant through ``Identity``.
     """
     by_op: dict[tuple[str, str], list[Node]] = defaultdict(list)
     seen: set[Node] = set()
@@ -329,9 +336,9 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return ``bindings`` with ``name`` bound to a value; None if the name has another value already.
+    """Return ``bindings`` with ``name`` bound to a value; None if ``name`` has another value already.
 
-    Two values that are the same constant, read through ``Identity``, count as equal.
+    A constant and the same constant behind ``Identity`` count as equal.
     """
     if name is None:
         return bindings
@@ -344,7 +351,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value and the values upstream that only layout operators separate from it.
+    """Return a value, and the upstream values from which layout operators compute the value.
 
     The nearest value comes first.
     """

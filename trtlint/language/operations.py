@@ -26,11 +26,14 @@ _TRUTHS = (bool, Unknown)
 _SEQUENCES = (tuple, list)
 _CONTAINERS = (*_SEQUENCES, frozenset, set, Mapping)
 _ATOMS = frozenset({str, bool, int})
-"""Types whose values compare as in Python; most conditions use these."""
+"""Types whose values are compared with Python's operators directly. Most conditions use these types."""
 
 
 def plain(value: Any) -> Any:
-    """Convert a field for operations: None becomes unknown, a NumPy number a Python number."""
+    """Convert the value of a field for operations.
+
+    None becomes unknown, and a NumPy number becomes a Python number.
+    """
     cls = type(value)
     if cls in _PLAIN:
         return value
@@ -40,13 +43,13 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """Return the combined unknown of some values, or None if all are known."""
+    """Combine the unknown values among ``values``; None if all are known."""
     found = both(*[value for value in values if isinstance(value, Unknown)])
     return found if isinstance(found, Unknown) else None
 
 
 def undecided(*values: object) -> Unknown:
-    """Return the unknown result of an operation whose operands do not decide the result."""
+    """Return the unknown result of an operation whose operands do not determine the result."""
     found = unknown(*values)
     return UNKNOWN if found is None else found
 
@@ -64,7 +67,7 @@ def is_number(value: object) -> bool:
 def equal(left: object, right: object) -> Truth:
     """Return whether two values are equal; unknown for values of different types.
 
-    For example, the size 64 and the dimension name ``N`` may be equal at run time.
+    For example, the size 64 may equal the dimension name ``N`` at run time.
     """
     if type(left) is type(right) and type(left) in _ATOMS:
         return left == right
@@ -164,7 +167,7 @@ COMPARISONS: Mapping[str, Callable[[object, object], Truth]] = {
     "In": contained,
     "NotIn": not_contained,
 }
-"""Comparisons by class name in :mod:`ast`."""
+"""Functions for comparisons, by the class name of the operator in :mod:`ast`."""
 
 ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
     "Add": _arithmetic(operator.add),
@@ -175,7 +178,7 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
     "Mod": _arithmetic(operator.mod),
     "Pow": _arithmetic(_power),
 }
-"""Operations by class name in :mod:`ast`."""
+"""Functions for arithmetic, by the class name of the operator in :mod:`ast`."""
 
 
 def element(many: object, index: object) -> object:

@@ -1,4 +1,4 @@
-"""The pattern language for chains of operators.  Each line of a pattern describes one node.
+"""The pattern language for chains of operators. Each line of a pattern describes one node.
 
 ::
 
@@ -6,14 +6,16 @@
     z = Add(y, b)           # Add(b, y) matches as well: Add is commutative
     o = Clip(z, lo?, hi)    # lo may be missing, and is then unknown
 
-- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain. - ``a,
-b = Split(x)`` names outputs.  Unnamed outputs must not have readers. - ``_`` is any value.  ``...`` as the
-last input or output matches any number of further inputs or outputs.  Without ``...`` the number of inputs
-must be equal, not counting missing inputs at the end. - ``x?`` is an optional input. - ``~x`` is the value x,
-or a value that layout operators compute from x: Reshape, Transpose, Cast, Identity, Squeeze, Unsqueeze,
-Expand.  If another line has x without ``~``, the name x means the value of that line.  Otherwise x means the
-value at the start of the chain of layout operators. - ``#`` begins a comment.  Lines may be in any order, and
-names must connect every line to the others.
+- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
+- ``a, b = Split(x)`` names outputs. Unnamed outputs must not have readers.
+- ``_`` is any value.
+- ``...`` as the last input or output matches any number of further inputs or outputs. Without ``...`` the
+  number of inputs must be equal, not counting missing inputs at the end.
+- ``x?`` is an optional input.
+- ``~x`` is the value x, or a value that layout operators compute from x: Reshape, Transpose, Cast, Identity,
+  Squeeze, Unsqueeze, Expand. If another line has x without ``~``, the name x means the value of that line.
+  Otherwise x means the value at the start of the chain of layout operators.
+- ``#`` begins a comment. Lines may be in any order, and names must connect every line to the others.
 
 A constant that is read through ``Identity`` counts as the constant itself, because TorchScript exports use
 ``Identity`` to share equal weights.
@@ -41,9 +43,8 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other bindings for the same nodes, with the inputs of commutative operators swapped.
-            ``bindings`` is the alternative in which the first names stand for computed values, not for
-            constants.
+        alternatives: other bindings for the same nodes, with the inputs of commutative operators swapped. In
+            ``bindings``, the first names stand for computed values rather than constants.
     """
 
     bindings: Bindings
@@ -90,12 +91,12 @@ class Pattern(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in the pattern, in the order of the text."""
+        """Return the names in the pattern, in the order of the text."""
         return tuple(dict.fromkeys(name for line in self.lines for name in line.names))
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """A name for each line: the first output that has a name, or else the operator types."""
+        """Return a name for each line: the first output that has a name, or else the operator types."""
         return tuple(
             next((name for name in line.outputs if name), "|".join(sorted(op for _, op in line.ops)))
             for line in self.lines
@@ -106,11 +107,10 @@ class Pattern(Struct, frozen=True):
         return iter(self.search(graph, constants).matches)
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """Search a graph.  Return one match for each set of nodes, in topological order.
+        """Search a graph, and return one match for each set of nodes, in topological order.
 
-        The number of steps and of readings is limited to a multiple of the number of nodes.  If a search
-        reaches a limit, it is repeated on the nodes that an output depends on, so that other nodes cannot use
-        up the limit.
+        The number of steps and of readings is limited to a multiple of the number of nodes.  If the search
+        reaches a limit, it is repeated without the nodes that affect no output.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)
@@ -119,9 +119,9 @@ class Pattern(Struct, frozen=True):
         return Matches(tuple(self._matches(groups, constants)), complete)
 
     def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
-        """Add all readings of a search to ``groups``.  Return False if readings may be missing.
+        """Add all readings of a search to ``groups``, one group for each set of nodes.
 
-        Readings with the same nodes are in one group.
+        Return False if readings may be missing.
         """
         complete = True
         for reading in matcher.readings():

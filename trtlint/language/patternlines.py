@@ -18,7 +18,7 @@ MAX_ARGUMENTS = 16
 _LONGEST_LINE = 1_000
 
 RESERVED = frozenset({"target", "model", "constants"})
-"""Names that have another meaning in expressions."""
+"""Names that a pattern cannot use, because they have another meaning in expressions."""
 
 
 class PatternError(SettingError):
@@ -32,7 +32,7 @@ class PatternError(SettingError):
 
 
 class PatternInput(Struct, frozen=True):
-    """An input in a line of a pattern, such as ``x``, ``~x`` or ``x?``.  The name of ``_`` is None."""
+    """An input in a line of a pattern, such as ``x``, ``~x`` or ``x?``. The input ``_`` has the name None."""
 
     name: str | None
     through: bool = False
@@ -47,8 +47,8 @@ class PatternLine(Struct, frozen=True):
         ops: the domains and types of the operators that match.
         inputs: the inputs, in order.
         outputs: the names of the outputs; None for ``_``.
-        more_inputs: whether the node may have further inputs.
-        more_outputs: whether the node may have further outputs that are read.
+        more_inputs: true if the node may have further inputs.
+        more_outputs: true if the node may have further outputs that are read.
     """
 
     number: int
@@ -60,12 +60,12 @@ class PatternLine(Struct, frozen=True):
 
     @property
     def commutative(self) -> bool:
-        """True if the operators of the line are commutative, so that the order of inputs does not matter."""
+        """Return whether the operators are commutative, so that the order of inputs is irrelevant."""
         return all(domain == "" and op in COMMUTATIVE for domain, op in self.ops)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the inputs and outputs in the line."""
+        """Return the names of the inputs and outputs in the line."""
         named = [argument.name for argument in self.inputs]
         return tuple(name for name in (*self.outputs, *named) if name is not None)
 

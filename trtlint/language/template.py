@@ -30,8 +30,8 @@ def template(text: str, scope: Scope | None = None) -> Template:
 
     Args:
         text: the text.
-        scope: the names that the expressions may use.  With a scope, the expressions are checked and compiled
-            immediately.  None if the expressions were checked before.
+        scope: the names that the expressions may use. With a scope, the expressions are checked and compiled
+            immediately. None if they were checked before.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace is unmatched.
@@ -63,8 +63,9 @@ _LISTED = 12
 def in_words(value: object) -> str:
     """Format a value for a message.
 
-    Numbers have up to four digits, a tensor is shown as its type, and an unknown value as ``?``.  Of a list,
-    only the first twelve elements are shown.
+    - Numbers have up to four digits.
+    - A tensor is shown as its type, and an unknown value as ``?``.
+    - A list is shown with its first twelve elements.
     """
     match value:
         case None:

@@ -1,4 +1,4 @@
-"""Functions of the rule language for the elements of values, and how the file stores them."""
+"""Functions of the rule language for the elements of values, and for their storage in the file."""
 
 from __future__ import annotations
 
@@ -40,14 +40,13 @@ _FIRST_INPUT = frozenset(
 )
 """Operators whose results are never negative if their first input is never negative."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
-"""Operators whose results are never negative if no input is ever negative."""
+"""Operators whose results are never negative if all inputs are never negative."""
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:
     """Return whether a value cannot be negative.
 
-    The function searches upstream.  It returns False if it finds a value that may be negative, or reaches its
-    limit.
+    The function searches upstream. It returns False at the first value that may be negative, or at its limit.
     """
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
@@ -61,7 +60,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that decide the sign of a node's result; empty if the inputs do not decide it."""
+    """Return the inputs that must not be negative for a nonnegative result; empty for other operators."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT:
