@@ -1,4 +1,4 @@
 """Check uses of Torch-TensorRT without ONNX: calls in Python scripts, and exported programs.
 
-This process never imports torch.
+trtlint never imports torch in its own process. Modules whose name begins with ``_`` run in another process.
 """

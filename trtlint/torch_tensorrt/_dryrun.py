@@ -1,7 +1,7 @@
-"""Dry run of Torch-TensorRT on an exported program.  This module runs in a separate process.
+"""Run Torch-TensorRT on an exported program without a GPU (dry run), in a separate process.
 
-Torch-TensorRT itself makes the partition and the network of each engine.  Instead of running the engine,
-trtlint reads the network and builds it with TensorRT-RTX, which needs no GPU.
+Torch-TensorRT itself divides the program into engines, and creates the network of each engine. trtlint does
+not run an engine: it reads the network, and builds it with TensorRT-RTX, which needs no GPU.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: the keys ``program`` (a path), ``release`` and ``tensorrt`` (versions), ``sm``, ``wheel`` (a
-            folder or None), ``options`` (keyword arguments of the compiler) and ``build`` (whether to build).
+            folder or None), ``options`` (keyword arguments of the compiler) and ``build`` (true to build the
+            networks).
         say: function that receives ``{"stage": ...}`` when a stage begins, and the result when it ends.
     """
     say({"stage": "import"})
@@ -71,7 +72,7 @@ def compile_program(torch: Any, package: Any, request: dict[str, Any], say: Say,
 
 
 class _Asked:
-    """One compilation, which records the calls of some Torch-TensorRT functions."""
+    """A compilation of a program. Some functions of Torch-TensorRT are patched to report the results."""
 
     def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:
         self._torch, self._package, self._request, self._say = torch, package, request, say
@@ -82,7 +83,6 @@ class _Asked:
         self._interpreter = interpreter.TRTInterpreter
 
     def compile(self, program: Any) -> None:
-        """Compile a program and send the results."""
         with contextlib.ExitStack() as undo:
             self._watch(undo)
             self._compile(program)
@@ -99,7 +99,7 @@ class _Asked:
             self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
-        """Record calls of functions of the compiler, until ``undo`` is closed."""
+        """Patch functions of the compiler, to report their calls, until ``undo`` is closed."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support
@@ -137,7 +137,7 @@ class _Asked:
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
     ) -> Any:
-        """Make the network of an engine, read the network and build it.  The engine is not loaded."""
+        """Create the network of an engine, send its layers, and build it. The engine is not loaded."""
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
@@ -171,7 +171,11 @@ class _Asked:
             self._say({"graph": {"engine": name, **found, "nodes": places, "traces": texts}})
 
     def _build(self, interpreter: Any, network: Any, begin: int) -> dict[str, Any]:
-        """Build a network; report the errors since a position of the log before the network was made."""
+        """Build a network.
+
+        The result includes the errors that TensorRT logged after the position ``begin`` of the log. This
+        position precedes the creation of the network.
+        """
         trt = importlib.import_module("tensorrt")
         config = interpreter._populate_trt_builder_config()
         config.num_compute_capabilities = 1
@@ -186,7 +190,10 @@ class _Asked:
 
 
 def _value(torch: Any, value: Any) -> Any:
-    """Return an option from :mod:`trtlint.torch_tensorrt.options`."""
+    """Return the value of an option for the compiler.
+
+    ``value`` is the JSON data from :mod:`trtlint.torch_tensorrt.options`.
+    """
     if not isinstance(value, dict):
         return value
     if "set" in value:
@@ -237,7 +244,7 @@ def _whole(bound: Any, otherwise: int) -> int:
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Return the layers of a network, and the convolutions whose weights are an input tensor."""
+    """Return the layers of a network, and its convolutions that read their weights from an input tensor."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = 0
@@ -262,7 +269,10 @@ def _network(network: Any) -> dict[str, Any]:
 
 
 def _mark_outputs(interpreter: Any) -> None:
-    """Patch the interpreter: mark outputs without setting a type, because TensorRT-RTX has no such setter."""
+    """Patch the interpreter so that it marks outputs without setting their type.
+
+    TensorRT-RTX cannot set the type of an output.
+    """
     trt = importlib.import_module("tensorrt")
     tensor = importlib.import_module("torch_tensorrt.dynamo.conversion.converter_utils").get_trt_tensor
 
@@ -295,9 +305,9 @@ def _gone(torch: Any) -> Any:
 
 _LOGGED = re.compile(rb"\[[EF]\] [^\n]{1,1000}|(?:\bI[A-Z]\w{1,40}::\w{1,60}: )?\bError Code [^\n]{1,1000}")
 _FOLLOWS = b"Output shape can not be computed"
-"""Error of a layer whose own error was logged before it."""
+"""Error of a layer that fails because of an earlier error in the log."""
 _NO_GPU = re.compile(rb"Error Code 1: Cuda Runtime|CUDA driver")
-"""Errors of a machine without a GPU."""
+"""Errors that occur only because the machine has no GPU."""
 
 
 def _position() -> int:
@@ -307,7 +317,7 @@ def _position() -> int:
 
 
 def _errors_since(begin: int) -> list[str]:
-    """Return the errors that TensorRT logged since a position of the log."""
+    """Return the errors that TensorRT logged after the position ``begin`` of the log."""
     with contextlib.suppress(OSError), Path("/proc/self/fd/1").open("rb") as file:
         file.seek(begin)
         return logged_errors(file.read(4 << 20))
@@ -315,7 +325,10 @@ def _errors_since(begin: int) -> list[str]:
 
 
 def logged_errors(log: bytes) -> list[str]:
-    """Return at most five different errors of TensorRT in a log, without those of a machine without a GPU."""
+    """Return at most five different errors of TensorRT in a log.
+
+    Errors that occur only because the machine has no GPU are left out.
+    """
     lines = [line for line in _LOGGED.findall(log) if not _NO_GPU.search(line)]
     own = dict.fromkeys(line for line in lines if _FOLLOWS not in line) or dict.fromkeys(lines)
     return [line.decode("utf-8", "replace")[:_LONGEST] for line in own][:5]

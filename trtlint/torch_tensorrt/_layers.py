@@ -11,10 +11,10 @@ from trtlint.network.settings import ATTENTION, CLASSES, GROUPS, SETTINGS, read_
 
 MOST_LAYERS = 30_000
 MOST_VALUES = 4 << 20
-"""Maximum number of bytes of a constant whose values are sent, such as an attention mask."""
+"""Largest constant in bytes whose values are sent, such as an attention mask."""
 _MOST_SENT = 64 << 10
 _MOST_SENT_IN_ALL = 8 << 20
-"""Compressed bytes of one constant, and of all constants of an engine."""
+"""Largest number of compressed bytes of one constant, and of all constants of an engine."""
 _SAMPLE = 16 << 10
 _LONGEST = 300
 _MOST_PORTS = 256
@@ -23,7 +23,7 @@ _SCALES = ("shift", "scale", "power")
 
 
 class LayerReader:
-    """Reads one network, with the node of the program that each layer comes from.
+    """Reader of one network and of the program node that each layer comes from.
 
     Args:
         trt: the module of TensorRT's Python API.
@@ -133,10 +133,11 @@ def _size(weights: Any) -> int:
 
 
 def watch_owners(interpreter: Any) -> tuple[dict[int, int], list[Any]]:
-    """Make an interpreter record the node that each layer comes from.
+    """Patch an interpreter to record the program node that each layer comes from.
 
     Returns:
-        The position of the node for each layer, and the nodes.  Both are filled while the interpreter runs.
+        The position of the node for each layer, and the list of nodes. The interpreter fills both while it
+        runs.
     """
     owners: dict[int, int] = {}
     nodes: list[Any] = []

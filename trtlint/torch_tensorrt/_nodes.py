@@ -1,6 +1,7 @@
-"""Nodes of a lowered program as data, and the reasons why nodes have no converter.
+"""Convert nodes of a lowered program to data, with the reasons why nodes have no converter.
 
-This module runs in the process of the dry run.
+This module runs in the process of the dry run. A lowered program is the program after Torch-TensorRT's
+passes, from which the engines are made.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _MOST_NODES = 2000
 _LONGEST = 1000
 _LONGEST_TRACE = 4000
 _LONGEST_OWN_TRACE = 2000
-"""Characters of a trace that is sent for layers."""
+"""Largest number of characters of the source lines that are sent for the node of a layer."""
 
 
 def operators(torch: Any, module: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def operators(torch: Any, module: Any) -> dict[str, Any]:
 def _of_the_cpu(node: Any) -> dict[str, str] | None:
     """Return a reason for an operator that torch uses only on a CPU; None for other operators.
 
-    On a GPU, torch uses other operators, which have converters.
+    On a GPU, torch uses another operator, which has a converter.
     """
     return {"kind": "cpu", "by": ""} if "_for_cpu" in _operator(node.target) else None
 
@@ -118,7 +119,7 @@ def node_data(torch: Any, node: Any) -> dict[str, Any]:
 
 
 def place_of(torch: Any, node: Any, traces: dict[str, int]) -> dict[str, Any]:
-    """Return name, operator and module of a node, and the position of its trace."""
+    """Return name, operator and module of a node, and the index of its source lines in ``traces``."""
     found = node_data(torch, node)
     trace = traces.setdefault(found.get("trace", "")[-_LONGEST_OWN_TRACE:], len(traces))
     return {"name": found["name"], "op": found["op"], "module": found.get("module", ""), "trace": trace}

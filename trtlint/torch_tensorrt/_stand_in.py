@@ -1,10 +1,12 @@
 """Run the Python part of Torch-TensorRT without a GPU, with TensorRT-RTX instead of TensorRT.
 
 This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx. The
-compiled parts of the wheel are its run time and its TorchScript front end. Without these parts, the package
-disables both features and can still be imported
-(https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py). The remaining code needs a
-GPU from torch and a builder from ``tensorrt``.  This module replaces both by stand-ins.
+compiled parts of the wheel are its run time and its TorchScript front end. Without the compiled parts, the
+package disables these two features and can still be imported
+(https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).
+
+The remaining code needs a GPU from torch and a builder from ``tensorrt``. This module provides a stand-in for
+each of them.
 """
 
 from __future__ import annotations
@@ -30,10 +32,15 @@ _ALGORITHMS = (
     "IAlgorithmIOInfo",
     "IAlgorithmVariant",
 )
-"""Classes of TensorRT 8 to 10 that TensorRT-RTX lacks; Torch-TensorRT up to 2.10 derives from one of them."""
+"""Classes of TensorRT 8 to 10 that TensorRT-RTX lacks.
+
+Torch-TensorRT up to 2.10 derives a class from one of them.
+"""
 _CHECK = "aten._assert_tensor_metadata.default"
 _REMOVES_CHECKS = 7
-"""Minor number of the first release that removes these checks itself: https://github.com/pytorch/TensorRT/pull/3395"""
+"""Minor number of the first release that itself removes the checks of :func:`remove_checks`:
+https://github.com/pytorch/TensorRT/pull/3395
+"""
 
 
 class StandInError(ExperimentError):
@@ -81,10 +88,10 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
 
 
 def remove_checks(module: Any, _settings: Any = None) -> Any:
-    """Remove the checks of types that torch 2.7 and newer write before each conversion; return the module.
+    """Remove the type checks that torch 2.7 and newer add before each conversion; return the module.
 
-    Torch-TensorRT 2.6 requires torch 2.6, which does not write them
-    (https://github.com/pytorch/TensorRT/issues/3375). With a newer torch, each one would split an engine.
+    Torch-TensorRT 2.6 requires torch 2.6, which adds no checks
+    (https://github.com/pytorch/TensorRT/issues/3375). With a newer torch, each check would split an engine.
     """
     checks = [node for node in module.graph.nodes if str(node.target) == _CHECK]
     for node in checks:
@@ -113,7 +120,7 @@ def _copied(wheel: str | None, folder: Path) -> str:
 
 
 def _stand_in_for_cuda(sm: int) -> None:
-    """Make torch report the GPU of the build, without CUDA."""
+    """Patch torch to report a GPU with compute capability ``sm`` (times ten), without CUDA."""
     torch: Any = importlib.import_module("torch")
 
     class Properties:
@@ -155,7 +162,7 @@ class _Members:
 
 
 def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
-    """Make ``import tensorrt`` return TensorRT-RTX's Python API, with a given version."""
+    """Make ``import tensorrt`` return TensorRT-RTX's Python API, with ``version`` as its version."""
     module: Any = types.ModuleType("tensorrt")
     module.__dict__.update(
         {name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")}

@@ -1,4 +1,4 @@
-"""Arguments of the operators of an exported program, read from its JSON."""
+"""Read the arguments of operators from the JSON of an exported program."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from msgspec import Struct
 _MOST_ITEMS = 64
 _MOST_SIZES = 32
 _UNBACKED = re.compile(r"\bu\d+\b")
-"""Symbols of sizes that depend on the data: ``u0``."""
+"""Names of sizes that depend on the data, such as ``u0``."""
 _SYMBOLS = ("as_sym_int", "as_sym_float", "as_sym_bool")
 _PLAIN = ("as_int", "as_float", "as_bool", "as_string", "as_scalar_type", "as_ints", "as_floats", "as_bools")
 ELEMENT_TYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
     9: "complex32", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 29: "float8_e4m3fn",
 }  # fmt: skip
-"""https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py"""
+"""Names of element types by their number in the JSON of a program:
+https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py
+"""
 
 
 class TensorType(Struct, frozen=True):
     """Type of a tensor of a program.
 
     Attributes:
-        element: element type, ``float32``; ``?`` if unknown.
+        element: element type, such as ``float32``; ``?`` if unknown.
         sizes: the sizes; None for a dynamic size.
-        unbacked: whether a size depends on the data, such as the result of ``nonzero``.
+        unbacked: true if a size depends on the data, as for the result of ``nonzero``.
     """
 
     element: str
@@ -39,10 +41,10 @@ class OperatorArgument(Struct, frozen=True):
     """One argument of an operator.
 
     Attributes:
-        name: its name in the schema of the operator, ``dim``.
-        value: its plain value; None for tensors, symbols and omitted values.
-        tensors: its tensors; None for an empty entry of a list of tensors, or for a tensor of unknown type.
-        symbolic: whether its value, or an entry of its list, is known at run time only.
+        name: the name in the schema of the operator, such as ``dim``.
+        value: the plain value; None for tensors, symbols and omitted values.
+        tensors: the tensors; None for an empty entry of a list of tensors, or for a tensor of unknown type.
+        symbolic: true if the value, or an entry of its list, is known only at run time.
     """
 
     name: str

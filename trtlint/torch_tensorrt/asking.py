@@ -18,7 +18,7 @@ UNTRUSTED = (
     "trust the file, use --trust-pickle"
 )
 OLDEST = 6
-"""Minor number of the first release whose networks can be made with TensorRT-RTX."""
+"""Minor number of the first release whose networks TensorRT-RTX supports."""
 USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 
@@ -31,8 +31,8 @@ class TorchRequest(Struct, frozen=True):
         python: the Python interpreter to run; None for this interpreter.
         wheel: the folder with an unpacked wheel; None for the installed wheel.
         options: keyword arguments of the compiler.
-        build: whether to build the networks.
-        trusted: whether the user allows the program to be loaded.
+        build: true to build the networks.
+        trusted: true if the user allows ``torch.export.load``, which can run code from the program.
         limits: limits of the process.
     """
 
@@ -47,7 +47,7 @@ class TorchRequest(Struct, frozen=True):
 
 
 def ask(program: Path, request: TorchRequest) -> DryRun:
-    """Run Torch-TensorRT on a program.  Errors are part of the result."""
+    """Run Torch-TensorRT on a program, and return the result. Errors are part of the result."""
     if not request.trusted:
         return DryRun(unasked=UNTRUSTED)
     release = torch_release(request.release)

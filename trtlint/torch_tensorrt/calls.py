@@ -1,4 +1,7 @@
-"""Calls of Torch-TensorRT in Python scripts, read from the syntax tree.  No script is imported or run."""
+"""Find calls of Torch-TensorRT in Python scripts.
+
+The calls are read from the syntax tree. No script is imported or run.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""Called functions by full name, each with the route of its arguments."""
+"""Called functions by full name, each with the function that reads its arguments."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
@@ -74,12 +77,12 @@ _PASTED: Mapping[str, str] = {
     "torch_trt": "torch_tensorrt",
     "trt": "torch_tensorrt",
 }
-"""Imports assumed for a text that contains a call without its imports."""
+"""Imports that are assumed if the user gives only the text of a call."""
 _CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}\.\w*compile\w*\s{0,20}\(")
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
-"""Longest shown value in characters."""
+"""Largest number of characters of a shown value."""
 
 
 class Argument(Struct, frozen=True):
@@ -88,7 +91,8 @@ class Argument(Struct, frozen=True):
     Attributes:
         name: the name of the argument.
         text: the value as shortened Python text.
-        value: the value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if the file does not show it.
+        value: the value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if it is known only when the script
+            runs.
         line: the line that sets the argument.
     """
 
@@ -106,13 +110,13 @@ class TorchCall(Struct, frozen=True):
         route: the function or compiler that reads the arguments.
         ir: the front end: ``dynamo``, ``torch_compile``, ``ts``, ``fx`` or ``default``; None if unknown.
         arguments: the known arguments, in order.
-        complete: whether all arguments are known.
-        unexported: whether the call surely passes a module to a function that needs an exported program.
-        scripted: whether the module is probably TorchScript.  Then the default front end is TorchScript.
+        complete: true if all arguments are known.
+        unexported: true if the call certainly passes a module to a function that needs an exported program.
+        scripted: true if the module is probably TorchScript. The default front end is then TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
         code: the text of this line.
-        callee: the function as in the source text.
+        callee: the function as written in the source text.
     """
 
     function: Function
@@ -133,16 +137,16 @@ class TorchCall(Struct, frozen=True):
 
 
 def is_call(text: str) -> bool:
-    """Return whether the value of ``--build`` is a call of Torch-TensorRT rather than a file or command."""
+    """Return whether the value of ``--build`` is a call of Torch-TensorRT, not a file or a command."""
     return _CALL.search(text) is not None
 
 
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
-"""The calls of the compiler, the calls of functions around it, and other parts of a script, in order."""
+"""Parts of a script, in order: calls of the compiler, calls of related functions, and other parts."""
 
 
 def read_script(path: Path, name: str = "") -> ScriptParts:
-    """Read the parts of a script that concern the compiler.
+    """Read the parts of a script that affect the compilation.
 
     Args:
         path: the script.
@@ -167,7 +171,7 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
 
 
 def script_in(text: str, source: str = "") -> ScriptParts:
-    """Read the parts of a Python text that concern the compiler.
+    """Read the parts of a Python text that affect the compilation.
 
     Raises:
         PythonScriptError: the text is not Python.
@@ -210,7 +214,10 @@ def script_in(text: str, source: str = "") -> ScriptParts:
 
 
 def _ir_of(classes: frozenset[str]) -> FrontEnd:
-    """Return a function that returns the front end of a call of ``torch_tensorrt.compile``."""
+    """Return a function that determines the front end of a call of ``torch_tensorrt.compile``.
+
+    ``classes`` are the names of the module classes in the script.
+    """
 
     def front_end(node: ast.Call, scope: ScriptScope, block: tuple[int, ...]) -> str | None:
         call = _call(node, scope, block, classes)
@@ -222,11 +229,11 @@ def _ir_of(classes: frozenset[str]) -> FrontEnd:
 
 
 Visit = tuple[ast.Call, ScriptScope, tuple[int, ...], frozenset[str]]
-"""A call in a script, its scope and blocks, and the classes of modules that the script defines."""
+"""A call in a script, its scope, the blocks that contain it, and the script's module classes."""
 
 
 def visits(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[Visit]:
-    """Yield the calls in a script."""
+    """Yield the calls in a script, including calls in functions and classes."""
     module = ScriptScope(tree.body, frozenset(), None, imports)
     classes = module_classes(tree, imports)
     module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
@@ -343,7 +350,7 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
 
 
 def _is_scripted(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
-    """Return whether a module comes from ``torch.jit``, or may come from there."""
+    """Return whether a module comes from ``torch.jit``, certainly or possibly."""
     if entry is None:
         return False
     node = scope.assigned(entry.node, block, line)

@@ -1,4 +1,4 @@
-"""Statements that change the value of a name: assignments and calls."""
+"""Find statements that change the value of a name: assignments and calls."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def _runs_always(statement: ast.stmt) -> bool:
 
 
 def events_of(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a statement changes, without changes in its nested blocks."""
+    """Yield each name that a statement changes, with the change.
+
+    Changes in nested blocks of the statement are left out.
+    """
     line = statement.lineno
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
@@ -118,7 +121,7 @@ def _assigned(
 
 
 def _called(node: ast.expr | None, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a call may change: ``spec.update(...)``, ``fill(spec)``."""
+    """Yield the names that a call may change, such as ``spec`` in ``spec.update(...)`` and ``fill(spec)``."""
     if not isinstance(node, ast.Call):
         return
     function = node.func

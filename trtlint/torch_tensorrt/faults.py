@@ -1,4 +1,4 @@
-"""Known faults of converters, matched with the operators of an exported program."""
+"""Known faults of Torch-TensorRT's converters, and the operators of a program that meet their conditions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ class ConverterFault(Struct, frozen=True):
     """One row of trtlint/knowledge/torch_converter_faults.yaml.
 
     Attributes:
-        name: of the fault.
-        ops: operators as they stand in a program; empty for any operator of ATen.
-        since: minor number of the first release with the fault, of those from 2.5 on.
-        fixed: minor number of the first release without the fault; 0 if no release up to 2.14 corrects it.
+        name: the name of the fault.
+        ops: operators as named in a program; empty for any operator of ATen.
+        since: minor number of the first release with the fault, among the releases from 2.5 on.
+        fixed: minor number of the first release without the fault; 0 if no release up to 2.14 fixes the
+            fault.
         when: conditions; all must hold.
-        words: what happens.
-        do: what to do in this release.
-        source: public source of the correction or of the fault.
-        ends: whether the compilation ends with an error; otherwise results are wrong.
-        becomes: the operator that lowering makes of this one; empty if it stays as it is.
+        words: the effect of the fault.
+        do: the workaround in a release with the fault.
+        source: public source of the fix or of the fault.
+        ends: true if the compilation ends with an error, false if results are wrong.
+        becomes: the operator that lowering replaces this operator by; empty if lowering keeps this operator.
     """
 
     name: str
@@ -54,7 +55,7 @@ def converter_faults() -> tuple[ConverterFault, ...]:
 
 
 def matches(fault: ConverterFault, node: ProgramNode) -> bool:
-    """Return whether an operator certainly meets the conditions of a fault."""
+    """Return whether an operator certainly meets all conditions of a fault."""
     if fault.ops and node.op not in fault.ops:
         return False
     if not fault.ops and not node.op.startswith("aten."):
@@ -63,7 +64,10 @@ def matches(fault: ConverterFault, node: ProgramNode) -> bool:
 
 
 def _default(node: ProgramNode, expected: Mapping[str, Any]) -> bool:
-    """Whether arguments are omitted or have their default.  A node without arguments is unknown."""
+    """Return whether arguments are omitted or have their default value.
+
+    False for a node whose arguments are unknown.
+    """
     found = [(node.argument(name), value) for name, value in expected.items()]
     return bool(node.arguments) and all(each is None or each.value == value for each, value in found)
 
@@ -82,7 +86,7 @@ def _symbolic(node: ProgramNode, names: Sequence[str]) -> bool:
 
 
 def _elements(node: ProgramNode, expected: Mapping[str, Sequence[str]]) -> bool:
-    """Whether each tensor of the named arguments has one of the element types."""
+    """Return whether each tensor of the arguments in ``expected`` has one of the given element types."""
     for name, elements in expected.items():
         found = _tensors(node, name)
         if not found or any(each is None or each.element not in elements for each in found):
@@ -95,7 +99,10 @@ def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
 
 
 def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
-    """Whether an element type that is given as an argument differs from that of a tensor."""
+    """Return whether an argument names another element type than a tensor has.
+
+    ``pair`` has the names of the arguments with the element type and the tensor.
+    """
     argument = node.argument(pair[0])
     tensor = _tensor(node, pair[1])
     return (
@@ -107,7 +114,7 @@ def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _rank(node: ProgramNode, least: int) -> bool:
-    """Whether an argument or the first result has at least this number of axes."""
+    """Return whether an argument or the first result has at least ``least`` axes."""
     result = node.type.count(",") + 1 if "[" in node.type else 0
     return result >= least or any(len(each.sizes) >= least for each in _all_known(node))
 
@@ -117,7 +124,10 @@ def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
 
 
 def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
-    """Whether the size of a tensor along the axis in an argument is dynamic; by default axis 0."""
+    """Return whether the size of a tensor along an axis is dynamic.
+
+    ``pair`` has the names of the arguments with the tensor and the axis. The default axis is 0.
+    """
     tensor, axis = _tensor(node, pair[0]), node.argument(pair[1])
     index = 0 if axis is None else axis.value
     if tensor is None or not isinstance(index, int) or not -len(tensor.sizes) <= index < len(tensor.sizes):
@@ -126,7 +136,10 @@ def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
-    """Whether a tensor has a dynamic size along an axis without an index."""
+    """Return whether a tensor has a dynamic size along an axis that has no index.
+
+    ``pair`` has the names of the arguments with the tensor and the indexes.
+    """
     tensor, indexes = _tensor(node, pair[0]), _tensors(node, pair[1])
     if tensor is None or not indexes:
         return False
@@ -135,7 +148,7 @@ def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
-    """Whether values have as many axes as a tensor, and an index follows an axis without an index.
+    """Return whether values have as many axes as a tensor, and an index follows an axis without index.
 
     Args:
         node: the operator.
@@ -156,24 +169,25 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _static(node: ProgramNode, expected: bool) -> bool:
-    """Whether all known sizes of the arguments are static."""
+    """Return whether all known sizes of the arguments are static."""
     return all(None not in each.sizes for each in _all_known(node)) is expected
 
 
 def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Whether tensors have these numbers of axes."""
+    """Return whether tensors have the given numbers of axes."""
     found = [(_tensor(node, name), count) for name, count in expected.items()]
     return all(tensor is not None and len(tensor.sizes) == count for tensor, count in found)
 
 
 def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
-    """Whether index_put aligns values with the wrong axes, because it expects the index axis first.
+    """Return whether index_put aligns values with the wrong axes, because it expects the index axis first.
 
     Args:
         node: the operator.
-        expected: ``values`` and ``axis`` name the arguments with the values and with the index axis.
-            ``moves`` tells when the converter moves the first axis that has as many elements as there are
-            indexes: ``never``, ``always``, or ``last`` if the index axis is the last one of three or more.
+        expected: ``values`` and ``axis`` are the names of the arguments with the values and the index axis.
+            ``moves`` is the case in which the converter moves the first axis that has as many elements as
+            there are indexes: ``never``, ``always``, or ``last`` if the index axis is the last one of three
+            or more.
     """
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value
@@ -195,7 +209,10 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 
 
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Whether each named argument, a list of tensors, contains a boolean mask of at least the given rank."""
+    """Return whether each given argument has a boolean mask of at least the given rank.
+
+    The arguments are lists of tensors.
+    """
     for name, least in expected.items():
         masks = [each for each in _tensors(node, name) if each is not None and each.element == "bool"]
         if not any(len(mask.sizes) >= least for mask in masks):

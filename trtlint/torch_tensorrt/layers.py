@@ -1,7 +1,7 @@
-"""ONNX operators that compute the same as a layer of TensorRT.
+"""Convert a layer of TensorRT to ONNX operators that compute the same result.
 
-The layers: https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
-The operators: https://onnx.ai/onnx/operators/
+Layers: https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
+Operators: https://onnx.ai/onnx/operators/
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Any
 from msgspec import Struct
 
 Tensor = tuple[str, str, Any]
-"""Name, TensorRT element type and shape of a tensor. A dynamic size is -1; the shape is None if the rank is
-unknown.
+"""Name, TensorRT element type and shape of a tensor.
+
+A dynamic size is -1. The shape is None if the rank is unknown.
 """
 _FOREIGN = "tensorrt"
-"""Domain of layers that do not correspond to an ONNX operator."""
+"""Domain of operators that stand for layers without an equal ONNX operator."""
 TYPES: Mapping[str, int] = {
     "FLOAT": 1, "UINT8": 2, "INT8": 3, "INT32": 6, "INT64": 7, "BOOL": 9, "HALF": 10, "BF16": 16, "FP8": 17,
     "INT4": 22, "FP4": 23,
 }  # fmt: skip
-"""Numbers of element types in ONNX (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) by TensorRT's
-names
-(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html).
+"""ONNX's numbers of element types by TensorRT's names.
+
+https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html
 """
 
 _ELEMENTWISE: Mapping[str, str] = {
@@ -49,17 +51,17 @@ _TRAILING: Mapping[str, str] = {
     "SELECT": "Where", "EINSUM": "Einsum", "SHAPE": "Shape", "NON_ZERO": "NonZero", "IDENTITY": "Identity",
     "ATTENTION_OUTPUT": "Identity",
 }  # fmt: skip
-"""Layers that are one operator with the same inputs."""
+"""Layers that correspond to one ONNX operator with the same inputs."""
 
 
 class Made(Struct, frozen=True):
-    """One operator of a layer.  It reads the result of the previous operator.
+    """One ONNX operator for a layer. Its first input is the result of the operator before it.
 
     Attributes:
         op: the operator.
         attributes: the attributes of the operator.
         stored: stored inputs, which follow the other inputs: type, shape and bytes of each.
-        rest: whether the operator also reads the second and further inputs of the layer.
+        rest: true if the operator also reads the second and further inputs of the layer.
         shape: shape of the result; not needed for the last operator of a layer.
         domain: the domain of the operator.
     """
@@ -73,7 +75,7 @@ class Made(Struct, frozen=True):
 
 
 class Operators:
-    """The operators of one layer.
+    """The ONNX operators for one layer.
 
     Args:
         kind: the kind of the layer.
@@ -295,12 +297,12 @@ class Operators:
 
 
 def _axes(mask: Any) -> tuple[int, ...] | None:
-    """Return the axes of a bit mask."""
+    """Return the indexes of the axes whose bits are set in a mask; None if the mask is invalid."""
     return None if not isinstance(mask, int) else tuple(axis for axis in range(8) if mask >> axis & 1)
 
 
 def _permutation(order: Any, rank: int) -> list[int]:
-    """Return the order of the axes.  TensorRT always stores eight axes."""
+    """Return the order of the first ``rank`` axes. TensorRT always stores eight axes."""
     found = [int(axis) for axis in (order or ())[:rank]]
     return found if sorted(found) == list(range(rank)) else list(range(rank))
 

@@ -1,4 +1,4 @@
-"""Parts of a script around the compiler: ranges of inputs, and operators of its modules."""
+"""Find parts of a script that affect the compilation: ranges of inputs, and operators of its modules."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ _RANGE = ("min_shape", "opt_shape", "max_shape")
 
 
 class ScriptMark(Struct, frozen=True):
-    """One part of a script.
+    """One part of a script that affects the compilation.
 
     Attributes:
-        kind: ``range`` for ``torch_tensorrt.Input`` with a range, ``operator`` for a call in a module,
-            ``export`` for ``torch.export.export`` or ``load``, ``trace`` for
-            ``torch_tensorrt.dynamo.trace``.
-        name: the called function, ``torch.sort``; for a method with a dot, ``.index_copy_``.
+        kind: one of four kinds:
+            - ``range``: ``torch_tensorrt.Input`` with a range of shapes
+            - ``operator``: a call in a method of a module
+            - ``export``: ``torch.export.export`` or ``torch.export.load``
+            - ``trace``: ``torch_tensorrt.dynamo.trace``
+        name: the called function, such as ``torch.sort``; for a method with a dot, such as ``.index_copy_``.
         shapes: the smallest, the usual and the largest shape of a range; empty tuples if unknown.
         arguments: the arguments of an operator that are written as constants or names, by position and name.
         line: the line.

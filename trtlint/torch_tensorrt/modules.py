@@ -1,4 +1,4 @@
-"""Find expressions whose value is surely a ``torch.nn.Module``, according to one file."""
+"""Find expressions whose value is certainly a ``torch.nn.Module``, according to one file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_module(
     line: int,
     classes: frozenset[str],
 ) -> bool:
-    """Return whether an expression in a block at a line is surely a module, not an exported program."""
+    """Return whether an expression in a block at a line is certainly a module, not an exported program."""
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Name):
             found = scope.setting(node.id, block, line)

@@ -1,6 +1,6 @@
-"""The networks that Torch-TensorRT makes, as one graph of ONNX operators.
+"""Convert the networks that Torch-TensorRT creates to one graph of ONNX operators.
 
-Each layer becomes the ONNX operators that compute the same result.  A layer without such operators becomes an
+Each layer becomes the ONNX operators that compute the same result. A layer without equal operators becomes an
 operator of the domain ``tensorrt``, which facts ignore.
 """
 
@@ -73,14 +73,17 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
 
 
 class _Shared:
-    """Names and bytes that all engines share."""
+    """The names that are in use, and the number of bytes left for constants, for all engines."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._left = _MOST_VALUES_IN_ALL
 
     def unpacked(self, data: Any) -> bytes | None:
-        """Return the values of a constant; None for a constant without values or above the size limit."""
+        """Return the values of a constant; None without values, or if the limit of all constants is reached.
+
+        At most the limit of one constant is unpacked.
+        """
         if not isinstance(data, str) or self._left <= 0:
             return None
         found = zlib.decompressobj().decompress(base64.b64decode(data), MOST_VALUES)
@@ -99,7 +102,7 @@ class _Shared:
 
 
 class _Engine:
-    """Adds the network of one engine to a graph."""
+    """Conversion of the network of one engine, which adds its operators to a graph."""
 
     def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _Shared) -> None:
         self._graph, self._made, self._new = graph, made, shared.new
@@ -114,7 +117,6 @@ class _Engine:
                 self._readers[position].add(str(layer["kind"]))
 
     def add(self) -> None:
-        """Add inputs, layers and outputs."""
         for position in self._graph["inputs"]:
             self._made.input.append(self._info(position))
         for layer in self._graph["layers"]:
@@ -165,9 +167,9 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Leave out a layer that only changes the shape of an operand.  Return whether it does so.
+        """Return whether a layer only changes the shape of an operand. Such a layer is left out of the graph.
 
-        Torch-TensorRT adds such layers before element-wise layers, to broadcast operands.  ONNX operators
+        Torch-TensorRT adds such layers before element-wise layers, to broadcast operands. ONNX operators
         broadcast implicitly.
         """
         if len(steps) != 1 or not layer["inputs"] or not layer["outputs"]:

@@ -1,4 +1,4 @@
-"""Options of a dry run: as data for another process, and the builder flags that follow from them."""
+"""Convert options of a dry run to data for another process, and derive builder flags from the options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 _OWN = frozenset(
     {"ir", "module", "exported_program", "inputs", "arg_inputs", "kwarg_inputs", "device", "dryrun"}
 )
-"""Arguments that a dry run sets itself."""
+"""Arguments that trtlint itself sets in a dry run."""
 DTYPES: Mapping[str, str] = {
     "half": "float16", "f16": "float16", "float16": "float16", "fp16": "float16",
     "float": "float32", "f32": "float32", "float32": "float32", "fp32": "float32",
@@ -24,7 +24,7 @@ DTYPES: Mapping[str, str] = {
     "float8_e4m3fn": "float8_e4m3fn", "f8": "float8_e4m3fn", "fp8": "float8_e4m3fn",
     "float4_e2m1fn_x2": "float4_e2m1fn_x2", "f4": "float4_e2m1fn_x2", "fp4": "float4_e2m1fn_x2",
 }  # fmt: skip
-"""Names of types in torch and torch_tensorrt.
+"""Names of element types in torch by their names and aliases in torch and torch_tensorrt:
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_enums.py
 """
 _OPERATOR = re.compile(r"torch\.ops\.\w{1,100}\.\w{1,100}(\.\w{1,100})?")
@@ -68,7 +68,7 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
 
 
 def _encoded(value: object) -> Any:
-    """Return a value as JSON data; :data:`UNKNOWN` if impossible.
+    """Return a value as JSON data; :data:`UNKNOWN` if it cannot be converted.
 
     Types and sets become mappings with one key.
     """
@@ -93,7 +93,7 @@ def _named(name: str) -> Any:
 
 
 def builder_flags(release: TorchRelease, options: Mapping[str, Any]) -> Mapping[str, bool]:
-    """Return the builder flags that Torch-TensorRT sets with these options.  Unknown flags are left out.
+    """Return the builder flags that Torch-TensorRT derives from options. Unknown flags are left out.
 
     Args:
         release: the release.

@@ -1,4 +1,4 @@
-"""Results of a dry run at operators whose converters have a known fault."""
+"""Results of a dry run for the operators whose converters have a known fault."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from trtlint.torch_tensorrt.program import Program, ProgramNode
 from trtlint.torch_tensorrt.result import Fallback
 
 Stage = Literal["", "unused", "compile", "network", "build", "passed"]
-"""Result of the dry run at an operator: none, the converter is not used, the compilation or a network ends
-with an error, the builder rejects its network, or no error.
+"""Result of the dry run for an operator:
+
+- empty: no result
+- ``unused``: the converter is not used
+- ``compile``: the compilation ends with an error
+- ``network``: the creation of a network ends with an error
+- ``build``: the builder rejects the network of the operator
+- ``passed``: no error
 """
 
 
@@ -42,7 +48,7 @@ def faults_of(program: Program) -> Iterator[tuple[ProgramNode, ConverterFault]]:
 
 
 def outcome_of(program: Program, node: ProgramNode, fault: ConverterFault) -> Outcome:
-    """Return the result of the dry run at an operator with a fault."""
+    """Return the result of the dry run for an operator with a fault."""
     run = program.run
     if run is None or run.unasked:
         return Outcome()

@@ -1,8 +1,8 @@
-"""Exported programs (``torch.export.save``), read without torch and without unpickling anything.
+"""Read exported programs (``torch.export.save``) without torch and without unpickling.
 
-A .pt2 file is a zip whose ``models/model.json`` holds the graph: operators, types, source lines
-(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py); older releases wrote
-``serialized_exported_program.json``. Nothing is extracted to disk, and only that JSON is read.
+A .pt2 file is a zip archive. Its file ``models/model.json`` holds the graph: operators, types, source lines
+(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py). Older releases wrote
+``serialized_exported_program.json``. trtlint reads only this JSON file, and extracts nothing to disk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trtlint.torch_tensorrt.arguments import OperatorArgument, TensorType, argum
 from trtlint.torch_tensorrt.result import DryRun
 
 _MOST_BYTES = 64 << 20
-"""Bytes of the JSON: a graph of 10,000 operators takes about 30 MiB."""
+"""Largest size of the JSON file in bytes. A graph of 10,000 operators takes about 30 MiB."""
 _MOST_ENTRIES = 200_000
 _MOST_NODES = 100_000
 _LONGEST = 1000
@@ -37,7 +37,10 @@ _DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError,
 )  # fmt: skip
-"""Errors of ``zipfile`` for damaged archives: names that are not UTF-8 raise ``UnicodeDecodeError``."""
+"""Errors that ``zipfile`` raises for damaged archives.
+
+File names that are not UTF-8 raise ``UnicodeDecodeError``.
+"""
 
 
 class ProgramError(UnreadableError):
@@ -45,15 +48,15 @@ class ProgramError(UnreadableError):
 
 
 class ProgramNode(Struct, frozen=True):
-    """One operator of a program, before it is decomposed.
+    """One operator of an exported program, before Torch-TensorRT decomposes it.
 
     Attributes:
         name: the name in the graph.
         op: the operator, such as ``aten.conv2d.default``.
         module: path of the module such as ``blocks.0.attn``; empty for the outermost module.
-        trace: the source lines that torch recorded, the outermost first.
+        trace: the source lines that torch recorded, the outermost call first.
         type: type and shape of the first result; empty if unknown.
-        arguments: its arguments; empty if unknown.
+        arguments: the arguments; empty if unknown.
     """
 
     name: str
@@ -73,9 +76,9 @@ class Program(Struct, frozen=True):
 
     Attributes:
         path: the file.
-        release: the release of Torch-TensorRT, ``2.13.0``.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
         torch: the version of torch that wrote the file; empty if unknown.
-        dynamic: whether the program has a dynamic size.
+        dynamic: true if the program has a dynamic size.
         nodes: the operators.
         run: the result of the dry run; None without a dry run.
     """

@@ -19,17 +19,16 @@ _REASONS = {
 
 
 class Fallback(Struct, frozen=True):
-    """An operator that runs in PyTorch.
+    """An operator that runs in PyTorch instead of an engine.
 
     Attributes:
         name: the name in the lowered graph.
-        op: the operator, ``aten.cumprod.default``.
+        op: the operator, such as ``aten.cumprod.default``.
         module: path of the module.
         trace: the source lines that torch recorded.
         type: type and shape of the result.
-        reason: why PyTorch runs the operator, in words.
-        reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex``, ``cpu`` or
-            ``data``.
+        reason: the reason for running the operator in PyTorch, in words.
+        reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex``, ``cpu`` or ``data``.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Fallback(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """An engine that fails: its network cannot be made, or the builder rejects the network.
+    """An engine that fails: its network cannot be created, or the builder rejects its network.
 
     Attributes:
         engine: the name of the engine.
@@ -61,19 +60,19 @@ class DryRun(Struct, frozen=True):
     """One dry run of Torch-TensorRT.
 
     Attributes:
-        unasked: why the dry run could not be made; empty otherwise.
+        unasked: the reason if the dry run was impossible; empty otherwise.
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
-        operators: operators of the lowered program.
+        operators: number of operators of the lowered program.
         supported: number of these operators with a converter.
-        engines: engines that the program would get; None if unknown.
+        engines: number of engines that the program would get; None if unknown.
         fallbacks: the operators that run in PyTorch because no converter accepts them.
         in_torch: every node that runs in PyTorch.
         failures: engines that fail.
-        built: engines that the builder of TensorRT-RTX built.
-        layers: layers of all networks by kind.
-        types: layers of all networks by the type of their first output.
-        convolutions: convolutions and deconvolutions.
+        built: number of engines that the builder of TensorRT-RTX built.
+        layers: number of layers of all networks by kind.
+        types: number of layers of all networks by the type of their first output.
+        convolutions: number of convolutions and deconvolutions.
         tensor_weights: number of these convolutions whose weights are an input tensor.
         tensor_weight_layers: the names of the layers whose weights are an input tensor.
         graphs: the networks of the engines, in the form that :mod:`trtlint.torch_tensorrt.network` reads. The
@@ -107,7 +106,7 @@ class DryRun(Struct, frozen=True):
 
     @property
     def torch_nodes(self) -> int:
-        """Nodes that run in PyTorch: all nodes if the program gets no engine."""
+        """Return the nodes that run in PyTorch: all nodes if the program gets no engine."""
         return self.operators if self.engines == 0 and not self.in_torch else len(self.in_torch)
 
 
@@ -116,7 +115,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
 
     Args:
         answers: the answers of the process.
-        ended: how the process ended, if it crashed or was stopped; otherwise empty.
+        ended: the reason if the process crashed or was stopped; otherwise empty.
         seconds: run time in seconds.
         peak: peak memory in bytes.
     """

@@ -18,9 +18,9 @@ class TorchScript(Struct, frozen=True):
 
     Attributes:
         path: the script; ``--build`` for a call given as text.
-        release: the release of Torch-TensorRT, ``2.13.0``.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
         calls: the calls.
-        uses: calls of functions around the compiler.
+        uses: calls of functions that are related to the compiler, such as ``torch_tensorrt.save``.
         marks: ranges of inputs, exports, and operators of the modules.
     """
 
@@ -32,12 +32,12 @@ class TorchScript(Struct, frozen=True):
 
     @property
     def runs(self) -> TorchRelease:
-        """The data of the release."""
+        """Return the data of the release."""
         return torch_release(self.release)
 
     @property
     def judged(self) -> tuple[TorchCall, ...]:
-        """The calls that surely use the Dynamo front end."""
+        """Return the calls that certainly use the Dynamo front end."""
         return tuple(
             call
             for call in self.calls

@@ -1,4 +1,4 @@
-"""Syntax trees of Python scripts, within limits."""
+"""Parse Python scripts to syntax trees, within limits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from trtlint.files.problem import UnreadableError
 
 _MOST_NODES = 400_000
 _MOST_DEEP = 150
-"""Largest depth of nested brackets: the parser of older Pythons crashes at a few hundred."""
+"""Largest depth of nested brackets. The parser of older Python versions crashes at a few hundred."""
 _LONG_LINE = 1000
-"""Characters of a line that is probably nested too deeply: Python allows about 1000 levels."""
+"""Number of characters of a line that is probably nested too deeply. Python allows about 1000 levels."""
 
 
 class PythonScriptError(UnreadableError):
@@ -56,7 +56,7 @@ def parsed(text: str, source: str) -> ast.Module:
 
 
 def too_deep(text: str, place: str) -> PythonScriptError:
-    """Return the error for a script whose nesting exceeds the memory or the recursion limit of Python.
+    """Return the error for a script whose nesting exceeds Python's memory or recursion limit.
 
     The error names the longest line, if this line is long enough to be the cause.
 
@@ -77,7 +77,9 @@ def too_deep(text: str, place: str) -> PythonScriptError:
 
 
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-"""Context managers that expect an error: https://docs.pytest.org/en/stable/how-to/assert.html and
+"""Context managers that expect an error:
+
+https://docs.pytest.org/en/stable/how-to/assert.html
 https://docs.python.org/3/library/unittest.html#unittest.TestCase.assertRaises
 """
 

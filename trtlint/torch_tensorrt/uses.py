@@ -1,4 +1,4 @@
-"""Calls that are related to the compiler: ``torch_tensorrt.save`` and ``torch.export.export``."""
+"""Find calls that are related to the compiler: ``torch_tensorrt.save`` and ``torch.export.export``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ Function = Literal[
     "torch_tensorrt.runtime.weight_streaming",
 ]
 Product = Literal["graph", "torchscript", "module", "program", ""]
-"""Kind of the saved value: a compiled graph module, TorchScript, a module or a program; empty if unknown."""
+"""Kind of the saved value; empty if unknown.
+
+- ``graph``: a compiled graph module
+- ``torchscript``: a TorchScript module
+- ``module``: a module that is not compiled
+- ``program``: an exported program
+"""
 Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
 """Kind of example inputs; empty if unknown. The kinds are none, one tensor, several with
 ``torch_tensorrt.Input``, and others.
@@ -54,7 +60,7 @@ _TENSORS = frozenset(
     | {"torch.tensor", "torch.zeros"}
 )
 _SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
-"""Methods of a tensor that return one tensor, whatever their arguments are."""
+"""Methods of a tensor that return one tensor for any arguments."""
 _SCRIPT = (
     "torch.jit.trace",
     "torch.jit.script",
@@ -67,7 +73,7 @@ _COMPILED = (
     "torch_tensorrt.dynamo.compile",
     "torch_tensorrt.dynamo.trace",
 )
-"""Functions whose result has the dynamic sizes of their program or inputs."""
+"""Functions whose result has the same dynamic sizes as their program or inputs."""
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
@@ -79,19 +85,19 @@ class TorchUse(Struct, frozen=True):
         product: kind of the saved value, such as ``program``.
         format: the argument ``output_format``; empty if omitted, None if unknown.
         retrace: the argument ``retrace``; None if omitted.
-        sure: whether all arguments are known.
+        sure: true if all arguments are known.
         inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
         arg_inputs: the example inputs in ``arg_inputs``.
-        threads: whether the script imports a package that starts threads.
-        quantized: whether the script exports modules that ModelOpt quantized.
-        private: whether the script calls the private function that implements ``torch.export.export``.
+        threads: true if the script imports a package that starts threads.
+        quantized: true if the script exports modules that ModelOpt quantized.
+        private: true if the script calls the private function that implements ``torch.export.export``.
         strict: the argument ``strict``; None if omitted or unknown.
         compiled: the line of the call that compiles the module; 0 if unknown.
-        others: whether ``kwarg_inputs`` or ``dynamic_shapes`` is given.
-        dynamic: whether the saved program certainly has dynamic sizes.
+        others: true if the argument ``kwarg_inputs`` or ``dynamic_shapes`` is given.
+        dynamic: true if the saved program certainly has dynamic sizes.
         source: the file; empty for a call given as text.
         line: the line.
-        callee: the function as in the source text.
+        callee: the function as written in the source text.
     """
 
     function: Function
@@ -116,15 +122,14 @@ class TorchUse(Struct, frozen=True):
 def use_of(
     node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
 ) -> TorchUse | None:
-    """Return a call of a related function; None for another call.
+    """Return a call of a function that is related to the compiler; None for another call.
 
     Args:
         node: the call.
         scope: the scope of the call.
         block: the blocks that contain the call.
         classes: names of classes of modules that the file defines.
-        front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``; it returns None if
-    unknown.
+        front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``, or None if unknown.
     """
     name = scope.dotted(node.func)
     function = _SAVE.get(name)
@@ -172,9 +177,10 @@ def use_of(
 def _followed(
     node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
-    """Follow names to the expression that was assigned to them.
+    """Return the expression that was assigned to a name, with its position in the script.
 
-    Return the expression and its position; None if the assignment is uncertain.
+    The position is scope, block and line. Names of names are followed, too. None if an assignment is
+    uncertain.
     """
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
@@ -220,7 +226,7 @@ def _product(
 
 
 def _compiled(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int) -> int:
-    """Return the line of the call of the compiler that returns a module; 0 if unknown."""
+    """Return the line of the compiler call whose result is the given module; 0 if unknown."""
     found = _followed(node, scope, block, line)
     if found is None or not isinstance(found[0], ast.Call):
         return 0
@@ -233,7 +239,7 @@ def _compiled(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: 
 
 
 def _is_dynamic(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int, depth: int) -> bool:
-    """Return whether a program, or an input that it is compiled for, certainly has dynamic sizes."""
+    """Return whether a program, or an input of its compilation, certainly has dynamic sizes."""
     found = _followed(node, scope, block, line) if depth > 0 else None
     if found is None:
         return False
@@ -287,7 +293,10 @@ def _example(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], 
 def _makes(
     node: ast.expr, kind: Literal["spec", "tensor"], scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> bool:
-    """Return whether the value of an expression is surely a tensor, or a ``torch_tensorrt.Input``."""
+    """Return whether the value of an expression is certainly a ``torch_tensorrt.Input`` or a tensor.
+
+    ``kind`` selects which: ``spec`` or ``tensor``.
+    """
     for _ in range(_DEEPEST):
         found = _followed(node, scope, block, line)
         if found is None or not isinstance(found[0], ast.Call):

@@ -1,4 +1,4 @@
-"""Values of Python expressions, read without running them.
+"""Evaluate Python expressions without running them.
 
 Only these expressions have a known value: constants, containers, arithmetic on integers, and names that the
 file assigns once or directly before the use. All other values are :data:`UNKNOWN`.
@@ -34,7 +34,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class UnknownValue:
-    """Stands for a value that is known only if the script runs."""
+    """Stand-in for a value that is known only when the script runs."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class Dotted(Struct, frozen=True):
 
 
 class DictEntry(Struct, frozen=True):
-    """One entry of a dictionary: its value as an expression, and the scope of this expression."""
+    """One entry of a dictionary: the expression of its value, and the scope of the expression."""
 
     key: str
     node: ast.expr
@@ -60,18 +60,18 @@ class DictEntry(Struct, frozen=True):
 
 
 class Entries(Struct, frozen=True):
-    """The entries of a dictionary, and whether the list is complete.
+    """The known entries of a dictionary.
 
     Attributes:
         entries: the last entry for each key.
-        complete: whether the dictionary has no other keys.
+        complete: true if the dictionary certainly has no other keys.
     """
 
     entries: Mapping[str, DictEntry]
     complete: bool
 
     def __or__(self, other: Entries) -> Entries:
-        """Merge two sets of entries.  The entries of ``other`` take precedence."""
+        """Merge two sets of entries. For a key in both, the entry of ``other`` is used."""
         return Entries({**self.entries, **other.entries}, self.complete and other.complete)
 
 
@@ -84,12 +84,12 @@ class ScriptScope:
 
     Args:
         body: the statements.
-        parameters: names that the caller sets.
+        parameters: names of the function's parameters, whose values the caller sets.
         outer: the outer scope; None for a script.
         imports: the full dotted name of each imported name.
 
     Attributes:
-        scripts: whether the file calls ``torch.jit``.
+        scripts: true if the file calls ``torch.jit``.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class ScriptScope:
     def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
         """Return the value of an expression in a block at a line; :data:`UNKNOWN` if uncertain.
 
-        Containers become tuples of their values, imported names become :class:`Dotted`.
+        Containers become tuples of their values. Imported names become :class:`Dotted`.
         """
         if depth > _DEEPEST or not self._may_go_on():
             return UNKNOWN
@@ -146,7 +146,7 @@ class ScriptScope:
         return UNKNOWN
 
     def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
-        """Return the entries of a dictionary, given as an expression."""
+        """Return the entries of the dictionary that an expression computes."""
         if depth > _DEEPEST or not self._may_go_on():
             return NOTHING_KNOWN
         if isinstance(node, ast.Dict):
@@ -229,10 +229,9 @@ class ScriptScope:
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
         """Return the changes that determine the value of a name.
 
-        None if this scope does not set the name before.
-
-        The first change sets the name, in a block that contains the use.  All further changes run before the
-        use.  If this is uncertain, the result is a single change of the kind ``lost``.
+        None if this scope does not set the name before the use. The first change sets the name, in a block
+        that contains the use. All further changes run before the use. If the order is uncertain, the result
+        is a single change of the kind ``lost``.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:
