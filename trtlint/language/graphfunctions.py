@@ -1,7 +1,4 @@
-"""Functions of the rule language for types and origins of values.
-
-Types and origins are those that TensorRT sees after its parser imported the model.
-"""
+"""Functions of the rule language for types and origins of values after TensorRT's parser."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node that computes a value; None if another operator computes it.
-
-    Operators that only move elements are skipped.
-    """
+    """Return input ``port`` of the ``op`` node behind a value, ignoring nodes that only move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 

@@ -171,11 +171,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move the entries of the former path of a renamed model to ``key``.
-
-        Returns:
-            The former path; None if the model was not renamed.
-        """
+        """Move the entries of a renamed model to ``key``. Return its former path; None if not renamed."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -289,8 +285,7 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
     """Return the sites of all findings, for all targets, by rule and fingerprint.
 
-    If ``conditional`` is true, the result includes suppressed findings and findings that depend on unset
-    options.
+    ``conditional`` includes suppressed findings and findings that depend on unset options.
     """
 
     def findings() -> Iterator[Finding]:

@@ -26,7 +26,7 @@ Stage = Literal["", "unused", "compile", "network", "build", "passed"]
 
 
 class Outcome(Struct, frozen=True):
-    """Result of a dry run at one operator.
+    """Result of a dry run for one operator.
 
     Attributes:
         stage: the result.
