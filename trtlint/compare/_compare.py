@@ -96,7 +96,6 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare one pair and return the answer as JSON data."""
     before, after = Path(pair["before"]), Path(pair["after"])
     try:
         given = _user_inputs(before, pair)

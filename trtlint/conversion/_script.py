@@ -1,9 +1,10 @@
 """Worker process: run the user's function on the parsed network, and record the layer types that it sets.
 
 The function gets a wrapper of the network. The wrapper returns the names, types and tensors of TensorRT's
-network, and records the precisions that the function sets for a weakly typed build: ``layer.precision =
-trt.float32``, ``layer.set_output_type(0, trt.float32)``
-(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
+network. It records the precisions that the function sets for a weakly typed build
+(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html):
+- ``layer.precision = trt.float32``
+- ``layer.set_output_type(0, trt.float32)``
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that the function set for it; None if it set no type."""
+    """Return the names of a layer, and the type that the function set; None if no type was set."""
     said = layer._said
     if not said:
         return None
@@ -205,7 +206,7 @@ def _function(script: str, name: str) -> Callable[..., Any]:
 def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
     """Call the user's function with the network.
 
-    The network is passed as the argument ``network``, or as the first argument if there is no such name.
+    The network is passed as the argument ``network``, or as the first argument if no argument has this name.
     """
     names = list(inspect.signature(function).parameters)
     at = names.index("network") if "network" in names else 0

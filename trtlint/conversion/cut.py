@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-3
 """Products with a smaller share of the FLOPs may stay in FP32 if that avoids a Cast."""
 
 _PREFERENCE = 20 * _CAST
-"""Cost of giving a layer another type than the one that the user's build prefers."""
+"""Cost of giving a layer another type than the user's build prefers."""
 
 _FP32, _NARROW = "fp32", "narrow"
 _Key = object
@@ -51,7 +51,7 @@ class CutProblem(Struct, frozen=True):
         boundary: outputs of subgraphs, which stay in FP32.
         forced: operators that the user wants in 16 bits.
         preferred: operators with a preferred type: True for 16 bits, False for FP32.
-        copying: operators that copy numbers without rounding. Such an operator needs FP32 only if its input
+        copying: operators that copy numbers without rounding. A copying operator needs FP32 only if its input
             is computed in FP32 and its output is read in FP32.
         known: values that can be stored as constants in either type, so that they need no Cast.
     """
@@ -85,8 +85,8 @@ class _MinimumCut:
 
     Args:
         problem: the operators and the constraints on their types.
-        behind: true if copying operators get the type of the operators that read them, false if they get the
-            type of the operators that they read.
+        behind: true if copying operators get the type of their consumers, false for the type of their
+            producers.
 
     Attributes:
         cost: the cost of the cut.
@@ -212,9 +212,9 @@ class _MinimumCut:
         return dict.fromkeys(found)
 
     def follow(self, node: Node) -> None:
-        """Keep a copying operator in FP32 if an operator that it reads is in FP32.
+        """Keep a copying operator in FP32 if a producer of its inputs is in FP32.
 
-        With ``behind``, operators that read the copying operator count instead.
+        With ``behind``, the consumers of its outputs count instead.
         """
         key = self.key(node)
         if key in (_FP32, _NARROW):

@@ -59,8 +59,8 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
     """Run TensorRT's parser on a converted model.
 
     Returns:
-        The result of the check (None if TensorRT-RTX is not installed), and the names of the nodes that the
-        parser rejects.
+        The result of the check, and the names of the nodes that the parser rejects. Without TensorRT-RTX, the
+        result is None.
     """
     try:
         found = dry_build(converted, level="parse")

@@ -125,7 +125,7 @@ def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
 
 
 def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
-    """Yield rewrites that split a joint product for Q, K and V into three, so that V can be in 16 bits."""
+    """Yield rewrites that split a joint product for Q, K and V, so that V can be in 16 bits."""
     if (model.opset or 0) < SINCE:
         return
     for node in model.graph.nodes:
@@ -179,8 +179,8 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
     """Return the index of the operand to scale down further.
 
-    A computed operand is preferred to a stored one. Of two computed operands, the one with larger numbers is
-    scaled.
+    A computed operand is preferred to a stored operand. Of two computed operands, the operand with larger
+    numbers is scaled.
     """
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None

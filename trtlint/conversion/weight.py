@@ -16,7 +16,7 @@ _GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 def is_product(node: Node) -> bool:
-    """Return whether an operator is a matrix product or convolution, or computes such products internally."""
+    """Return whether an operator is a matrix product or convolution, or contains matrix products."""
     return node.op in PRODUCTS and not node.domain
 
 

@@ -39,7 +39,7 @@ class Converted(Struct, frozen=True):
 
     Attributes:
         proto: the ONNX protobuf, with markers instead of large tensors.
-        made: the large tensors to round, each with true to clamp numbers beyond the range.
+        made: the large tensors to round, each with a flag: true to clamp numbers beyond the range.
         store: reader of the source's tensors.
         format: the 16-bit type.
     """

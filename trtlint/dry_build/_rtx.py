@@ -35,7 +35,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request, and report the result of each stage (parse, build) when the stage ends.
+    """Process a request, and report the result of each stage (parse, build) at its end.
 
     Args:
         request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability

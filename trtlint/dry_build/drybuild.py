@@ -66,7 +66,8 @@ class DryBuildRequest(Struct, frozen=True):
     def built_sm(self) -> int:
         """Return the compute capability of the build, times ten.
 
-        TensorRT-RTX supports some compute capabilities. The result is the closest one to the request.
+        TensorRT-RTX supports some compute capabilities. The result is the supported one that is closest to
+        ``sm``.
         """
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 

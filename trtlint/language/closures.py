@@ -21,9 +21,9 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
 
     Args:
         codes: the conditions.
-        deciding: the value that decides the result if one condition has it: False for ``and``, True for
+        deciding: the truth value of one condition that determines the result: False for ``and``, True for
             ``or``.
-        join: function that combines the unknown conditions if no condition decides the result.
+        join: function that combines unknown conditions if no condition determines the result.
     """
     other = not deciding
 

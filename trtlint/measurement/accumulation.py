@@ -3,8 +3,8 @@
 One instruction of a tensor core adds 16 products to the accumulator, and rounds the accumulator to FP16
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
 The simulation does the same for sums of up to 128 products. To save time, it divides longer sums into 4
-blocks, and sums of more than 512 products into 2 blocks. It rounds once per block, and multiplies the
-rounding error by the square root of the number of instructions in the block. Independent errors add up like
+blocks, and sums of more than 512 products into 2 blocks. It rounds once per block. It multiplies the rounding
+error by the square root of the number of instructions in the block, because independent errors add up like
 this.
 """
 
@@ -58,8 +58,8 @@ def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
 
     Args:
         proto: the operator, without a bias.
-        node: the same operator in the model, which has the shapes of the inputs; None if the operator is only
-            a part of an operator of the model.
+        node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is only a
+            part of a node.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None

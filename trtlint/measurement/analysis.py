@@ -65,8 +65,8 @@ def origins(
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
         ranged: the run in FP32. Tensors that are not finite in this run are ignored.
-        unsound: the tensors that are not finite in a run in the narrow type. None without such a run; then
-            tensors beyond the range in the FP32 run are used.
+        unsound: the tensors that are not finite in a run in the narrow type. If it is None, tensors beyond
+            the range in the FP32 run are used.
         folding: the operators that TensorRT folds into weights.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}

@@ -1,7 +1,7 @@
 """Error band of a narrow type: the range of errors that builds of the model may have.
 
-A rounding model is an assumption about the numbers that a build rounds: the results of all operators, only
-some results, or also partial sums. The band contains one error for each rounding model.
+A rounding model is an assumption about the numbers that a build rounds: the results of all operators, some of
+the results, or also partial sums. The band contains one error for each rounding model.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An ``.npz`` file contains one batch, with an array for each input.  A JSON file for Polygraphy's
 ``--load-inputs`` contains a list of batches.  A data loader script has a function that yields batches
 (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/examples/cli/run/05_comparing_with_custom_input_data).
-trtlint runs such a script only if the user names it as a script.
+trtlint runs a script only if the user names it with ``--data-loader-script``.
 """
 
 from __future__ import annotations

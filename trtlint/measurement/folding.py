@@ -2,11 +2,10 @@
 
 The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
 channel, computed in the type of the file: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
-(``batchnormWeightHelper``).  The builder then fuses this scale into the convolution before it, by changing
-the weights of the convolution:
-https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html ("Convolution and
-Scale").  So the variance, and the numbers between the two layers, are never FP16.  The builder also computes
-operators that read only stored tensors.
+(``batchnormWeightHelper``).  The builder then fuses the scale into the convolution before it, by changing the
+convolution's weights: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
+("Convolution and Scale").  So the variance, and the numbers between convolution and scale, are never FP16.
+The builder also computes operators that read only stored tensors.
 
 Only FP32 models are folded. In a file with 16-bit types, the file determines the types.
 """

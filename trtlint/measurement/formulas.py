@@ -1,8 +1,8 @@
 """Decompose operators that compute squares or sums, to measure and round their internal numbers.
 
 The sums are computed as in ONNX's reference evaluator with half precision
-(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum, divided by the
-number of elements and rounded again.
+(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum divided by the number
+of elements, rounded again.
 
 Normalization operators are not decomposed, because their internal numbers are FP32:
 - TensorRT's layer computes in FP32 by default, for tensors of any type

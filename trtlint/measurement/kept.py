@@ -23,8 +23,8 @@ class KeptNodes(Struct, frozen=True):
 
     Attributes:
         nodes: the paths of the nodes, in the order of the graph.
-        error: the largest error of the outputs with the set in FP32, over all rounding models; None if an
-            output is not finite.
+        error: the largest error of an output with the set in FP32, over all rounding models; None if not
+            finite.
         runs: number of simulated runs of the search.
         verified: true if the error with the set in FP32 is within the limit for each rounding model.
         computing: number of nodes of the main graph that would compute in the narrow type.

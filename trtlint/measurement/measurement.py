@@ -119,10 +119,9 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
 
     Attributes:
         name: name of the output.
-        error: the error if every operator rounds its result; None if the output is not finite or was not
-            computed in the narrow type.
+        error: the error if every operator rounds its result; None if it is not finite or was not simulated.
         unclamped: the error if constants beyond the range become infinite instead of the largest number; None
-            without such constants.
+            if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of other outputs is ignored.
         band: the error for each rounding model; None if they were not simulated.
         trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for other

@@ -22,8 +22,8 @@ class Rehearsal(Struct, frozen=True):
         fused: only operands and results of products, and outputs of the model, are rounded. If nothing can be
             fused, this is the same run as ``plain``.
         accumulated: every operator rounds its result, and products accumulate in FP16.
-        unclamped: like ``plain``, but constants beyond the range become infinite; None without such
-            constants.
+        unclamped: like ``plain``, but constants beyond the range become infinite; None if no constant is
+            beyond the range.
         built: the runs with FP32 and with FP16 accumulators for a build whose layers are known; None without
             such a build.
         narrowings: the settings and the result of each run.

@@ -1,9 +1,9 @@
 """Rewrite a model so that it measures its tensors, and simulates a narrow type on request.
 
 Every tensor is FP32 in the rewritten model.  A tensor that gets the narrow type in a build is cast to the
-narrow type and back, directly after the operator that computes the tensor. Constants and inputs of the model
-are cast before each operator that reads them. So the results are the same as with arithmetic in the narrow
-type, except for sums inside operators.  Operators that compute squares or sums are decomposed, see
+narrow type and back, directly after its producer. Constants and inputs of the model are cast before each
+operator that reads them. So the results are the same as with arithmetic in the narrow type, except for sums
+inside operators.  Operators that compute squares or sums are decomposed, see
 :mod:`trtlint.measurement.formulas`.  The model returns only a few numbers for each measured tensor.
 """
 

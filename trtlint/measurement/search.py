@@ -1,8 +1,8 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with the set in FP32. Some rounding models give
-too large errors for the whole model. The search combines these into one rounding model that is at least as
-bad as each of them, and tests sets with it. The result is then tested with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. The search does not test sets
+with every rounding model. It combines the rounding models whose errors are too large for the whole model. The
+combination is at least as bad as each of them. The result is then tested with all rounding models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compute the share of a tensor's elements that exceed the range of a narrow type, or round to zero in it."""
+"""Compute the share of a tensor's elements that overflow in a narrow type, or round to zero."""
 
 from __future__ import annotations
 

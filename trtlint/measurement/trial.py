@@ -53,7 +53,7 @@ class Rehearsed(Struct, frozen=True):
     """Result of a run in a narrow type.
 
     Attributes:
-        errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32;
+        errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32.
             None if the output is not finite, or has another shape.
         unsound: names of the measured tensors that are not finite.
     """

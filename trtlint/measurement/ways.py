@@ -1,8 +1,8 @@
 """Names of the rounding models: the assumptions about the numbers that a build rounds.
 
-A kernel that fuses several operators rounds only the tensors that the kernel stores.  So an engine rounds
-fewer numbers than the model has operators.  Matrix products and convolutions run on tensor cores, so their
-operands always have the narrow type. Their sums are FP32, or FP16 if a kernel accumulates in FP16.
+A kernel that fuses several operators rounds only the tensors that it writes to memory. So an engine rounds
+fewer tensors than the model has.  Matrix products and convolutions run on tensor cores, so their operands
+always have the narrow type. Their sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class NodeWriter:
             proto: the operator.
             inputs: names of the new inputs.
             node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is
-                only a part of an operator of the model.
+                only a part of a node.
             inner: true if the operator is part of the definition of another operator.
         """
         copy = NodeProto()

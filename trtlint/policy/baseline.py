@@ -377,8 +377,8 @@ def _gone(
 ) -> tuple[StaleBaselineEntry, ...]:
     """Describe the entries that match no site.
 
-    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. So the
-    fixed block is not found by its number, but by its module or node, which has no site any more.
+    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. The
+    fixed block is found by its module or node, which has no site any more.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

@@ -1,8 +1,8 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-trtlint looks for the file in the folder of the model and in the folders above, and uses the first file, as
-ruff does. ``[[models]]`` sections override the general part, and the command line overrides both. Paths and
-globs are relative to the folder of the file.
+Like ruff, trtlint uses the first file in the folder of the model and the folders above. ``[[models]]``
+sections override the general part, and the command line overrides both. Paths and globs are relative to the
+folder of the file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Match baseline entries to a model that was renamed or moved.
 
-An entry names its model by path. If the file no longer exists, the entries are given to another model that
-has no entries and has the same findings. For each rule in the entries, the fingerprints must be equal,
-because a rename does not change fingerprints. Otherwise, the entries could hide findings of a different
-model.
+An entry names its model by path. If the file no longer exists, the entries are given to another model with
+the same findings and no entries. For each rule in the entries, the fingerprints must be equal, because a
+rename does not change fingerprints. Otherwise, the entries could hide findings of a different model.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def _split(
     All suppressions in ``entries`` must match the rule of the finding.
 
     Returns:
-        A finding with the sites that no suppression matches (or None), and one suppressed finding for each
+        A finding with the sites that no suppression matches, or None. Then one suppressed finding for each
         suppression that matches a site.
     """
     if not entries:

@@ -21,8 +21,8 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
     """Copy the rows of a Parquet file to a file of JSON Lines.
 
     Args:
-        request: the keys ``path`` (the Parquet file), ``lines`` (the file to write), ``names`` (the columns),
-            and the limits ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
+        request: the keys ``path`` (the Parquet file), ``lines`` (the file to write) and ``names`` (the
+            columns). The limits are ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
         say: function that receives the error message if the rows cannot be copied.
     """
     import pyarrow

@@ -1,4 +1,4 @@
-"""Wording for counts of findings, and for the options that decide whether findings hold."""
+"""Wording for counts of findings, and for the unset options that findings depend on."""
 
 from __future__ import annotations
 

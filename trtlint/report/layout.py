@@ -1,7 +1,7 @@
 """Text layout for terminals: shortened names and hanging indents.
 
-A width is a number of terminal cells.  The width None stands for output to a file or pipe.  Such output is
-never wrapped or shortened, so that users can search the text.
+A width is a number of terminal cells. The width None stands for output to a file or pipe. Text in a file or
+pipe is never wrapped or shortened, so that users can search it.
 """
 
 from __future__ import annotations

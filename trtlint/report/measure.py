@@ -197,7 +197,7 @@ class MeasureReport(ConsoleReport):
 def bar(greatest: float, format_: Format) -> str:
     """Draw the distance between a number and the limit of a type, in powers of two.
 
-    Each ``█`` is a power of two below the limit, and each ``!`` is a power of two above the limit.
+    Each ``█`` is a power of two below the limit. Each ``!`` is a power of two above the limit.
 
     >>> from trtlint.measurement.formats import FP16
     >>> bar(65504 / 8, FP16)

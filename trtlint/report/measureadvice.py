@@ -132,7 +132,7 @@ def _brain(found: Measurement, what: str) -> MeasurementAdvice:
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Return whether a target allows weakly typed networks or, if ``weak`` is false, strongly typed ones.
+    """Return whether a target allows weakly typed networks, or if ``weak`` is false, strongly typed networks.
 
     In a weakly typed network, the builder chooses the precision of layers.
     """

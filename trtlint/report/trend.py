@@ -52,9 +52,8 @@ class Trend(Struct, frozen=True):
         gone: findings that only the earlier scan has, for models that both scans could read.
         still: findings in both scans.
         added: findings of models that the earlier scan lacks or could not read.
-        models: five counts: models in both scans, added models, removed models, changed models, and models
-            that
-            only the later scan could not read.
+        models: five counts: models in both scans, added, removed and changed models, and models that only the
+            later scan could not read.
     """
 
     new: tuple[ReportRow, ...]

@@ -33,9 +33,13 @@ def work(request: dict[str, Any], say: Say) -> None:
     """Process a request, and send the result of each stage when it ends.
 
     Args:
-        request: the keys ``program`` (a path), ``release`` and ``tensorrt`` (versions), ``sm``, ``wheel`` (a
-            folder or None), ``options`` (keyword arguments of the compiler) and ``build`` (true to build the
-            networks).
+        request: these keys:
+            - ``program``: a path
+            - ``release`` and ``tensorrt``: versions
+            - ``sm``: compute capability times ten
+            - ``wheel``: a folder or None
+            - ``options``: keyword arguments of the compiler
+            - ``build``: true to build the networks
         say: function that receives ``{"stage": ...}`` when a stage begins, and the result when it ends.
     """
     say({"stage": "import"})

@@ -1,7 +1,7 @@
 """Convert nodes of a lowered program to data, with the reasons why nodes have no converter.
 
 This module runs in the process of the dry run. A lowered program is the program after Torch-TensorRT's
-passes, from which the engines are made.
+passes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _of_the_cpu(node: Any) -> dict[str, str] | None:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return why PyTorch runs a node although it may have a converter; None without such a reason.
+    """Return the reason for running a node in PyTorch although it may have a converter, or None.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """

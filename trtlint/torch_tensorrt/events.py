@@ -13,7 +13,7 @@ class Event(Struct, frozen=True):
 
     Attributes:
         kind: ``set`` for a new value, ``item`` for ``name[key] = value``, ``update`` for an update with a
-            dictionary, and ``lost`` for a change to an unknown value.
+            dictionary. ``lost`` is a change to an unknown value.
         node: the new value; None if it is not an expression.
         key: the key, for ``item``.
         line: the line of the statement.

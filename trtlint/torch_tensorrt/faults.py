@@ -182,12 +182,13 @@ def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
 def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
     """Return whether index_put aligns values with the wrong axes, because it expects the index axis first.
 
+    The converter may move an axis to the front: the first axis with as many elements as there are indexes.
+
     Args:
         node: the operator.
         expected: ``values`` and ``axis`` are the names of the arguments with the values and the index axis.
-            ``moves`` is the case in which the converter moves the first axis that has as many elements as
-            there are indexes: ``never``, ``always``, or ``last`` if the index axis is the last one of three
-            or more.
+            ``moves`` is ``never`` or ``always`` if the converter never or always moves an axis. It is
+            ``last`` if the converter moves an axis only if the index axis is the last of three or more axes.
     """
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value

@@ -27,10 +27,13 @@ Product = Literal["graph", "torchscript", "module", "program", ""]
 - ``program``: an exported program
 """
 Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
-"""Kind of example inputs; empty if unknown. The kinds are none, one tensor, several with
-``torch_tensorrt.Input``, and others.
+"""Kind of example inputs; empty if unknown.
 
-``list`` is a list for ``torch.export.export``, which requires a tuple.
+- ``none``: no inputs
+- ``tensor``: one tensor
+- ``specs``: a list or tuple with ``torch_tensorrt.Input``
+- ``items``: a list or tuple of other inputs
+- ``list``: a list for ``torch.export.export``, which requires a tuple
 """
 FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
 

@@ -1,7 +1,11 @@
 """Evaluate Python expressions without running them.
 
-Only these expressions have a known value: constants, containers, arithmetic on integers, and names that the
-file assigns once or directly before the use. All other values are :data:`UNKNOWN`.
+These expressions have a known value:
+- constants and containers
+- arithmetic on integers
+- names that the file assigns once or directly before the use
+
+All other values are :data:`UNKNOWN`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Boxes and lines of a picture: the nodes of a finding, and the data flow between them.
 
 - The nodes that the text report shows are boxes.
-- The operators between two of these nodes are a label beside the line.
+- Operators between two boxes without a box of their own are a label beside the line.
 - Nodes outside the finding that write or read its tensors are boxes at the edge of the picture.
 - Constants and shape arithmetic are left out.
 """

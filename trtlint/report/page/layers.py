@@ -1,8 +1,8 @@
 """Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations. The order in a layer is the order with the fewest crossings in a few
-rounds of the barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). A box is
-centred below the boxes whose tensors it reads, as far as the neighbouring boxes allow.
+Layers are topological generations. The boxes of a layer are ordered by a few rounds of the barycentre
+heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). The order with the fewest crossings is
+used. A box is centred below the boxes whose tensors it reads, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _bends(line: tuple[int, int], depth: Mapping[_Item, int]) -> list[_Item]:
 def _with_bends(
     layers: Sequence[Sequence[int]], lines: Sequence[tuple[int, int]]
 ) -> tuple[nx.DiGraph[_Item], _Layers]:
-    """Add a point to the graph in each layer that a long line crosses; the line can bend at the point."""
+    """Add a point to the graph in each layer that a long line crosses, so that the line can bend."""
     items: _Layers = [list(layer) for layer in layers]
     depth: dict[_Item, int] = {item: row for row, layer in enumerate(layers) for item in layer}
     graph: nx.DiGraph[_Item] = nx.DiGraph()

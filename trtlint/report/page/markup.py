@@ -1,7 +1,7 @@
 """HTML and SVG in which all text is escaped.
 
 Names in a model are arbitrary text.  The content of an element or attribute is escaped, unless it is a
-:class:`Markup` object, and only this module creates such objects:
+:class:`Markup` object. Only this module creates :class:`Markup` objects:
 https://html.spec.whatwg.org/multipage/syntax.html
 """
 
