@@ -191,7 +191,6 @@ def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tupl
 
 
 def _reason(ended: ProcessResult, allowed: Limits) -> str:
-    """Return the reason why a comparison process ended without an answer."""
     if ended.cause == "time":
         return _over_time(allowed)
     if ended.cause == "memory":

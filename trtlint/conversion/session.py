@@ -362,7 +362,6 @@ def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:
 
 
 def _describe_in_metadata(proto: onnx.ModelProto, found: Conversion) -> None:
-    """Write a description of the conversion into the metadata of a model."""
     value = {
         "type": found.type,
         "io": found.io,

@@ -85,7 +85,7 @@ def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, exter
         converted: the model.
         out: the file.  External data are written to ``OUT.data``.
         protected: files that must not be replaced.
-        external: whether the source has external data.
+        external: true if the source has external data.
 
     Raises:
         ConversionError: sparse tensors are too large.

@@ -33,7 +33,6 @@ def _notes(result: DryBuildResult) -> Iterator[str]:
 
 
 def _agreement(found: Agreement) -> str:
-    """Describe the comparison of the parsed network with the model."""
     if found.reason:
         return f"nothing was compared: {found.reason}"
     count = len(found.differences)

@@ -141,7 +141,7 @@ class Trial:
 
         Args:
             narrowing: the settings.
-            probed: whether to list the tensors that are not finite in :attr:`Rehearsed.unsound`.
+            probed: true to list the tensors that are not finite in :attr:`Rehearsed.unsound`.
 
         Raises:
             TrialError: the model cannot be run.

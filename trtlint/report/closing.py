@@ -47,7 +47,7 @@ class Closing(Struct):
             models: the reports of the file, one for each target.
             seen: the findings of the file, without duplicates.
             conditional: the findings of the file that depend on unset options, without duplicates.
-            shown: whether the report shows the findings in ``conditional``.
+            shown: true if the report shows the findings in ``conditional``.
         """
         self.forms[models[0].form] += 1
         self.affected += bool(seen)

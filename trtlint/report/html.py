@@ -105,7 +105,6 @@ class _Page:
             yield self._section(section)
 
     def _notes(self) -> Iterator[str]:
-        """Yield notes about the run and about hidden findings."""
         yield from self._run.report.notes[:_NOTES]
         accepted = Accepted()
         for section in self._sections:

@@ -58,7 +58,6 @@ def _folder(path: str, width: int) -> str:
 
 
 def _middle(text: str, width: int) -> str:
-    """Shorten a long text in the middle."""
     if cell_len(text) <= width:
         return text
     room = max(width - cell_len(ELLIPSIS), 2)

@@ -16,7 +16,7 @@ def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
 
     Args:
         rules: the rules.
-        statistics: whether to count the rules instead of listing them.
+        statistics: true to count the rules instead of listing them.
     """
     title = plural(len(rules), "rule")
     if statistics:

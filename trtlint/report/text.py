@@ -59,7 +59,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
         file: the stream to write to.
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.
-        show_conditional: whether to show findings that depend on unset options.
+        show_conditional: true to show findings that depend on unset options.
     """
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
     text = TextReport(
@@ -330,7 +330,7 @@ class TextReport:
         self._print(*hang(first, Text(clean(value)), self._width))
 
     def _changes(self, models: Sequence[ModelReport]) -> None:
-        """Write which findings each target adds or removes, compared with the previous target."""
+        """Write the findings that each target adds or removes, compared with the previous target."""
         steps = changes(models)
         if not steps:
             return

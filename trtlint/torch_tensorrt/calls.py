@@ -305,7 +305,7 @@ def _call(
 
 
 def _given(node: ast.Call, function: Function, scope: ScriptScope, block: tuple[int, ...]) -> Entries:
-    """Return the arguments of a call by name."""
+    """Return the arguments of a call by name. Positional arguments get the names of the parameters."""
     known = Entries({}, True)
     for name, value in zip(_POSITIONAL[function], node.args, strict=False):
         if isinstance(value, ast.Starred):

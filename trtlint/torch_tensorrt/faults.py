@@ -169,7 +169,10 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _static(node: ProgramNode, expected: bool) -> bool:
-    """Return whether all known sizes of the arguments are static."""
+    """Return whether all known sizes of the arguments are static.
+
+    If ``expected`` is False, return whether a known size is dynamic.
+    """
     return all(None not in each.sizes for each in _all_known(node)) is expected
 
 

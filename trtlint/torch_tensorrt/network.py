@@ -162,7 +162,6 @@ class _Engine:
         return [*value, *(names[1:] if step.rest else []), *stored]
 
     def _keep(self, position: int, data: bytes | None) -> None:
-        """Store a tensor of the network with its values."""
         self._values[position] = data
         self._store(self._names[position], *self._tensors[position][1:], data)
 

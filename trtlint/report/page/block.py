@@ -95,7 +95,7 @@ def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
 
 
 class _Block:
-    """Collects the boxes and lines of a picture."""
+    """Builder of the boxes and lines of a picture."""
 
     def __init__(self, behind: Behind) -> None:
         self.behind = behind
