@@ -122,7 +122,7 @@ def _from_shapes(model: Model) -> set[Value]:
         stored = [value for value in reads if value.initializer is not None or value in constant]
         derived = [value for value in reads if value in found]
         whole = len(stored) + len(derived) == len(reads) and node.op not in _HOLDING
-        # What is selected by sizes from stored numbers, such as position embeddings, is no size.
+        # Values that sizes select from stored numbers, such as position embeddings, are not sizes.
         floats = node.op == "Cast" or any(value.dtype == "f32" for value in derived)
         if whole and derived:
             found.update(value for value in node.outputs if value.dtype != "f32" or floats)

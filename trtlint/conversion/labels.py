@@ -57,9 +57,9 @@ class Labels:
                     self.fixed.setdefault(
                         node, "TensorRT warns if a normalization of several operators runs in FP16"
                     )
-        # An operator that no type but FP32 suits does not force its island.
+        # An operator that requires FP32 does not put its whole group in FP32.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
-        # What the user orders of single operators holds for these alone.
+        # The types that the user sets for single operators apply only to these operators.
         free |= self.forced | ordered
         self.groups = _merged_groups(
             (island.nodes & own for island in self.islands if not island.divisible), free

@@ -111,7 +111,7 @@ def search(
     base = found.fixed | _union(products)
     regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
     rest = found.fixed | forced | _union(regions)
-    # Products get the share of the limit that the operators between them leave.
+    # Products get the share of the limit that the operators between products leave.
     products = _fewer_groups(products, lambda paths: enough(rest | paths), budget)
     rest = found.fixed | _union(products) | _union(regions)
     ranges = least(found.forced, lambda paths: enough(rest | paths), budget)

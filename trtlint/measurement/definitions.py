@@ -101,7 +101,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
 def _function(
     schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto], opset: int
 ) -> FunctionProto | None:
-    # The stubs of onnx leave these out.
+    # The type stubs of onnx lack these functions.
     native: Any = schema
     if native.has_context_dependent_function:
         by_name = {info.name: info.type for info in infos}
@@ -111,6 +111,6 @@ def _function(
         )
         return FunctionProto.FromString(data)
     if native.has_function:
-        # Of several bodies, the one in operators of the model's opset: those of newer ones have other inputs.
+        # Of several bodies, use the body for the model's opset: in newer opsets, operators have other inputs.
         return FunctionProto.FromString(native.get_function_with_opset_version(opset))
     return None

@@ -87,7 +87,7 @@ def least(
         """Remove as many units as possible from a range. Return whether the range became empty."""
         if begin == end:
             return True
-        # Most units close to a needed one are needed too, so a short range is tried one by one.
+        # Most units next to a needed unit are needed, too, so try the units of a short range one by one.
         together = first or end - begin == 1 or end - begin > _SHORT
         if not needed and together:
             if budget.spent:
@@ -102,7 +102,7 @@ def least(
             if sum(weights[begin:middle]) < sum(weights[middle:end]):
                 halves.reverse()
             gone = drop(*halves[0], needed=False)
-            # If the halves cannot go together and the first is gone, the second cannot go as a whole.
+            # If both halves cannot be removed and the first is removed, the whole second half cannot be.
             rest = drop(*halves[1], needed=gone and (needed or together))
             return gone and rest
         return False

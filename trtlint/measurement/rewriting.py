@@ -159,7 +159,7 @@ class _Rewriting:
     def _rounded(self, value: Value) -> str:
         versions = self.versions[value]
         if not versions.rounded:
-            # In the graph that defines the value, even if a body reads it.
+            # Round in the graph that defines the value, even if a body reads the value.
             here, self.scope = self.scope, versions.scope
             exact = versions.exact
             assert self.narrowing is not None

@@ -117,7 +117,7 @@ class KeepSearch:
         singles = [unit for unit in units if not unit <= self.carriers]
         chosen = self._search(singles)
         last = [self._error(chosen, way) for way in self.ways]
-        # A way that was good before can fail with some nodes in FP32; then sets are tried in it too.
+        # A rounding model that passed before can fail with some nodes in FP32; test sets with it, too.
         failing = [way for way, error in zip(self.ways, last, strict=True) if not self._passes(error)]
         failing = [way for way in failing if way not in self.drivers]
         if failing and self.drivers and not self.budget.spent:
@@ -162,7 +162,7 @@ class KeepSearch:
             alone = bool(region) and self._enough(fixed)  # without the margin, if that was dropped
             if not alone:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
-                # The search for the window has shown that both ends are needed.
+                # The search for the window showed that its first and last units are needed.
                 ends = outside[begin].union(outside[end - 1])
                 chosen = self._least(outside[begin + 1 : end - 1], fixed | ends)
                 if inside:

@@ -42,7 +42,7 @@ class RehearsalSession:
         options.intra_op_num_threads = threads or os.cpu_count() or 1
         # No fusion: each operator must be measured, and pairs of Casts must not cancel out.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        # Computes figures as early as possible; else every tensor stays in memory to the end of the run.
+        # Compute statistics as early as possible; else every tensor stays in memory to the end of the run.
         options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED
         options.enable_cpu_mem_arena = False
         # The time for the memory plan grows with the square of the number of tensors.
@@ -50,7 +50,7 @@ class RehearsalSession:
         # Threads that spin while they wait double the processor time:
         # https://onnxruntime.ai/docs/performance/tune-performance/threading.html
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Weights stay pages of the file.
+        # Weights stay in the mapped file.
         options.add_session_config_entry("session.disable_prepacking", "1")
         folder = Path.cwd().anchor
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
@@ -72,7 +72,7 @@ class RehearsalSession:
         Raises:
             TrialError: ONNX Runtime cannot run the model on these inputs.
         """
-        # Asked for no output, ONNX Runtime returns all of them.
+        # If no output is requested, ONNX Runtime returns all outputs.
         if not self._outputs:
             return {}, np.zeros((0, self._rewritten.figures), np.float32)
         try:

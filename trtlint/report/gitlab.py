@@ -41,7 +41,7 @@ def _entry(spot: Spot) -> dict[str, Any]:
     return {
         "description": full(spot),
         "check_name": finding.rule,
-        # Two exports of one network share fingerprints, but GitLab requires unique ones.
+        # Two exports of one network share fingerprints, but GitLab requires unique fingerprints.
         "fingerprint": _digest(spot.model, finding.rule, spot.fingerprint),
         "severity": "info" if spot.conditional else _SEVERITIES[finding.severity],
         "location": {"path": clean(spot.place.path), "lines": {"begin": spot.place.line or 1}},

@@ -182,7 +182,7 @@ class MeasureReport(ConsoleReport):
         for each in advice:
             yield from self._hung("= help: ", each.text)
             if each.command:
-                # A separate unbroken line, to copy.
+                # On a separate unbroken line, so that users can copy the command.
                 yield Text(f"  {clean(each.command)}", style="cyan")
         if advice:
             yield Text()

@@ -36,7 +36,7 @@ def document(run: Run) -> Iterable[str]:
         if spotted.node is not None and spotted.node.scope:
             name = text(spotted.node.proto.name)
             graphs.setdefault(spotted.node.scope, {})[name] = data
-    # The format has no place for data without a node, so caveats go into the name, which the viewer shows.
+    # The format has only data about nodes, so caveats go into the name, which the viewer shows.
     title = "; ".join(["trtlint", *(clean(caveat.message) for caveat in found.caveats)])
     document = {graph: {"name": title, "results": results} for graph, results in graphs.items()}
     return [json.dumps(document, indent=1)]
