@@ -147,9 +147,11 @@ def _varies(inputs: Sequence[Value]) -> bool:
 
 
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
-    """Yield the ways to run two models, the best first: own types, FP32, ONNX's reference evaluator.
+    """Yield the ways to run two models, the best first.
 
-    ``wide`` skips the first way: the models do not run in their own types.
+    1. in the types of the models; skipped if ``wide`` is true
+    2. in FP32
+    3. in FP32 in ONNX's reference evaluator; only for small models
     """
     if not wide:
         yield Way()

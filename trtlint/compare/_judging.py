@@ -80,8 +80,9 @@ def judge(
 ) -> Judgement:
     """Compare the outputs of an original and a rewritten model for each set of inputs.
 
-    An element that is finite only after the rewrite is an improvement if the original model overflowed. A
-    model may also return infinity on purpose. So the original model must compute a finite number in FP64.
+    An element that is finite only after the rewrite is an improvement if the original model overflowed. But a
+    model may return infinity on purpose. So such an element counts as an improvement only if the original
+    model computes a finite number in FP64.
 
     Args:
         before: the outputs of the original model.

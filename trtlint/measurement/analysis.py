@@ -1,4 +1,4 @@
-"""Find the tensors that overflow in a narrow type, and the nodes where the overflows begin."""
+"""Find the tensors that overflow in a narrow type (FP16, BF16 or TF32), and where the overflows begin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNFOLDED = Folding()
 
 
 class Findings(Struct):
-    """The tensors and nodes whose measured ranges exceed the narrow type.
+    """The tensors and nodes whose measured ranges exceed the narrow type (FP16, BF16 or TF32).
 
     Attributes:
         beyond: names of the tensors that exceed the range of the narrow type, except constants.
@@ -65,8 +65,8 @@ def origins(
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
         ranged: the run in FP32. Tensors that are not finite in this run are ignored.
-        unsound: the tensors that are not finite in a run in the narrow type. If it is None, tensors beyond
-            the range in the FP32 run are used.
+        unsound: the tensors that are not finite in a run in the narrow type. If ``unsound`` is None, tensors
+            beyond the range in the FP32 run are used.
         folding: the operators that TensorRT folds into weights.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}

@@ -1,4 +1,4 @@
-"""Error band of a narrow type: the range of errors that builds of the model may have.
+"""Error band of FP16, BF16 or TF32: the range of errors that builds of a model may have.
 
 A rounding model is an assumption about the numbers that a build rounds: the results of all operators, some of
 the results, or also partial sums. The band contains one error for each rounding model.

@@ -35,7 +35,7 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
         inputs: the names of the inputs.
         types: the ONNX element types that the inputs have in the build; 0 for a missing input or an unknown
             type.
-        write: adds operators to the graph.
+        write: interface for adding operators to the graph.
 
     Returns:
         The name of the first output before rounding; None if ONNX does not define the operator as a function.

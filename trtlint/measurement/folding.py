@@ -196,13 +196,16 @@ def _into_convolution(node: Node, own: Affine, known: Constants, constants: froz
 
 
 def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaWriter) -> str:
-    """Add operators that compute a BatchNormalization as TensorRT does.  Return the result before rounding.
+    """Add operators that compute a BatchNormalization as TensorRT does; return the result before rounding.
 
     Args:
         node: the BatchNormalization.
         affine: the scale and shift.
         tensor: name of the input; unused if a convolution includes the scale.
-        write: adds operators to the graph.
+        write: interface for adding operators to the graph.
+
+    Returns:
+        The name of the result.
     """
     conv = affine.convolution
     if conv is None:

@@ -1,4 +1,4 @@
-"""Narrow floating-point formats of TensorRT."""
+"""Floating-point formats of TensorRT that are narrower than FP32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Format(Struct, frozen=True):
-    """A narrow floating-point format.
+    """A floating-point format that is narrower than FP32.
 
     Attributes:
         name: the value of ``--type``: ``fp16``, ``bf16`` or ``tf32``.

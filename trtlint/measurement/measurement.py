@@ -167,7 +167,7 @@ class Measurement(Struct, frozen=True):
         first: the first nodes whose results are not finite.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.
-        build: the error of a build whose layers are known; None without such a build.
+        build: the error of a build whose layers are known; None if no layers are known.
         types: the errors of the other types, if the user asked for all types.
     """
 

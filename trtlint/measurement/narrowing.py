@@ -1,4 +1,4 @@
-"""Settings of a run that simulates a narrow type, and records of the numbers that the run measures."""
+"""Settings of a run that simulates FP16, BF16 or TF32, and records of the numbers that the run measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOUNDNESS = ("ReduceL1",)
 
 
 class Probe(Struct, frozen=True):
-    """A tensor, or an internal number of an operator, that a run measures.
+    """A tensor that a run measures, or an internal number of an operator, such as a square.
 
     Attributes:
         node: path of the node; empty for an input or an initializer.
@@ -40,7 +40,7 @@ class Probe(Struct, frozen=True):
 
 
 class Narrowing(Struct, frozen=True):
-    """Settings of a run that simulates a narrow type.
+    """Settings of a run that simulates a narrow type (FP16, BF16 or TF32).
 
     Attributes:
         format: the narrow type.

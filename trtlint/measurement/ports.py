@@ -1,4 +1,4 @@
-"""Find the inputs and outputs of operators that support a narrow type.
+"""Find the inputs and outputs of operators that support a narrow type (FP16, BF16 or TF32).
 
 Where ONNX allows no narrow type, a tensor stays in FP32. For example, the scales of ``Resize`` are always
 FP32 (https://onnx.ai/onnx/operators/).

@@ -1,4 +1,7 @@
-"""Simulate a model in a narrow type, once for each rounding model."""
+"""Simulate a model in FP16, BF16 or TF32, once for each rounding model.
+
+A rounding model states which operators of a build round their results.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from trtlint.measurement.trial import Rehearsed, Trial
 
 
 class Rehearsal(Struct, frozen=True):
-    """Results of simulating a model with each rounding model.
+    """Results of simulating a model in a narrow type, with each assumption about rounding.
 
     Attributes:
         plain: every operator rounds its result.
@@ -24,8 +27,8 @@ class Rehearsal(Struct, frozen=True):
         accumulated: every operator rounds its result, and products accumulate in FP16.
         unclamped: like ``plain``, but constants beyond the range become infinite; None if no constant is
             beyond the range.
-        built: the runs with FP32 and with FP16 accumulators for a build whose layers are known; None without
-            such a build.
+        built: the runs with FP32 and with FP16 accumulators for a build whose layers are known; None if they
+            are unknown.
         narrowings: the settings and the result of each run.
         layers: the layers of the build.
     """
@@ -45,7 +48,7 @@ class Rehearsal(Struct, frozen=True):
 
     @property
     def build(self) -> BuildError | None:
-        """Return the error of the build whose layers are known; None without such a build."""
+        """Return the error of the build whose layers are known; None if no layers are known."""
         if self.built is None or self.layers is None:
             return None
         known = self.layers

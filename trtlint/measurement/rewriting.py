@@ -1,10 +1,10 @@
-"""Rewrite a model so that it measures its tensors, and simulates a narrow type on request.
+"""Rewrite a model so that it measures its tensors, and optionally simulates FP16, BF16 or TF32.
 
-Every tensor is FP32 in the rewritten model.  A tensor that gets the narrow type in a build is cast to the
-narrow type and back, directly after its producer. Constants and inputs of the model are cast before each
-operator that reads them. So the results are the same as with arithmetic in the narrow type, except for sums
-inside operators.  Operators that compute squares or sums are decomposed, see
-:mod:`trtlint.measurement.formulas`.  The model returns only a few numbers for each measured tensor.
+Every tensor is FP32 in the rewritten model.  A tensor that gets the simulated type in a build is cast to this
+type and back, directly after its producer. Constants and inputs of the model are cast before each operator
+that reads them. So the results are the same as with arithmetic in the narrow type, except for sums inside
+operators.  Operators that compute squares or sums are decomposed, see :mod:`trtlint.measurement.formulas`.
+The model returns only a few numbers for each measured tensor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compute the share of a tensor's elements that overflow in a narrow type, or round to zero."""
+"""Compute the share of a tensor's elements that overflow in FP16, BF16 or TF32, or round to zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a model in FP32 and in a narrow type on the same inputs, and compare the outputs."""
+"""Run a model in FP32 and in FP16, BF16 or TF32 on the same inputs, and compare the outputs."""
 
 from __future__ import annotations
 

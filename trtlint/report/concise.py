@@ -72,7 +72,11 @@ def file_lines(
 ) -> Iterator[str]:
     """Yield the lines about one file, from its reports for all targets.
 
-    ``quiet`` omits notes, but not caveats.  ``root`` is the repository, for relative paths.
+    Args:
+        models: the reports.
+        show_conditional: true to show findings that depend on unset options.
+        quiet: true to omit notes; caveats stay.
+        root: the repository, for relative paths.
     """
     names = labels([model.target for model in models])
     for problem in dict.fromkeys(problem for model in models for problem in model.errors):

@@ -30,7 +30,7 @@ _WAYS: dict[Way, str] = {
 
 
 class WayLine(Struct, frozen=True):
-    """The error of the outputs in one rounding model.
+    """The error of the outputs under one assumption about rounding (rounding model).
 
     Attributes:
         name: the operators that round.

@@ -120,7 +120,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the models that the release line builds in their precision only after ``trtlint convert``.
+    """Return the models that need ``trtlint convert`` before the release line builds them in their precision.
 
     Args:
         upgrades: the upgrade of each model.

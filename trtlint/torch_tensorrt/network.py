@@ -44,7 +44,7 @@ _DAMAGED = (
 
 
 def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
-    """Return the networks of all engines as one model; None if they are damaged or contain a loop.
+    """Return the networks of all engines as one model; None if the data are damaged or have a cycle.
 
     Args:
         graphs: the networks, from the process of the dry run.
