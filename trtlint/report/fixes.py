@@ -179,7 +179,7 @@ def casts_note(outcome: FixOutcome) -> str:
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
     """Return whether the checks may miss errors of an engine that computes in FP16.
 
-    This holds if a check compared the outputs of the models.
+    True if the model or a target uses FP16, and a check compared the outputs of the models.
     """
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)

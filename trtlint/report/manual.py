@@ -1,12 +1,12 @@
 """Web addresses of the documentation pages of rules.
 
-The first of these that exists is the address of the manual:
-- the environment variable ``TRTLINT_MANUAL``
-- the ``Documentation`` URL in ``pyproject.toml``
-- the folder of rule files at the ``Source`` URL in ``pyproject.toml``, if that URL names an owner
+The first of these sources that exists has the pages:
+- the manual at the address in the environment variable ``TRTLINT_MANUAL``
+- the manual at the ``Documentation`` URL in ``pyproject.toml``
+- the rule files in the repository at the ``Source`` URL in ``pyproject.toml``, if that URL names an owner
 
-Otherwise there is no address, and messages name ``trtlint rule ID`` instead. The URLs are in the metadata of
-the installed package. They are read on first use, because reading them is slow.
+Without pages, messages name the command ``trtlint rule ID``. The URLs are in the metadata of the installed
+package. They are read on first use, because reading them is slow.
 """
 
 from __future__ import annotations
