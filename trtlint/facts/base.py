@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Step(Struct, frozen=True):
-    """A node in the group of operators that a fact describes, and the role of the node.
+    """A node in the group of nodes that a fact describes, and the role of the node in this group.
 
     ``detail`` is the operation in a few words, such as ``q × 0.3536``.  ``label`` is the text that reports
     show below the node, such as ``√scale on Q``.  A rule selects the roles whose nodes get a label.
@@ -29,49 +29,50 @@ class Step(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """A true statement about a model, a build, a command or an experiment.  It usually belongs to a node.
+    """A true statement about a model, a build, a command or an experiment.
 
-    All facts of one kind come from one module ``trtlint/facts/of_<ground>/<kind>.py``.  The module defines a
-    frozen subclass, whose docstring documents the fields, and the function ``find(facts)``, which yields the
-    facts in graph order.  A field is None if its value is unknown.
+    Most facts belong to a node.  All facts of one kind come from one module,
+    ``trtlint/facts/of_<ground>/<kind>.py``.  The module has
+
+    - a frozen subclass of this class, whose docstring documents the fields,
+    - the function ``find(facts)``, which yields the facts in graph order.
+
+    A field is None if its value is unknown.
     """
 
     kind: ClassVar[str] = ""
     roles: ClassVar[Mapping[str, str]] = {}
-    """The possible roles of a step, each with its meaning."""
+    """The possible values of ``Step.role``, each with its meaning."""
 
     node: Node | None
     """The node that a report names; None for a fact about the whole model or a graph input."""
     chain: tuple[Step, ...]
-    """The block in data-flow order."""
+    """The nodes that the fact describes, each with its role, in data-flow order."""
 
     @property
     def place(self) -> str:
-        """The location in reports: the path of the node; empty for the whole model."""
+        """The text that names the location in reports: the path of the node; empty for the whole model."""
         return self.node.path if self.node else ""
 
     @property
     def is_whole(self) -> bool:
-        """True if the fact is about the whole model.
-
-        The node of such a fact is only an example.
-        """
+        """True if the fact is about the whole model; ``node`` is then only an example."""
         return False
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
         """The versions for which the fact is true, by product; None for all versions.
 
-        Facts about the contents of a file are true for all versions.  Facts about the network that the parser
-        makes can differ between versions.  The format is the format of ``applies`` in a rule.
+        A fact about the contents of the file is true for all versions.  A fact about the parsed network may
+        be true for some versions only.  The version ranges are written as in ``applies`` of a rule.
         """
         return None
 
     @property
     def scope(self) -> str:
-        """The releases for which the fact was observed, as a text for reports.
+        """The releases in which the fact was observed, as a text for reports.
 
-        Empty if the rule states the releases.
+        Empty if the rule itself names the releases.
         """
         return ""
 

@@ -28,11 +28,11 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Interface of evidence, such as a build log or a measurement, that facts are derived from."""
+    """Interface of evidence, such as a build log or a measurement, from which facts are computed."""
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The sources of facts (such as ``build``) that become available with this evidence."""
+        """The sources of facts (such as ``build``) that this evidence provides."""
 
     @property
     def data(self) -> object:
@@ -44,10 +44,10 @@ class Known(Protocol):
 
 
 class Facts:
-    """The facts of one model.  Each kind is computed once, on demand.
+    """The facts of one model.  Each kind is computed when it is first requested, and then cached.
 
     Args:
-        model: the model; None if there are only files of a build.
+        model: the model; None if the user gave only files of a build.
         command: the build command; None if unknown.
         evidence: files of a build, and results of a dry build, a measurement or another experiment.
         weights: whether to read all weights.  This takes as long as reading the file.
@@ -83,7 +83,7 @@ class Facts:
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Return the evidence of one type, such as a dry build; None if there is none."""
+        """Return the evidence of type ``type_``, such as a dry build; None if there is none."""
         return next((each.data for each in self.evidence if isinstance(each.data, type_)), None)
 
     @cached_property
@@ -116,7 +116,10 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
-        """Return the model to use without an ONNX file: Torch-TensorRT's network, or an empty model."""
+        """Return the model to use without an ONNX file.
+
+        This is the network that Torch-TensorRT makes; without such a network, an empty model.
+        """
         if "network" in self.grounds and (network := self._network()) is not None:
             return network
         files = () if self.record is None else self.record.files
@@ -153,7 +156,7 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Return whether the search for the facts of a kind finished without reaching a limit."""
+        """Return True if the search for the facts of a kind finished; False if it stopped at a limit."""
         if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
@@ -181,14 +184,14 @@ class Facts:
 
     @cached_property
     def names(self) -> NodeNames:
-        """Finds nodes of the model by the names that TensorRT prints during the build."""
+        """An index that finds nodes of the model by the names that TensorRT prints during the build."""
         from trtlint.buildfiles.join import NodeNames
 
         return NodeNames(self.model.graph, None if self.record is None else self.record.log)
 
     @cached_property
     def of_another_model(self) -> bool:
-        """True if the build log names nodes, but none of them is in the model."""
+        """True if the build log names nodes, but the model has none of them."""
         from trtlint.buildfiles.join import is_of_another_model
 
         if self.record is None or self.record.log is None or not self.has_model:

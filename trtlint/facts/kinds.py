@@ -1,7 +1,7 @@
-"""List the kinds of facts, and the ground of each kind.
+"""List the kinds of facts, and the source of each kind.
 
-The ground is where facts come from, such as ``model`` or ``build``.  It is the name of the folder
-``of_<ground>`` that contains the module of the kind.
+The source of facts, such as ``model`` or ``build``, is called their ground.  The modules of the kinds with
+this ground are in the folder ``of_<ground>``.
 
 This module imports no kind, so that unused kinds cost no time.
 """
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from trtlint.facts.base import Fact
 
 Ground = Literal["model", "build", "command", "trial", "weights", "torch", "network"]
-"""Sources of facts; ``trtlint/facts/of_<ground>/`` has the kinds of one ground.
+"""Sources of facts.  ``trtlint/facts/of_<ground>/`` has the kinds of facts from this source.
 
-``network`` is a network that Torch-TensorRT makes: a second source of some kinds of the model.
+``network`` has no folder: it is a network that Torch-TensorRT makes.  Some kinds of ``model`` can also be
+found in such a network (see :data:`NETWORK_KINDS`).
 """
 NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
-"""Kinds of the model that a network of Torch-TensorRT can have, too."""
+"""The kinds of the ground ``model`` that can also be found in a network of Torch-TensorRT."""
 
 
 def grounds(
@@ -38,9 +39,9 @@ def grounds(
     torch: bool = False,
     network: bool = False,
 ) -> frozenset[Ground]:
-    """Return the grounds (sources of facts) that are available, such as ``model``.
+    """Return the available grounds (sources of facts), such as ``model``.
 
-    Each argument is whether the source of that name was given.  ``weights`` is whether all weights are read.
+    Each argument is True if the user gave this source.  ``weights`` is True if trtlint reads all weights.
     """
     there: dict[Ground, bool] = {
         "model": model,
@@ -72,13 +73,13 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground (source) of a kind of facts, such as ``model``.
 
-    A name that is not a kind, such as ``pattern`` in rules, has the ground ``model``.
+    Rules also use names that are not a kind, such as ``pattern``.  The ground of these names is ``model``.
     """
     return _homes().get(kind, "model")
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether facts of a kind can be found with the available grounds ``there``."""
+    """Return whether facts of a kind can be found, if ``there`` are the available grounds (sources)."""
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 
 

@@ -1,4 +1,4 @@
-"""The refusal of a model by TensorRT, as plain data."""
+"""Plain data about the refusal of a model by TensorRT."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from msgspec import Struct
 class Refusal(Struct, frozen=True):
     """A refusal by the ONNX parser or the builder.
 
-    ``stage`` is ``parse`` or ``build``.  ``op`` is the operator type, empty for an input of the model.
-    ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``), or
-    empty.  ``known`` is how the refusing releases are known (``measured``, ``source``, ``documented``), empty
-    if the rule states this. ``lines`` are the release lines (such as ``10.7``) that refuse the model, empty
-    if unknown. ``limit`` is a condition for the refusal, such as ``without the plugin``. ``first_taken`` is
-    the first release line after the target that accepts the model.  ``last_taken`` is the last release line
-    before the target that accepts it.  Both are None if there is no such line.
+    - ``stage`` is ``parse`` or ``build``.
+    - ``op`` is the operator type; empty for an input of the model.
+    - ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``), or
+      empty.
+    - ``known`` says how the refusing releases are known: ``measured``, ``source`` or ``documented``; empty if
+      the rule states this.
+    - ``lines`` are the release lines (such as ``10.7``) that refuse the model; empty if unknown.
+    - ``limit`` is a condition for the refusal, such as ``without the plugin``.
+    - ``first_taken`` is the first release line after the target that accepts the model, or None.
+    - ``last_taken`` is the last release line before the target that accepts the model, or None.
     """
 
     stage: Literal["parse", "build"]

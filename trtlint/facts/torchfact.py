@@ -17,5 +17,5 @@ class TorchFact(Fact, frozen=True):
 
     @property
     def scope(self) -> str:
-        """The release of Torch-TensorRT that the fact is true for, as a text for reports."""
+        """The release of Torch-TensorRT for which the fact is true, as a text for reports."""
         return torch_release(self.release).product

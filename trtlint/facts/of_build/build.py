@@ -27,13 +27,13 @@ class BuildFact(Fact, frozen=True):
 
     Attributes:
         has_log: whether there is a log.
-        has_layers: whether the engine's layers are known.
-        has_profile: whether layer times are known.
+        has_layers: whether a file lists the layers of the engine.
+        has_profile: whether a file has the times of the layers.
         product: the product that built the engine.
         version: the release, such as ``10.16.1``.
         release: the first two numbers of ``version``, to compare with ``target.release``.
-        plan_product: the product in the engine file's header.
-        plan_version: the release in the engine file's header.
+        plan_product: the product that the header of the engine file names.
+        plan_version: the release that the header of the engine file names.
         plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
         tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
         verbose: whether the log has messages of TensorRT's verbose level.
@@ -54,15 +54,16 @@ class BuildFact(Fact, frozen=True):
         producer: the tool that wrote the model.
         optimization_level: the builder's optimisation level.
         command: the command line.
-        status: ``passed`` or ``failed``; also ``failed`` if only error messages in the log show the failure.
+        status: ``passed`` or ``failed``. A log without a result counts as ``failed`` if it has error messages
+            of a failure.
         parsed: whether the parser accepted the whole network, so that the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
-        workspace_wanted: the builder skips tactics that need too much memory; the largest number of bytes
-            that such a tactic needed.
+        workspace_wanted: the largest number of bytes that a skipped tactic needed. The builder skips tactics
+            that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
     """
 
@@ -110,7 +111,7 @@ class BuildFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the file with the most information about the build."""
+        """The location in reports: the file that has the most information about the build."""
         return self.file
 
 
@@ -167,7 +168,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
 
 
 def _entries(log: Log) -> Iterator[LogPattern]:
-    """Return the entries of the pattern table that match a line of the log."""
+    """Return the entries of trtlint/buildfiles/patterns.yaml that match a line of the log."""
     return (entry for name in log.counts if (entry := table().named(name)) is not None)
 
 

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _TINY = 0.01
-"""Milliseconds below which the launch of a kernel costs about as much as its work.  A launch takes some
-microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
+"""Milliseconds below which a layer counts as tiny.
+
+For such a layer, the launch of the kernel costs about as much as its work.  A launch takes some
+microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html.
+"""
 
 
 class EngineFact(Fact, frozen=True):
@@ -26,8 +29,8 @@ class EngineFact(Fact, frozen=True):
         file: the file with the layers; without layers, the file with the times.
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
-        detailed: whether the file has more than the names of the layers.
-        joined: number of model nodes that are known to be in a layer.
+        detailed: True if the file has details of the layers; False if it has only their names.
+        joined: number of model nodes for which a layer is found.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
         precisions: the types that layers compute in, without reformat layers and unknown types.
         profiles: number of optimization profiles.
@@ -72,7 +75,7 @@ class EngineFact(Fact, frozen=True):
 class _Timed(Struct, frozen=True):
     """A layer and its time.
 
-    The layer comes from the engine's layer file; without such a file, from the profile.
+    The layer comes from the file that lists the engine's layers; without this file, from the profile.
     """
 
     name: str

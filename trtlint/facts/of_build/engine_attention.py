@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
-"""Parts that a fused kernel always computes.  Scales and masks may stay outside the kernel."""
+"""Roles of the nodes that a fused attention kernel always computes.
+
+Scales and masks may be computed outside the kernel.
+"""
 
 
 class EngineAttention(Fact, frozen=True):
@@ -22,9 +25,9 @@ class EngineAttention(Fact, frozen=True):
 
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
-        fused: whether one fused attention kernel computes the block; False if the products and the softmax
-            are in different layers. If the block is inside a Myelin island whose kernels the file does not
-            list, there is no fact.
+        fused: True if one fused attention kernel computes the block; False if the products and the softmax
+            are in different layers. There is no fact for a block inside a Myelin island (a fused subgraph)
+            whose kernels are unknown.
         layers: the names of the layers that compute the products and the softmax of the block.
         ms: average milliseconds of these layers for one inference.
         share: share of these layers in the time of all layers, 0 to 1.

@@ -48,7 +48,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
 EngineType = Literal[
     "f32", "tf32", "f16", "bf16", "f8", "f4", "i8", "u8", "i32", "i64", "i4", "bool", "float8e8m0",
 ]  # fmt: skip
-"""Element types of layers and tensors, named as in the graph."""
+"""Element types of layers and tensors, with the names that trtlint uses for ONNX types."""
 
 _SHORT: Mapping[DataType, EngineType] = {
     "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
@@ -68,17 +68,17 @@ class LayerFact(Fact, frozen=True):
         type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
         nodes: the model nodes that the layer computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the layer type, by a name that is the same in all releases.  ``generated`` is a kernel of
-            Myelin, and ``none`` is a layer that computes nothing.  None if the file contains only layer
-            names.
+        family: the layer type, with a name of trtlint that is the same for all releases.  ``generated`` is a
+            kernel of Myelin, and ``none`` is a layer that computes nothing.  None if the file contains only
+            layer names.
         reformat: whether the layer only copies a tensor into another layout or type.
-        origin: the reason of a reformat: ``REFORMAT``, ``QDQ``.
+        origin: the reason of a reformat as printed, such as ``REFORMAT`` or ``QDQ``.
         shape: whether the layer only computes shapes or synchronizes streams.
         attention: whether the layer is a fused attention kernel; None for a Myelin island, because its
             kernels are unknown.
         precision: the type that the layer computes in, such as ``f16``.
-        asked: the type that ``--layerPrecisions`` of the build command sets for the layer; None if the
-            option does not name the layer.
+        asked: the type that the option ``--layerPrecisions`` of the build command sets for the layer; None if
+            the option does not name the layer.
         weights: the type in which the engine stores the weights of the layer.
         input_types: element types of the layer's inputs; None for an unknown type.
         output_types: element types of the layer's outputs; None for an unknown type.
@@ -201,8 +201,8 @@ def is_attention(layer: EngineLayer) -> bool:
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
     """Return the time of each engine layer, by the index of the layer.
 
-    A profile has the names of the layers in the order of the engine.  So layers with the same name get their
-    times in this order.
+    A profile lists the layers by name, in the order of the engine.  Layers with the same name get their times
+    in this order.
     """
     record = facts.record
     if record is None or record.profile is None or record.layers is None:

@@ -52,10 +52,16 @@ _SHORT = 300
 _LONG = 700
 _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
-"""Messages about norms in FP16.  The builder prints the norms of all types before such a message.  In a
-strongly typed network, the types in the file show which norms are FP16."""
+"""Messages about normalizations in FP16.
+
+Before such a message, the builder prints the normalizations of all types.  In a strongly typed network,
+the types in the file show which normalizations run in FP16.
+"""
 _EXACT = ("layer", "output")
-"""Pattern groups in which a message about an island names one node of the island."""
+"""Regular expression groups that contain the name of a single node.
+
+With such a group, a message about a Myelin island (a fused subgraph) names one node of the island.
+"""
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
@@ -69,31 +75,31 @@ class LogMessage(Fact, frozen=True):
         text: the first line of the message, cut at 300 characters.
         message: the whole message, with its continuation lines.
         groups: the texts that the named groups of the pattern match, by group name.
-        numbers: the values in ``groups`` that are numbers.
+        numbers: the texts in ``groups`` that are numbers, converted, by group name.
         line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
-        named: the nodes, layers or tensors that the message names, as printed. If the message names none,
-            the names come from earlier messages about the same problem.
+        named: the nodes, layers or tensors that the message names, as printed. If the message has no names,
+            the names in earlier messages about the same problem.
         alike: the names in ``named`` of all messages with the same ``name``, without repeats, at most 40.
-        modules: the paths in ``named`` without their last parts, without repeats.  If the exporter names
-            nodes by path, these are the modules of the nodes.
+        modules: the names in ``named`` without their last path component, without repeats. If the exporter
+            names nodes by path, the result is the modules of the nodes.
         nodes: the nodes of the model that the message names.
         inputs: if the message names a dynamic dimension, the model inputs that have this dimension.
         available: if the message is about an unknown input name, the names of the model's inputs, at
             most 40.
         unprofiled: for a message about a missing optimization profile, the dynamic inputs of the model with
             their shapes, such as ``x[b,3,8,8]``.
-        profile: the options that give the building program a profile of these inputs with likely shapes,
-            such as ``--minShapes=x:1x3x8x8 ...``; empty if there are no such inputs.
+        profile: options of the building program that add a profile with likely shapes for ``unprofiled``,
+            such as ``--minShapes=x:1x3x8x8 ...``; empty if ``unprofiled`` is empty.
         ops: the operator types of ``nodes``, without repeats.
-        op: the operator type that the message names, or at which the parser stopped.
-        names_nodes: whether the message itself contains a name.
+        op: the operator type that the message names, or the operator type at which the parser stopped.
+        names_nodes: whether the message itself contains the name of a node, layer or tensor.
         context: for warnings and errors, the last node or layer that the build named before this message.
             The message may be about another node.
         reason: the sentence in the message, without error code, source location and failed call; cut at 700
             characters.
-        cause: for an error of the builder, the earlier exception of a tactic or of Myelin that explains the
-            error.
+        cause: for an error of the builder, an earlier message that explains the error: the exception of a
+            tactic or of Myelin.
         cause_at: file and line of the cause.
         explains: whether this message is the cause of an error about a missing implementation.
         raised_at: for a Python exception, file, line and function that raised it, such as
@@ -102,30 +108,29 @@ class LogMessage(Fact, frozen=True):
             the same as ``raised_at``.
         package: the installed package that raised the exception; empty for other code.
         code: the source line that raised the exception, if the traceback has it.
-        stops: whether this message explains best why the build, load or run failed, in a log where no
-            message has a known reason.
-        leads: whether this is the first message that gives a known reason of the failure.
-        alone: whether no other pattern matches the line. An error of the library often matches a second
+        stops: True if no message gives a known reason of the failure, and this message explains it best.
+        leads: True if this message is the first that gives a known reason of the failure.
+        alone: True if only one pattern matches the line. An error of the library often matches a second
             pattern, such as ``no_profile``.
-        first: whether no earlier message has the same ``name``.
+        first: True for the first message in the log with this ``name``.
         count: number of messages in the log with the same ``name``.
-        overcome: whether the same run produces an engine later in the log, so that the error did not stop
-            the build.
+        overcome: True if the error did not stop the build: the same run produces an engine later in the log.
         refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this one.
         part: the name of the model, or of a part of the model, as the framework prints it in the messages of
             ``echoes``.
-        libraries: if a plugin is missing, the known libraries that contain it, each with its project.
-        library_get: how to get the library, if there is exactly one.
+        libraries: for a message about a missing plugin, the known libraries that contain the plugin, each
+            with its project.
+        library_get: how to get the library, if ``libraries`` has exactly one.
         requested: for a message about memory, the requested size in this or a nearby message, such as ``1024
             MiB``.
         free: the memory that was available for this request, as text.
         most_requested: the largest request in the log, and the available memory if it is known.
-        old: whether a release before TensorRT 8 printed the message; known from the release in the log, or
-            from the form of the message.
-        loading: the option or call that loads the library with the missing plugin in the building program.
-            If the library is unknown, this is the way for any plugin library.
+        old: True if a release before TensorRT 8 printed the message, according to the release in the log or
+            the form of the message.
+        loading: the option or call with which the building program loads the library of the missing plugin.
+            If the library is unknown, the option or call for any plugin library.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -193,7 +198,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def of_island(self) -> bool:
-        """True if the message is about a Myelin island and does not name a single node."""
+        """True if the message names a Myelin island (a fused subgraph), but no single node."""
         named = any("ForeignNode[" in text for text in self.groups.values())
         return len(self.nodes) > 1 and (named or not self.names_nodes)
 
@@ -207,7 +212,10 @@ class LogMessage(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[LogMessage]:
-    """Yield the messages of the log in order, except messages that the parser prints for every node."""
+    """Yield the messages of the log in order.
+
+    Messages that the parser prints for every node are left out.
+    """
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
@@ -317,7 +325,7 @@ def _fed(record: Record, facts: Facts) -> Sequence[Value]:
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
-    """Return the nodes, layers or tensors that some messages name, without repeats, up to a limit."""
+    """Return the names in ``records`` of nodes, layers or tensors, without repeats, up to a limit."""
     found = (name for record in records for name in named_in(record, log)[1])
     return tuple(islice(dict.fromkeys(found), _ALIKE))
 
@@ -345,8 +353,9 @@ def _of_island(
 ) -> tuple[Node, ...]:
     """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``members`` has the names of the nodes in each island, if the log lists them.  Otherwise, the name of the
-    island gives its first and last node, and the nodes from the first to the last are returned.
+    ``island`` is the name of the island.  ``members`` has the names of the nodes in each island, if the log
+    lists them.  Otherwise, the name of the island contains its first and last node.  The result is then these
+    two nodes and the nodes between them.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:
@@ -360,7 +369,7 @@ def _of_island(
 
 
 def _module(name: str) -> str:
-    """Return a node's name without its last path component, which is the module path of the node."""
+    """Return the module path of a node: its name without the last path component."""
     return name.rpartition("/")[0] or name
 
 

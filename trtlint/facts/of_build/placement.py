@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _SIZES = frozenset({"i32", "i64", "bool"})
-"""Element types of sizes."""
+"""Element types of tensors that can contain sizes."""
 
 
 class Placement(Fact, frozen=True):
     """A node of the model, and the engine layers that compute it.
 
-    A node that depends only on stored tensors is not in the engine, so there is no such fact for it.
+    There is no fact for a node that depends only on stored tensors, because the engine does not contain it.
 
     Attributes:
         layers: names of the layers, in engine order; empty if the engine's file does not show them.
         shape: whether the node only computes tensor sizes from other sizes.  TensorRT computes such a node on
             the CPU, not in a layer of the engine.
-        absorbed: whether the node has no layer of its own, because other layers include its change of layout.
+        absorbed: True if the node only changes the layout, and other layers include this change. The node
+            then has no own layer.
         precision: the type that the layers compute in; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
         others: number of further nodes that these layers compute.

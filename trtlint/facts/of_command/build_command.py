@@ -20,18 +20,18 @@ class BuildCommandFact(Fact, frozen=True):
         tool: the program that the command calls, such as ``trtexec``.
         source: the file and line of the command, such as ``build.sh:12``; empty for a command given as text.
         text: the command in one line; a value with an unexpanded variable is shown as ``...``.
-        flags: the names of the options, with dashes; for Triton, the parameter names of the accelerator.
-        values: the option values after ``=``, without values that a variable or script computes.
+        flags: the names of the options, with dashes; for a Triton configuration, the parameter names of the
+            accelerator.
+        values: the option values after ``=``, by option. Values that a variable or script computes are left
+            out.
         words: the arguments without dashes.
         complete: whether all options are known; False if a shell variable may contain further options.
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 without shapes.
-        varying: the names of the inputs whose smallest and largest shapes differ, as the command writes the
-            names.
+        varying: the inputs whose smallest and largest shapes differ, named as in the command.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
-        fixed_shapes: whether the file has every dimension of all inputs and outputs of the model; None if
-            unknown.
+        fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
     """
 
     kind: ClassVar[str] = "build_command"
@@ -90,11 +90,12 @@ def _dla_core(command: BuildCommand) -> int | None:
 
 
 def _fixed(graph: Graph) -> bool | None:
-    """Return whether the model fixes the shapes of all inputs and outputs; None if unknown.
+    """Return whether all inputs and outputs of the model have static shapes; None if unknown.
 
-    An integer input with at most one dimension may be a shape tensor, which makes other shapes dynamic.  The
-    result is None for a model with such an input.  It is also None if an output has a size that is not in the
-    file, because TensorRT may find a fixed size.
+    The result is None in two cases:
+
+    - An integer input has at most one dimension.  It may be a shape tensor, which makes other shapes dynamic.
+    - An output has a size that is not in the file.  TensorRT may find that the size is static.
     """
     if any(_is_dynamic(value) for value in graph.inputs):
         return False

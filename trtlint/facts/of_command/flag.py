@@ -1,4 +1,4 @@
-"""Facts about the options of the build command, and how each release treats them."""
+"""Facts about the options of the build command, and the effect of each option in each release."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 class Flag(Fact, frozen=True):
     """An option of the build command.  The fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, for all versions.  In some versions, trtexec treats the
-    option specially.  The option then has one more fact for each such state, such as ``removed``.
+    Each option has one fact with the state ``given``, for all versions. Some versions of trtexec do not
+    support the option or deprecate it. Each of these states, such as ``removed``, gives one more fact.
 
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
         text: the option as written, such as ``--workspace=4096``.
         state: ``given``; ``misspelt`` for an unknown option that is similar to a known option; ``future`` in
-            versions before the option was added; ``absent`` in versions without the option that are between
-            versions with the option; ``deprecated``; ``removed``; ``idle`` in versions that accept and ignore
+            versions before the option was added; ``absent`` in versions without the option, if earlier and
+            later versions have it; ``deprecated``; ``removed``; ``idle`` in versions that accept and ignore
             the option.
         since: the first release line with this state, such as ``11.0``.  For ``future``, the first line that
             has the option.  Empty if there is no such line.
-        group: the subject: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
+        group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
         instead: the replacement, empty if none is known; for a misspelt option, the option that was
             probably meant.
@@ -59,7 +59,7 @@ class Flag(Fact, frozen=True):
     def applies(self) -> Mapping[Product, str] | None:
         """The versions of TensorRT in which the option has this state; None for all versions.
 
-        TensorRT-RTX is left out, because it has a different program.
+        TensorRT-RTX is left out, because it has its own program, tensorrt_rtx.
         """
         return {"tensorrt": self.versions} if self.versions else None
 
@@ -127,5 +127,5 @@ def _text(line: Line) -> str:
 
 
 def _after(line: Line) -> str:
-    """Return the release line after ``line``: the exclusive end of a version range up to this line."""
+    """Return the release line after ``line``, which is the exclusive end of a range up to ``line``."""
     return f"{line[0]}.{line[1] + 1}"

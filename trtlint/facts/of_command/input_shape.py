@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _LISTED = 2
-"""Largest number of inputs without a shape that one text names."""
+"""Largest number of inputs without a shape that ``InputShape.unset`` lists."""
 
 
 class InputShape(Fact, frozen=True):
@@ -41,10 +41,10 @@ class InputShape(Fact, frozen=True):
         fits: whether the sizes in the command equal the static sizes in the model; None if unknown.
         ordered: whether the smallest, optimal and largest size are in this order, for each dimension.
         smallest: the smallest size of any dimension in any of the shapes; None without a shape.
-        spread: the largest ratio of maximum to minimum size of a dimension other than the first; None if
-            unknown.
-        clash: if two inputs give a named dimension different sizes in one profile, a text such as ``N is 2
-            here and 3 of z``; else empty.
+        spread: the ratio of the largest to the smallest size of a dimension, for the dimension with the
+            largest ratio. The first dimension is left out. None if unknown.
+        clash: a text such as ``N is 2 here and 3 of z``, if two inputs give a named dimension different sizes
+            in one profile; else empty.
         complete: whether all shapes of the command are known.
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
             ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.
@@ -76,7 +76,7 @@ class InputShape(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[InputShape]:
-    """Yield the facts about the model's inputs in file order, then those about unknown names."""
+    """Yield the facts about the model's inputs in file order, then the facts about unknown names."""
     from trtlint.buildcommand.shapes import shapes_of
 
     if facts.command is None or not facts.command.builds:
@@ -122,7 +122,7 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """Describe a conflict between the sizes of a named dimension here and in an earlier input.
+    """Return a text if an earlier input gives a named dimension of ``value`` another size; else "".
 
     Dimensions with the same name have the same size at run time.  So their optimal sizes must be equal, and
     their ranges must overlap
@@ -195,7 +195,7 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the largest ratio between the largest and the smallest size of a dimension.
+    """Return the largest ratio of the size in ``largest`` to the size in ``smallest`` of a dimension.
 
     The first dimension is left out, because it is often the batch.
     """
@@ -206,7 +206,7 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Return whether no size in ``smaller`` exceeds the size in ``larger``.
+    """Return whether no size in ``smaller`` exceeds the size of the same dimension in ``larger``.
 
     The result is True if the shapes have different numbers of dimensions.
     """

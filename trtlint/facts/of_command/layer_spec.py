@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
-"""Prefixes of the names of layers that the parser adds, which no node has
-(https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp)."""
+"""Prefixes in the names of layers that the parser adds without an ONNX node.
+
+Source: https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp
+"""
 _MOST_PATTERNS = 100
-"""Largest number of names with a ``*`` to compare with the nodes."""
+"""Largest number of layer names with a ``*`` that trtlint compares with the nodes."""
 
 
 class LayerSpecFact(Fact, frozen=True):
@@ -31,8 +33,8 @@ class LayerSpecFact(Fact, frozen=True):
         name: the name of the layers as written, perhaps with a ``*``.
         value: the type or device that the option sets, such as ``fp32``.
         made: whether the name belongs to a layer that the parser adds, without an ONNX node.
-        nodes: number of model nodes whose names match.  The parser names the layer of an unnamed node by
-            operator and number.  ``nodes`` is None if the name may be such a name.
+        nodes: number of model nodes whose names match. None if ``name`` can be the layer of an unnamed node,
+            which the parser names by operator and number.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -69,10 +71,7 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that match a layer name in the command.
-
-    Only a limited number of names with ``*`` are counted.
-    """
+    """Counts the nodes that match a layer name in the command, for a limited number of names with ``*``."""
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes

@@ -29,7 +29,8 @@ _OF_TRITON = frozenset(
         *("max_cached_engines", "minimum_segment_size"),
     }
 )
-"""Keys that Triton's backends translate themselves.
+"""Parameter names of Triton that its backends translate into provider options.
+
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
 
@@ -44,13 +45,13 @@ class ProviderOptionFact(Fact, frozen=True):
         state: ``known``, ``unknown``, or ``other-provider`` if only the other TensorRT provider has the
             option.
         instead: for an unknown option, the most similar known option; empty if no option is similar.
-        fits: whether the value has the right form.  None if a script computes the value, or if the option is
+        fits: whether the option allows the value.  None if a script computes the value, or if the option is
             unknown.
         takes: the allowed values, as a text.
         on: whether a boolean option is on; None for a non-boolean option or a computed value.
         since: the first release with the option; empty if all known releases have the option.
-        only: the form of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
-            ``plug-in`` (a separate library); empty if both forms have it.
+        only: the build of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
+            ``plug-in`` (a separate library); empty if both builds have the option.
         group: ``precision`` or empty.
         source: file and line; empty for options given as text.
     """

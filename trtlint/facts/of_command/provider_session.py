@@ -25,9 +25,9 @@ class ProviderSession(Fact, frozen=True):
         names: the names of the given options.
         values: the values that are written as constants, by option.
         on: the boolean options that are on.
-        complete: whether all values are written as constants.
+        complete: True if all values are written as constants.
         dynamic: the inputs with a dynamic dimension.
-        bounds: which of the ``min``, ``opt`` and ``max`` shapes the options give.
+        bounds: the kinds of profile shapes that the options give: ``min``, ``opt`` or ``max``.
         without_profile: the dynamic inputs for which the given profile has no shapes; empty without a
             profile.
         min_nodes: the smallest number of nodes that the provider runs as one part; 1 if not given.

@@ -1,4 +1,4 @@
-"""Compare the inputs and outputs in a Triton configuration with the model."""
+"""Compare the inputs and outputs in a Triton configuration with those of the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types that an engine keeps for inputs of the model, in every release."""
+"""Types of model inputs that are the same in the engine, for every release."""
 
 
 class ServedTensorFact(Fact, frozen=True):
@@ -35,20 +35,20 @@ class ServedTensorFact(Fact, frozen=True):
         source: the configuration file; empty for a configuration given as text.
         backend: the backend that runs the model: ``onnxruntime``, ``tensorrt`` ...
         named: whether the configuration names the tensor.
-        is_there: whether the model has this input or output.
-        there: for an input, the names of all inputs of the model; for an output, of all outputs.
+        is_there: whether the model has an input or output with this name.
+        there: for an input, the names of all inputs of the model; for an output, the names of all outputs.
         data_type: the type in the configuration, such as ``TYPE_FP32``; empty if the configuration does not
             name the tensor.
         expected_type: the type in the model, such as ``TYPE_FP32``; empty if unknown.
-        type_fits: whether both types agree; None if unknown.
+        type_fits: whether ``data_type`` and ``expected_type`` agree; None if unknown.
         dims: the shape that the server passes to the model, ``-1x3x224x224``, including the batch dimension.
         declared: the shape in the model, such as ``Nx3x224x224``.  ``?`` is a dynamic dimension without a
             name.  Empty if unknown.
         max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
-        rank_fits: whether both shapes have the same number of dimensions; None if unknown.
-        sizes_fit: whether the sizes in both shapes agree; None if unknown.
-        batch_fits: whether the first dimension of the model is dynamic, as required if the server forms
-            batches. None if unknown or not required.
+        rank_fits: whether ``dims`` and ``declared`` have the same number of dimensions; None if unknown.
+        sizes_fit: whether the sizes in ``dims`` and ``declared`` agree; None if unknown.
+        batch_fits: whether the first dimension in the model is dynamic; a server that forms batches requires
+            this. None if unknown, or if the server does not form batches.
     """
 
     kind: ClassVar[str] = "served_tensor"
@@ -77,7 +77,7 @@ class ServedTensorFact(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """Yield facts in the order of the configuration, then facts about the missing inputs."""
+    """Yield the tensors in the order of the configuration, then the model inputs that are missing there."""
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place
@@ -159,7 +159,8 @@ def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool 
 def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
     """Return whether the sizes that the server passes equal the static sizes in the model.
 
-    An output may have a size of -1 in the configuration.  The first ``skip`` dimensions are not compared.
+    ``dims`` is the shape of the server, ``shape`` the shape in the model.  The first ``skip`` dimensions are
+    not compared.  An output may have a size of -1 in the configuration, which equals any size.
     """
     pairs = list(zip(dims, shape, strict=True))[skip:]
     fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]

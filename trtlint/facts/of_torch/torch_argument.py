@@ -1,4 +1,4 @@
-"""Check whether the release of Torch-TensorRT uses the arguments of a call."""
+"""Check which arguments of a call the given release of Torch-TensorRT uses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
         last: the last release line that reads the argument; empty if no release reads it.
         instead: the replacement, the argument that was probably meant, or the other arguments that this
             argument needs; empty if unknown.
-        changes: whether the value differs from the default; unknown if the script computes the value.
+        changes: whether the value differs from the default; None if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the name of the called function, as written in the script.
         code_origin: the line of the script with the argument.
@@ -68,7 +68,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script, or the argument of a call given as text."""
+        """The location in reports: the line of the script; for a call given as text, the argument."""
         source = self.code_origin.source
         return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
 
@@ -131,7 +131,7 @@ def _changes(given: Argument, default: str) -> bool | None:
 
 
 def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return a line of a script as the origin of a fact.
+    """Return line ``line`` of the script with ``call`` as the origin of a fact.
 
     For a call that was given as text, the origin has no line.
     """

@@ -1,4 +1,4 @@
-"""Find calls that compile with Torch-TensorRT, and settings of a call that contradict each other."""
+"""Find calls that compile with Torch-TensorRT, and settings in a call that contradict each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _Value = TypeVar("_Value")
 class TorchCallFact(TorchFact, frozen=True):
     """A call that compiles a model with Torch-TensorRT.
 
-    An omitted setting has the default of the release.  A setting that the script computes is unknown.
+    If the call omits a setting, the field has the default of the release. If the script computes a setting,
+    the field is unknown.
 
     Attributes:
         call: the name of the called function, as written in the script.
@@ -40,21 +41,21 @@ class TorchCallFact(TorchFact, frozen=True):
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the argument is
             omitted.
         explicit_typing: whether networks are strongly typed; True for releases without weakly typed networks.
-        autocast: ``enable_autocast``.
+        autocast: the setting ``enable_autocast``.
         immutable_weights: whether engines cannot be refitted.
-        refit_identical: ``refit_identical_engine_weights``.
-        strip_weights: ``strip_engine_weights``.
-        refit: if the call uses a former name of ``immutable_weights``, this name: ``refit`` or
-            ``make_refittable``.
-        weight_streaming: ``enable_weight_streaming``.
-        full_compilation: ``require_full_compilation``.
+        refit_identical: the setting ``refit_identical_engine_weights``.
+        strip_weights: the setting ``strip_engine_weights``.
+        refit: the former name of ``immutable_weights`` in the call, ``refit`` or ``make_refittable``; empty
+            if the call uses neither name.
+        weight_streaming: the setting ``enable_weight_streaming``.
+        full_compilation: the setting ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
-        truncated_twice: whether the call sets both ``truncate_double`` and its former name, and at least
-            one is on.
-        data_dependent_fallback: ``fallback_data_dependent_ops``.
-        unexported: whether the call passes a module, but the function requires an exported program.
+        truncated_twice: True if the call sets ``truncate_double`` and also its former name, with True for at
+            least one of them.
+        data_dependent_fallback: the setting ``fallback_data_dependent_ops``.
+        unexported: True if the call passes a module, but the function requires an exported program.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
-        dryrun: ``dryrun``.
+        dryrun: the setting ``dryrun``.
         optimization_level: the value of ``optimization_level``; None if it is not given or not known.
         corrected: the text of the call without the arguments that have no effect in this release.
         code_origin: the line of the script with the call.
@@ -87,7 +88,7 @@ class TorchCallFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script, or the function of a call given as text."""
+        """The location in reports: the line of the script; for a call given as text, the function."""
         source = self.code_origin.source
         return self.call if source is None else f"{source.path}:{source.line}"
 
@@ -138,7 +139,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
 
 
 class _Settings:
-    """The settings of one call.  An omitted setting has the default of the release."""
+    """The settings of one call, with the defaults of the release for omitted settings."""
 
     def __init__(self, call: TorchCall, release: TorchRelease) -> None:
         self._call, self._release = call, release

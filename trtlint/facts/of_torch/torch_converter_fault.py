@@ -1,4 +1,4 @@
-"""Find operators of a program that are affected by known faults of Torch-TensorRT's converters."""
+"""Find operators of a program that are affected by known faults in converters of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
     """An operator that meets the conditions of a known fault of its Torch-TensorRT converter.
 
     Attributes:
-        op: the operator, ``aten.sort.default``.
-        name: its name in the graph.
-        fault: the row of trtlint/knowledge/torch_converter_faults.yaml.
-        words: what happens.
-        instead: what to do in this release.
-        fixed: the first release line without the fault, ``2.14``; empty if there is none.
-        ends: whether the compilation ends with an error; otherwise results are wrong.
-        source: the pull request or the issue.
-        stage: the result of a dry run at this operator: ``compile``, ``network`` or ``build`` for the stage
-            that ends with an error, ``passed`` without an error; empty if the dry run does not show it.
+        op: the operator, such as ``aten.sort.default``.
+        name: the name of the operator's node in the graph.
+        fault: the name of the fault in trtlint/knowledge/torch_converter_faults.yaml.
+        words: the effect of the fault, as a text.
+        instead: what the user can do in this release.
+        fixed: the first release line without the fault, such as ``2.14``; empty if there is none.
+        ends: True if the compilation ends with an error; False if the engine computes wrong results.
+        source: URL of the pull request or the issue.
+        stage: the result of a dry run at this operator: ``compile``, ``network`` or ``build`` if this stage
+            ends with an error; ``passed`` without an error; empty if the dry run does not show the result.
         said: the error of the dry run; empty without an error.
         code_origin: the line of the model's code.
     """
@@ -53,7 +53,7 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
-    """Yield the first fault of each operator whose converter is used, in the order of the graph."""
+    """Yield the first fault of each operator that Torch-TensorRT converts, in graph order."""
     program = facts.data(Program)
     if program is None:
         return

@@ -1,4 +1,4 @@
-"""Find engines of a program whose conversion or build fails in a dry run."""
+"""Find parts of a program whose conversion or build fails in a dry run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class TorchFailureFact(TorchFact, frozen=True):
     """A part of a program for which Torch-TensorRT cannot make an engine, according to a dry run.
 
     Attributes:
-        engine: the name of this part of the program.
+        engine: the name of the part of the program.
         stage: ``network`` if a converter fails, ``build`` if the builder of TensorRT-RTX rejects the network.
         said: the error.
         op: the operator that the converter failed at; empty if unknown.
-        known: whether a known fault of a converter explains the error; then TTR209 reports the fault.
-        release: the release of Torch-TensorRT, ``2.13.0``.
+        known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
         code_origin: the line of the model's code.
     """
 

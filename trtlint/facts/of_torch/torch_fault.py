@@ -41,13 +41,13 @@ class TorchFaultFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the call.  For a call given as text, the name of the fault."""
+        """The location in reports: the line of the call; for a call given as text, the name of the fault."""
         source = self.code_origin.source
         return self.name if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchFaultFact]:
-    """Yield the faults that affect the script, in the order of the table."""
+    """Yield the faults that affect the script, in the order of trtlint/knowledge/torch_faults.yaml."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -70,7 +70,7 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
 
 
 def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark | None:
-    """Return the call in the script that a fault affects; None if the script has no such call."""
+    """Return the call in the script that the fault ``row`` affects; None if there is none."""
     if "operators" in row:
         marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
         return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)
@@ -88,7 +88,7 @@ def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark |
 
 
 def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a call of an operator is affected by a fault.
+    """Return whether ``mark`` is a call of an operator that a fault affects.
 
     ``operators`` has the names of the affected operators, and the affected values of their arguments.
     """
@@ -116,9 +116,9 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
 
 
 def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
-    """Return whether an argument is given in the call that compiles the module of a use.
+    """Return whether the module of a use was compiled with the argument ``name``.
 
-    If this call is unknown, any call of the compiler in the script counts.
+    If it is unknown which call compiled the module, any compiling call in the script counts.
     """
     calls = (call for call in script.judged if use.compiled in (0, call.line))
     return any(_is_given(call.argument(name)) for call in calls)

@@ -23,12 +23,12 @@ _REASONS = {
 
 
 class TorchInputRangeFact(TorchFact, frozen=True):
-    """The range of shapes that a ``torch_tensorrt.Input`` gives for an input.
+    """The shapes that a ``torch_tensorrt.Input`` in a script allows for an input.
 
     Attributes:
-        problem: ``one`` if a dynamic axis has the size 1 in ``opt_shape``, ``order`` if ``opt_shape`` is not
-            between ``min_shape`` and ``max_shape``, ``rank`` if the shapes have different numbers of axes;
-            empty without a problem.
+        problem: the kind of the problem; empty without a problem.  ``one``: a dynamic axis has the size 1 in
+            ``opt_shape``.  ``order``: ``opt_shape`` is not between ``min_shape`` and ``max_shape``.
+            ``rank``: the shapes have different numbers of axes.
         reason: the problem as a text.
         axis: the first axis with the problem; 0 if no axis has it.
         low: the size of this axis in ``min_shape``.
@@ -57,8 +57,8 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
     """Yield the ranges with a problem, in the order of the script.
 
-    If the script passes a module, the compiler exports it with the shapes in ``opt_shape``.  Only then is a
-    size of 1 a problem.
+    A size of 1 is a problem only if the script passes a module.  The compiler then exports the module with
+    the shapes in ``opt_shape``.
     """
     script = facts.data(TorchScript)
     if script is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _FOLLOWS = "getitem"
-"""Operator that selects one result of another operator.  It runs where the other operator runs."""
+"""Name of the operator that selects one result of another operator, and runs where that operator runs."""
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 

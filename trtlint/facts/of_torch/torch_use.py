@@ -29,23 +29,24 @@ Problem = Literal[
     "private",
 ]
 _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
-"""Releases whose check refuses TorchScript in each format: ``not all(format == f for f in [...])``.
+"""Minor numbers of the releases that refuse to save TorchScript in every format.
 
+Their check is ``not all(format == f for f in [...])``, which is always true:
 https://github.com/pytorch/TensorRT/blob/v2.8.0/py/torch_tensorrt/_compile.py#L642 and
 https://github.com/pytorch/TensorRT/issues/3775
 """
 RETRACED = 10
-"""The first release whose default is ``retrace=True``.
+"""Minor number of the first release with the default ``retrace=True``.
 
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
 """
 _STRICT = 6
-"""The last release whose torch exports in strict mode by default.  Strict mode fails for quantized modules.
+"""Minor number of the last release whose torch exports in strict mode by default.
 
-https://github.com/pytorch/TensorRT/pull/3447
+Strict mode fails for quantized modules: https://github.com/pytorch/TensorRT/pull/3447
 """
 _SPECS = 11
-"""The first release that accepts ``torch_tensorrt.Input`` as inputs of ``save``.
+"""Minor number of the first release that accepts ``torch_tensorrt.Input`` as inputs of ``save``.
 
 https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L655
 """
@@ -57,15 +58,15 @@ class TorchUseFact(TorchFact, frozen=True):
     Attributes:
         function: the function, ``torch_tensorrt.save`` or ``torch.export.export``.
         minor: the minor number of the release, such as 13.
-        product: the kind of object that the call saves: ``graph`` for a compiled graph module,
-            ``torchscript``, ``module`` or ``program``; empty if the script does not show it.
-        format: the value of ``output_format``; empty if it is omitted, None if the script does not show it.
-        problem: why the call fails: ``format`` for an unknown format; ``torchscript``, ``module`` and
-            ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
-            without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
-            tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
-            that are not a tuple; ``strict`` for a strict export of a quantized module; ``private`` for
-            such an export by the private function; empty for no problem.
+        product: the kind of the saved object: ``graph`` (a compiled graph module), ``torchscript``,
+            ``module`` or ``program``; empty if the script does not show the kind.
+        format: the value of ``output_format``; empty if the call omits it, None if it is unknown.
+        problem: why the call fails; empty for no problem. ``format``: unknown format. ``torchscript``,
+            ``module`` or ``program``: this format or release cannot save such an object. ``no inputs``:
+            retracing without inputs. ``specs``: ``torch_tensorrt.Input`` in place of tensors. ``tensor``: one
+            tensor in place of a list. ``twice``: two arguments with inputs. ``arguments``: arguments that are
+            not a tuple. ``strict``: strict export of a quantized module. ``private``: strict export of a
+            quantized module by the private function.
         reason: the problem in words; empty without a problem.
         code_origin: the line of the script.
     """
@@ -82,7 +83,7 @@ class TorchUseFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script, or the function of a call given as text."""
+        """The location in reports: the line of the script; for a call given as text, the function."""
         source = self.code_origin.source
         return self.function if source is None else f"{source.path}:{source.line}"
 
@@ -149,7 +150,10 @@ def _export_problem(use: TorchUse, minor: int) -> Problem:
 
 
 def _save_problem(use: TorchUse, minor: int) -> Problem:
-    """Return the first check of ``torch_tensorrt.save`` that a call fails in a release; else empty."""
+    """Return the first check of ``torch_tensorrt.save`` in a release that refuses the call.
+
+    ``minor`` is the minor number of the release.  The result is empty if every check passes.
+    """
     if use.format is None:
         return ""
     if use.arg_inputs == "specs" and minor < _SPECS:
@@ -171,7 +175,7 @@ def _save_problem(use: TorchUse, minor: int) -> Problem:
 
 
 def _formats(minor: int) -> tuple[str, ...]:
-    """Return the values of ``output_format`` that a release supports.
+    """Return the values of ``output_format`` that release 2.``minor`` supports.
 
     https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L746
     """

@@ -23,7 +23,7 @@ class BuilderRefusal(Fact, frozen=True):
         label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         op: the operator that the error names; empty if the error names none.
         code: the kind of the error as printed, such as ``API Usage Error``; empty if none is printed.
-        says: the error on one line, cut at 300 characters.
+        says: the text of the error on one line, cut at 300 characters.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
     """

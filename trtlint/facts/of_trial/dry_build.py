@@ -21,7 +21,7 @@ class DryBuildFact(Fact, frozen=True):
         label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
         sm: the compute capability of the build, times ten.
-        outcome: the result; ``failed`` means that the process ended without a result.
+        outcome: the result of the dry build; ``failed`` if the process ended without a result.
         stage: the last stage that the dry build reached.
         signal: the signal that ended the process; empty without a signal.
         seconds: the duration of the dry build.

@@ -1,4 +1,4 @@
-"""Find the first tensor whose values differ between the network that the parser makes and ONNX."""
+"""Find the first tensor whose values in the parsed network differ from the values that ONNX defines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NetworkDifference(Fact, frozen=True):
-    """The first tensor, in graph order, whose values differ between the parsed network and ONNX.
+    """The first tensor, in graph order, whose values in the parsed network differ from ONNX.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
@@ -27,12 +27,12 @@ class NetworkDifference(Fact, frozen=True):
         worst: the largest absolute difference; None if it is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
-        others: earlier operators that were not compared, because their outputs have no name in the network.
-            One of these operators may be the cause.
+        others: earlier operators that may be the cause. They were not compared, because their outputs have no
+            name in the network.
         by: the runtime that computed the values according to ONNX.
         inputs: the input values for which the tensor differs.
         more: number of further tensors that differ.
-        compared: number of compared tensors.
+        compared: number of tensors that were compared.
         tensors: number of all tensors that the model computes.
     """
 
@@ -64,7 +64,7 @@ class NetworkDifference(Fact, frozen=True):
 
     @property
     def scope(self) -> str:
-        """The release whose parser made the network.  Other releases were not compared."""
+        """The release whose parser made the network, as a text.  No other release was compared."""
         return f"TensorRT-RTX {self.release}, the only release that was compared"
 
 

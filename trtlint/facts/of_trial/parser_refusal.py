@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
-"""Pattern of the parser's name for an unnamed node, which contains its first output."""
+"""Pattern of the name that the parser gives to an unnamed node; it contains the node's first output."""
 _AROUND = (
     re.compile(r"^In node -?\d+ with name: .*? and operator: .*? \(\w+\): \w+: "),
     re.compile(r"^Assertion failed: "),
 )
-"""Pattern of the text before the parser's sentence."""
+"""Patterns of the text that precedes the error itself in a message of the parser."""
 _FUNCTION = re.compile(r"(?:import|check)(\w+)")
-"""Pattern of the parser's functions that import one operator."""
+"""Pattern of the names of the parser's functions that import or check one operator."""
 _SHORT = 300
 
 
@@ -105,7 +105,7 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node that an error is about, by the name of the parser's function; None if unknown.
+    """Return the node that an error is about, found by the name of the parser's function; None if unknown.
 
     For example, an error of ``importScatterElements`` is about the only ScatterElements of the model.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ROOTS = frozenset({"Sqrt", "Log", "Reciprocal", "Div", "Pow"})
 _BEHIND = 3
-"""Operators that may be between an epsilon and the root or division that it protects."""
+"""Largest number of operators between an epsilon and the root or division that it protects."""
 
 
 class TensorRange(Fact, frozen=True):
@@ -31,27 +31,28 @@ class TensorRange(Fact, frozen=True):
         greatest: the largest magnitude of the tensor and of the squares and sums that the operator computes
             internally.
         words: ``greatest`` as a text, such as ``97,344``.
-        inside: the internal result with the magnitude ``greatest``, such as ``square`` or ``sum``; empty if
-            the tensor itself has this magnitude.
-        fits: ``overflow``, ``underflow`` or ``ok``: the effect of the narrow type.
-        origin: whether the tensor is outside the range of the narrow type, although every input of its
-            operator is inside.
-        type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
+        inside: the internal result of the operator with the magnitude ``greatest``, such as ``square`` or
+            ``sum``; empty if the tensor itself has this magnitude.
+        fits: the effect of the narrow type (see ``type``) on the tensor: ``overflow``, ``underflow`` or
+            ``ok``.
+        origin: True if the values first leave the range of the narrow type here: the tensor is outside the
+            range, and every input of its operator is inside.
+        type: the narrow type that the measurement is about: ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
-        operands: the largest magnitude of the measured inputs of its operator; None if no input was
-            measured, or an input is infinite.
+        operands: the largest magnitude in the inputs of the operator; None if no input was measured, or if an
+            input is infinite.
         reader: the first operator that reads the tensor; empty if none does.
-        guards: whether the tensor is an epsilon constant: it prevents a zero in a root, a logarithm or a
-            divisor.
+        guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
         harm: whether an output of the model becomes inaccurate in a 16-bit type.  None if this was not
             simulated, or if it depends on the operators that TensorRT fuses.
         tf32: whether an output of the model becomes inaccurate in TF32; None if this was not simulated.
         keep: whether the operator that computes the tensor must stay in FP32.
-        misfit: whether the narrow type does not fit the model, because too many operators must stay in FP32.
-        origins: number of operators with ``origin``, where values first leave the range.
-        on: the inputs of the measurement as a text, such as ``3 batches of calib.npz``.
-        made_up: whether the inputs are random numbers.
+        misfit: True if the narrow type is unsuitable for the model, because too many operators must stay in
+            FP32.
+        origins: number of tensors in the model for which ``origin`` is True.
+        on: the input data of the measurement as a text, such as ``3 batches of calib.npz``.
+        made_up: True if the input data are random numbers.
     """
 
     kind: ClassVar[str] = "tensor_range"
@@ -171,7 +172,7 @@ def _tf32(found: Measurement) -> bool | None:
 
 
 def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float | None:
-    """Return the largest magnitude among the measured inputs of an operator."""
+    """Return the largest magnitude among the measured inputs of an operator; None if unknown."""
     inputs = () if node is None else node.inputs
     known = [greatest[value.name] for value in inputs if value is not None and value.name in greatest]
     found = [magnitude for magnitude in known if magnitude is not None]

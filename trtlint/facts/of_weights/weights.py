@@ -24,7 +24,7 @@ class BitLayout(Struct, frozen=True):
     """Bit patterns that divide the numbers of a float type into classes.
 
     Attributes:
-        magnitude: mask of the bits without the sign bit.
+        magnitude: bit mask of all bits except the sign bit.
         infinite: the bits of infinity, without the sign.  Larger bit patterns are NaN.
         largest: the bits of the largest number that is finite in FP16.
         normal: the bits of 2**-14, the smallest normal number of FP16.
@@ -150,7 +150,10 @@ def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: BitLayout) -> i
 
 
 def _number(bits: int, layout: BitLayout) -> float | None:
-    """Return the number that has the given bits.  BF16 is converted through FP32, whose upper half it is."""
+    """Return the number whose bits are ``bits``.
+
+    The bits of a BF16 number become the upper half of an FP32 number.
+    """
     if bits < 0:
         return None
     if layout.number is None:
