@@ -29,26 +29,30 @@ _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
     "Tanh": (-1.0, 1.0),
     "ThresholdedRelu": (0.0, None),
 }
-"""Activations that no sequence of Clip, Max, Min and Relu can express, with the range of their results."""
+"""Smooth activations, each with the range of its results.
+
+No sequence of Clip, Max, Min and Relu can express them.
+"""
 _GATED: Mapping[str, str] = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
-"""Exporters write Swish (SiLU) as x · Sigmoid(x)."""
+"""The activation that x · Sigmoid(x) and x · HardSigmoid(x) compute, by operator."""
 
 _CLIPS = frozenset({"Clip", "Max", "Min", "Relu"})
 _BETWEEN = MOVING | QUANTIZE | {"Add", "BatchNormalization", "Cast", "DepthToSpace", "Div", "Mul", "Sub"}
-"""Operators allowed in between: bias, normalization, scaling, pixel shuffle, and Q/DQ pairs.
+"""Operators that may be between a convolution or matrix product and its activation.
 
-A symmetric int8 quantizer leaves Q/DQ pairs between Conv and Clip.
+They are a bias, normalization, scaling, pixel shuffle or Q/DQ pair.  A symmetric int8 quantizer leaves Q/DQ
+pairs between Conv and Clip.
 """
 _MAX_BETWEEN = 4
 _UNBOUNDED = 3.4e38
-"""In opset 6 to 10, Clip writes "no bound" as the largest finite float."""
+"""Magnitude from which a bound of Clip means "no bound".  Opset 6 to 10 writes the largest finite float."""
 
 
 class Activation(Struct, frozen=True):
     """An activation operator and the bounds of its results.
 
     Attributes:
-        op: the operator type.  Several operators that form one clip are joined: ``Max → Min``.
+        op: the operator type; for several operators that form one clip, their types, such as ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None if there is no bound, or if it is known only at run time.
         clip_like: whether the activation has an upper limit, such as ``Clip``, or ``Min`` after ``Max`` or
@@ -111,7 +115,7 @@ def _activation(
 
 
 def _gate(sigmoid: Node, value: Value) -> Node | None:
-    """Return the ``Mul`` of ``value`` and its sigmoid, ``value · Sigmoid(value)``; None without it."""
+    """Return the ``Mul`` in ``value · Sigmoid(value)``; None if there is no such ``Mul``."""
     for node, _ in sigmoid.output.uses:
         if node.op == "Mul" and not node.domain and value in node.inputs:
             return node
@@ -121,7 +125,7 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
 class _Clip(Struct, frozen=True):
     """Bounds of an operator that clips values, or of several such operators in a row.
 
-    ``low`` and ``high`` are None if missing or unknown.  ``above`` is whether there is an upper bound.
+    ``low`` and ``high`` are None if missing or unknown.  ``above`` is True if there is an upper bound.
     """
 
     low: float | None

@@ -24,12 +24,15 @@ from trtlint.model.graph import Body, Value
 from trtlint.model.protos import ElementType
 
 PATH = path_of("conditions")
-"""The table."""
+"""Path of the table of conditions."""
 
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
-"""The types that an entry is about."""
+"""Pattern of the line with the element types of an entry."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
-"""Start of the examples of an entry.  They are its last part, and no lint reads them."""
+"""Pattern of the line where the examples of an entry start.
+
+The examples are the last part of an entry.  Only tests read them.
+"""
 
 KEYS = frozenset(
     (
@@ -37,7 +40,7 @@ KEYS = frozenset(
         *("unused", "where", "says", "do", "source", "known"),
     )
 )
-"""The keys of an entry besides those of its examples."""
+"""Allowed keys of an entry, without the keys of its examples."""
 
 SCOPE: Mapping[str, Any] = {
     "op": str,
@@ -50,10 +53,13 @@ SCOPE: Mapping[str, Any] = {
     "inside": tuple[str, ...],
     "clash": str,
 }
-"""Names for conditions.  The examples check the names that a condition reads, so a run does not."""
+"""Names that conditions can use, with their types.
+
+Tests check with the examples that a condition uses only these names, so a lint does not check this.
+"""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
-"""Used in place of an operator: an input of the model, a stored tensor, every operator."""
+"""Values of ``op`` that are no operator type: an input of the model, a stored tensor, every operator."""
 
 
 class Condition(Struct, frozen=True, eq=False):
@@ -61,11 +67,11 @@ class Condition(Struct, frozen=True, eq=False):
 
     Attributes:
         applies: the versions of TensorRT that refuse the node, by product.
-        stage: whether the parser or the builder refuses the node.
+        stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code; empty if unknown.
         reason: the class of the reason, such as ``type``.
-        where: an expression over the node.  If it is true, the node is refused.
-        says: the problem, a sentence without its full stop.
+        where: an expression about the node. If it is true, TensorRT refuses the node.
+        says: the description of the problem, a sentence without its full stop.
         way: what the user can do, a sentence; empty if this is clear from the problem.
         plugin: the plugin that is missing; empty if no plugin would help.
         typing: ``strong`` if the condition holds only for strongly typed networks.
@@ -108,7 +114,7 @@ class Condition(Struct, frozen=True, eq=False):
         return self.where.truth(names) is True
 
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
-        """Return the sentences about the problem and about what the user can do.
+        """Return two sentences: the problem, and what the user can do.
 
         Args:
             names: the values of the names in the expressions of these sentences, such as ``inputs``.
@@ -121,7 +127,9 @@ class Condition(Struct, frozen=True, eq=False):
 
 @cache
 def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple[Condition, ...]:
-    """Return the conditions under which an operator type is refused.  The table is read on first use.
+    """Return the conditions under which TensorRT refuses an operator type.
+
+    The table is read when this function is first called.
 
     Args:
         op: the operator type.
@@ -135,9 +143,9 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
-    """Return whether an entry of the table is about at least one of the given types.
+    """Return whether an entry of the table is about at least one of the element types in ``types``.
 
-    ``block`` is the YAML text of the entry.  Searching the text is cheaper than parsing it.
+    ``block`` is the YAML text of the entry.  Searching the text is faster than parsing it.
     """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
@@ -256,8 +264,8 @@ def _condition(block: str) -> Condition:
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
     """Return the version ranges of an entry, by product.
 
-    If the entry has no range for TensorRT-RTX, the range is derived: it has the TensorRT-RTX releases whose
-    parser equals the parser of a TensorRT release in the entry.
+    An entry may have no range for TensorRT-RTX.  The result then has the TensorRT-RTX releases whose parser
+    equals the parser of a TensorRT release in the entry.
     """
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")

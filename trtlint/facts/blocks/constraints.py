@@ -14,11 +14,14 @@ _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _SHORT: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
 Asked = Callable[[Iterable[str]], AskedType | None]
-"""Returns the type constraint of the first constrained name; None if no name is constrained."""
+"""A function that takes layer names and returns the type that the command sets for the first known name.
+
+It returns None if the command sets a type for none of the names.
+"""
 
 
 def layer_types(command: str | None) -> Asked:
-    """Return a function that gives the type for a layer, from ``--layerPrecisions`` of a trtexec command.
+    """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
 
     Later settings override earlier settings, and a layer name in the option can contain one ``*``.  The name
     ``*`` alone is ignored, because it sets a default for all layers.

@@ -2,7 +2,7 @@
 
 All exporters write a mean of squares, then a square root, and then a division by the root.  The division is
 ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``.  Casts, views, a correction factor
-(``n/(n-1)``) and the weight of the norm may be in between.
+(``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ class Decomposed(Struct, frozen=True):
 
     Attributes:
         tensor: the input of the normalization.
-        mean, centre: the mean and the subtraction; None for an RMS norm.
+        mean, centre: the node of the mean and the node of the subtraction; None for an RMS norm.
         square: the node that computes the squares.
-        variance: the node with the mean of the squares. epsilon_node, epsilon: the node that adds the epsilon
-            (or applies it as a lower bound), and its value. None and 0 without an epsilon.
+        variance: the node that computes the mean of the squares. epsilon_node, epsilon: the node that adds
+            the epsilon (or applies it as a lower bound), and the value of the epsilon; None and 0 without an
+            epsilon.
         root: the square root.
         divide: the division by the root, or the multiplication by the reciprocal of the root.
         axes: the reduced axes, counted from the end if the rank is known.
-        centred: whether ``x - mean(x)`` is squared; False if it is only divided by the root.
+        centred: True if the squares are of ``x - mean(x)``; False if they are of ``x``.
         standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
@@ -57,7 +58,7 @@ class Decomposed(Struct, frozen=True):
 
     @property
     def family(self) -> Literal["layer", "rms"]:
-        """``layer`` if the mean is subtracted, otherwise ``rms``."""
+        """The kind of normalization: ``layer`` if the mean is subtracted, otherwise ``rms``."""
         return "rms" if self.centre is None else "layer"
 
     def steps(self) -> tuple[Step, ...]:
@@ -128,13 +129,19 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
 
 
 def _same_difference(first: Value, second: Value) -> bool:
-    """Return whether two Subs subtract from the same tensor: TorchScript may compute ``x - mean`` twice."""
+    """Return whether two values are differences ``x - mean`` of the same tensor ``x``.
+
+    TorchScript may compute ``x - mean`` twice.
+    """
     a, b = first.producer, second.producer
     return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
 
 
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the mean node, the Sub and ``x`` of ``x - mean(x)``; else None, None and the value."""
+    """Return the mean node, the Sub and ``x`` if ``value`` is ``x - mean(x)``.
+
+    Otherwise, return None, None and ``value``.
+    """
     node = value.producer
     if node is None or node.op != "Sub" or node.domain:
         return None, None, value
@@ -148,9 +155,10 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 
 
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the mean, the subtraction and the input of a norm whose numerator may be ``x - mean(x)``.
+    """Return the mean node, the Sub and ``x`` if ``numerator`` is ``x - mean(x)``.
 
-    This is needed for norms that compute the variance as E[x²] - E[x]².  Otherwise the input is ``tensor``.
+    Otherwise, return None, None and ``tensor``.  This is for norms that compute the variance as E[x²] -
+    E[x]².
     """
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
@@ -175,7 +183,10 @@ class _State(Struct, frozen=True):
 
 
 def _tail(variance: Node, constants: Constants) -> _Tail | None:
-    """Follow the path from the mean of squares to the division by the square root."""
+    """Return the nodes from the mean of squares to the division by the square root.
+
+    The result is None if no such division is found.
+    """
     pending, seen = deque([_State(variance.output)]), {variance.output}
     while pending and len(seen) < MAX_STEPS:
         state = pending.popleft()
@@ -194,10 +205,11 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """Follow the path from the mean of squares over one more node.
+    """Follow the path from the mean of squares to the division over one more node.
 
-    Return the new position on the path.  Return the end of the path if the node is the division.  Return None
-    if the path is not a normalization.
+    Returns:
+        The new position on the path; the end of the path if the node is the division; None if the path is not
+        that of a normalization.
     """
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):

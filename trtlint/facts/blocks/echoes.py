@@ -1,10 +1,14 @@
 """Find lines of a build log that repeat an earlier failure.
 
-One failure often gives several lines.  TensorRT reports the cause, and then a framework reports that a part
-of its model has no engine.  The library reports a missing plugin, and then an unreadable engine.  The parser
-quotes the library's error about shapes.  A warning gives the size of a failed allocation.  A line matches two
-patterns, a general and a specific one.  trtlint reports such lines as one finding about the cause, and shows
-the repetitions as evidence.
+One failure often gives several lines:
+
+- TensorRT reports the cause, and then a framework reports that a part of its model has no engine.
+- TensorRT reports a missing plugin, and then an unreadable engine.
+- The parser quotes TensorRT's error about shapes.
+- A warning gives the size of a failed allocation.
+- A line matches two patterns, a general pattern and a specific one.
+
+trtlint reports such lines as one finding about the cause, and shows the repetitions as evidence.
 """
 
 from __future__ import annotations
@@ -16,33 +20,39 @@ from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.lognames import reason
 
 _FRAMEWORK = "provider_failed"
-"""The pattern for a framework's report that a part has no engine."""
+"""Name of the pattern for a framework's message that a part of the model has no engine."""
 _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
-"""The groups of the pattern that name the part."""
+"""Groups of the pattern ``_FRAMEWORK`` that can contain the name of the part."""
 _NEAR = 40
 """Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""The pattern of errors that the parser quotes, and that of the parser."""
+"""Patterns of the errors that the parser quotes, and of the parser's own errors."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
-"""The patterns of errors about a file.  Programs report one missing or damaged file in several lines."""
+"""Patterns of errors about a file.  Programs report one missing or damaged file in several lines."""
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
-"""Groups of these patterns that do not name a file."""
+"""Groups of the patterns in ``_OF_FILES`` that do not name the missing or damaged file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
-"""The pattern of a refused type, and that of the node that an old parser names below it."""
+"""Names of two patterns, and the largest distance of their lines.
+
+The first is a refused type.  The second is the line below it, in which an old parser names the node.
+"""
 _INVALID = ": Invalid Node - "
 """Text of a refusal whose error is on another line."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
-"""The patterns of a failed allocation, and of the library's warning with its size."""
+"""Names of two patterns, and the largest distance of their lines.
+
+The first is a failed allocation.  The second is TensorRT's warning with the size of the allocation.
+"""
 _LEAST = 20
-"""Least length of a sentence for the comparison."""
+"""Smallest length of a sentence that is compared with the sentences of other messages."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return for each message that repeats a failure the message that first reported the failure.
+    """Map each message that repeats a failure to the message that trtlint reports for the failure.
 
     The keys are the ``id()`` of the repeating messages.
 
@@ -83,7 +93,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the name of the model part that has no engine, from a framework's message.
+    """Return the name of the model part without an engine, from a framework's message.
 
     The name is empty if the message names no part.
     """
@@ -102,9 +112,9 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
 
 
 def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
-    """Return the error near a message that explains why a node was refused.
+    """Return the nearby error that explains why a node was refused.
 
-    The message itself only names the node.  The result is None if there is no such error.
+    The message ``record`` itself only names the node.  The result is None if there is no such error.
     """
     if record.pattern != _REFUSED or _INVALID not in record.message:
         return None
@@ -119,7 +129,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message gives the size of the allocation that the error before it reports."""
+    """Return whether a message gives the size of the allocation whose failure was reported before."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False
@@ -146,7 +156,7 @@ def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Split messages into groups.  In a group, only a few lines are between two messages."""
+    """Split messages into groups of nearby messages, with a few lines between neighbours at most."""
     group: list[Record] = []
     for record in records:
         if group and record.line - group[-1].line > _FILE_LINES:
@@ -158,7 +168,7 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
-    """Return whether an error repeats another error about the same file.
+    """Return whether ``record`` repeats the error ``other`` about the same file.
 
     ``named`` has the file names in the errors, by line number.
     """
@@ -191,7 +201,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return for each line the first message that a specific pattern matches, by line number."""
+    """Return the first message that matches a specific pattern in each line, by line number."""
     entries = table().by_name
     found: dict[int, Record] = {}
     for record in records:

@@ -19,7 +19,7 @@ from trtlint.language.expression import Expression, ExpressionError, compile_exp
 from trtlint.language.template import Template, template
 
 PATH = path_of("known_bad")
-"""The table."""
+"""Path of the table of defects."""
 
 Hurts = Literal["accuracy", "performance", "build"]
 Grade = Literal["error", "warning", "note"]
@@ -28,7 +28,10 @@ Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-repor
 _SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
 _TYPES = frozenset({"f16", "bf16"})
 _EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
-"""Start of the examples of an entry.  They are its last part, and no lint reads them."""
+"""Pattern of the line where the examples of an entry start.
+
+The examples are the last part of an entry.  Only tests read them.
+"""
 _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
@@ -38,7 +41,8 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     Attributes:
         ops: operator types. The model must contain at least one of these types.
-        kind: the kind of facts that ``where`` is evaluated for; empty if it is evaluated for nodes.
+        kind: the kind of the facts for which ``where`` is evaluated; empty if ``where`` is evaluated for
+            nodes.
         beside: further operator types.  The model must contain all of them.
         applies: the affected releases, by product.
         sms: compute capabilities of the affected GPUs, times ten; empty for all.
@@ -46,8 +50,8 @@ class BadRelease(Struct, frozen=True, eq=False):
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
         evidence: how the defect is known, such as ``measured``.
-        where: the condition, evaluated for each node or fact.
-        says: the defect, a sentence without its full stop.
+        where: an expression that is true for the nodes or facts with the defect.
+        says: the description of the defect, a sentence without its full stop.
         way: what the user can do, a sentence.
         source: public URL.
     """
@@ -77,7 +81,7 @@ class BadReleaseEntry(Struct, frozen=True):
 
     Attributes:
         line: first line of the entry in the table, from 1.
-        cause: the defect.
+        cause: the defect that the entry describes.
         bad: example models with the defect, as raw YAML data.
         good: similar models without the defect, as raw YAML data.
     """
@@ -89,7 +93,7 @@ class BadReleaseEntry(Struct, frozen=True):
 
 
 def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
-    """Yield the known defects that may affect a model.
+    """Yield the known defects whose operator types occur in a model.
 
     Args:
         count: function that returns the number of nodes with an operator type in the model.

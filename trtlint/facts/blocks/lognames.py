@@ -10,7 +10,7 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Groups with joined names, for patterns that do not specify such groups."""
+"""Groups that may contain several joined names, for patterns that do not specify these groups."""
 _NO_PLUGIN = "plugin_not_found"
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
@@ -21,7 +21,7 @@ _KIND = re.compile(r"[A-Z][A-Za-z ]{1,40} \((.*?)\)?", re.DOTALL)
 _IN = r"\bIn [\w:~]{1,80} at /\S{1,200}"
 _TAIL = re.compile(rf"[. ]*{_IN}(?: {_IN}){{0,7}}\)?$|\s+\w{{1,40}}\.(?:cpp|cc|h|py):\d+$")
 _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
-"""A source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
+"""Pattern of a source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
 _LINES = 8
 """Largest number of lines of a message that are searched for its sentence."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
@@ -30,9 +30,10 @@ _FAR = 2000
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Return whether a message itself contains names of nodes, layers or tensors, and the names.
+    """Return the names of nodes, layers or tensors for a message.
 
-    If the message contains no names, the names come from other messages about the same problem.
+    The first result is True if the message itself contains the names.  Otherwise, the names come from other
+    messages about the same problem.
     """
     own = _own(record)
     if own:
@@ -59,7 +60,10 @@ def island_of(record: Record) -> str | None:
 
 
 def missing_plugin(record: Record, op: str | None) -> str:
-    """Return the name of the plugin that TensorRT did not find; empty if the message is about no plugin."""
+    """Return the name of the plugin that TensorRT did not find; empty for any other message.
+
+    ``op`` is the operator type of the node that the message is about.
+    """
     if record.pattern != _NO_PLUGIN:
         return ""
     groups = record.groups
@@ -121,8 +125,7 @@ def said(record: Record) -> str:
 def reason(message: str) -> str:
     """Return the sentence of an error message, without error code, source location and failed call.
 
-    Myelin prints the sentence on the lines after the error code.  So if the first line has no sentence, the
-    next lines are used.
+    If the first line has no sentence, the next lines are used: Myelin prints the sentence there.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
@@ -164,6 +167,6 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def error_code(message: str) -> str:
-    """Return the kind of an error: ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
+    """Return the kind of an error, such as ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
     found = _ERROR_CODE.search(message)
     return "" if found is None else found[1].strip()

@@ -22,7 +22,7 @@ class Mask(Struct, frozen=True):
     Attributes:
         kind: ``none``; ``additive`` (``Add``: masks and position biases); ``where`` (``Where``
             replaces masked scores); ``attribute`` (an input or flag of a fused operator).
-        fill: the value of masked scores; None if there is none or it is unknown.
+        fill: the value that the mask gives to masked scores; None without a mask, or if unknown.
     """
 
     kind: MaskKind = "none"
@@ -30,11 +30,15 @@ class Mask(Struct, frozen=True):
 
 
 def fill_of(value: Value | None, constants: Constants) -> float | None:
-    """Return the value that a mask gives to masked scores: the lowest constant in its computation.
+    """Return the value that a mask gives to masked scores; None if unknown.
 
-    The search goes upstream through the operators that build masks: a choice between two fill values
-    (``Where``), a 0/1 mask times a large number (``Mul``), an expanded constant (``Expand``,
-    ``ConstantOfShape``, ``Trilu``), or a stored triangle.
+    This is the lowest constant in the computation of the mask, if it is negative.  The search goes upstream
+    through the operators that build masks:
+
+    - ``Where`` between two fill values,
+    - ``Mul`` of a 0/1 mask and a large number,
+    - ``Expand``, ``ConstantOfShape`` or ``Trilu`` of a constant,
+    - a stored triangle.
     """
     lowest: float | None = None
     known: set[Node | None] = set()

@@ -1,6 +1,6 @@
-"""Find how much memory was requested and how much was free, in messages of a build log.
+"""Find the requested memory and the free memory in messages of a build log.
 
-The library reports the size in the error itself, or in a warning near it
+TensorRT reports the size in the error itself, or in a warning near it
 (https://github.com/NVIDIA/TensorRT/issues/1661).  PyTorch and ONNX Runtime report it in their exceptions.
 """
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 from trtlint.buildfiles.records import Record
 
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
-"""The patterns of messages about memory."""
+"""Names of the patterns for messages about memory."""
 _NEAR = 3
 """Largest distance in lines between a failure and the message with its size."""
 _UNITS = {"": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
@@ -49,9 +49,9 @@ UNKNOWN = Request()
 
 
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
-    """Return the memory request for each message about memory, by ``id()`` of the message.
+    """Return the memory request of each message about memory, by ``id()`` of the message.
 
-    If a message has no size, the size comes from the nearest other message about memory.
+    If a message has no size, the size comes from the nearest message with a size, a few lines away at most.
 
     Args:
         records: the messages of a log, in the order of their lines.

@@ -1,10 +1,11 @@
 """Recognize log messages of TensorRT 7 and older.
 
-TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its
-line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
-(https://github.com/NVIDIA/TensorRT/issues/948).  Or they give only the layer:
-``(Unnamed Layer* 486) [Shuffle]: at most one dimension may be inferred``
-(https://github.com/GeekAlexis/FastMOT/issues/27).
+TensorRT 8 gives the call and the source line of an error in brackets.  Older releases have two other forms:
+
+- A file with its line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
+  (https://github.com/NVIDIA/TensorRT/issues/948).
+- Only the layer: ``(Unnamed Layer* 486) [Shuffle]: at most one dimension may be inferred``
+  (https://github.com/GeekAlexis/FastMOT/issues/27).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _FORM = re.compile(
     r"|^\(Unnamed Layer\* \d{1,6}\) \[\w{1,30}\]: "
 )
 _FIRST = 8
-"""The first major release with the new form."""
+"""The first major release that writes errors with brackets."""
 
 
 def is_old(message: str, version: str | None) -> bool:

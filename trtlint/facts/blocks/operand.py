@@ -18,13 +18,12 @@ class Operand(Struct, frozen=True):
 
     Attributes:
         value: the operand of the product.
-        root: the tensor upstream of all views, casts and scalings of the operand.
+        root: the tensor from which views, casts and scalings compute the operand.
         scales: the scalings between ``root`` and the product by factors other than exactly 1, nearest to the
             product first.
-        sequence_last: whether the sequence is the last axis of ``root`` (channels-first); None if the axes
-            cannot be tracked.
-        scaled_sequence_last: whether the sequence is the last axis at the scaling nearest to the product;
-            None without a scaling.
+        sequence_last: True if the sequence is the last axis of ``root`` (channels-first); None if unknown.
+        scaled_sequence_last: True if the sequence is the last axis of the tensor that the scaling nearest to
+            the product reads; None without a scaling.
     """
 
     value: Value
@@ -38,11 +37,11 @@ Axis = Literal["sequence", "feature"]
 
 
 def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
-    """Trace an operand upstream to its root.
+    """Trace an operand upstream to the tensor that it comes from.
 
     Args:
         value: the operand of an attention product.
-        last: which axis of the operand is last, the sequence or the feature axis; None if unknown.
+        last: the meaning of the operand's last axis, sequence or feature; None if unknown.
         constants: the model's constants.
     """
     start, axes = value, _Axes(last)
@@ -72,11 +71,11 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """Tracks which axis is last, the sequence or the feature axis, from a product upstream through views.
+    """Tracks through views whether the last axis is the sequence or the feature axis.
 
-    Only a ``Transpose`` moves an axis.  A ``Reshape`` splits or merges axes: ``[B,L,H*D]`` becomes
-    ``[B,L,H,D]``, ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis stays last, because exporters never
-    move it with a ``Reshape``.
+    The search goes from a product upstream.  Only a ``Transpose`` moves an axis.  A ``Reshape`` splits or
+    merges axes: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis
+    stays last, because exporters never move it with a ``Reshape``.
     """
 
     def __init__(self, last: Axis | None) -> None:

@@ -1,4 +1,4 @@
-"""Compute how far each node is from the outputs of the model."""
+"""Compute the distance of each node to the nearest output of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trtlint.model.graph import Graph, Node
 
 
 def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
-    """Return for each node the number of nodes between this node and the nearest model output.
+    """Return the number of nodes between each node and the nearest model output.
 
     0 means that the node itself computes an output.  Nodes without a path to an output are left out.  The
     search is one pass in reverse topological order, so the time is linear in the number of edges.

@@ -10,7 +10,7 @@ from trtlint.model.graph import Value
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
 _MOST = 8
-"""Largest number of inputs in a suggested profile.  A longer profile is not readable in a message."""
+"""Largest number of inputs in a suggested profile.  A message with more inputs would be unreadable."""
 
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
@@ -29,10 +29,10 @@ def in_brackets(value: Value) -> str:
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options that give a program, such as trtexec, an optimization profile for a model.
+    """Return the options that add an optimization profile to a build by ``program``, such as trtexec.
 
-    The shapes in the profile are guesses.  The result is empty if the model has no dynamic inputs, or too
-    many.
+    The shapes in the profile are guesses.  The result is empty if no input is dynamic, or if the profile
+    would have too many inputs.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -43,7 +43,7 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the options that give a program a profile for an example input."""
+    """Return the options that add a profile for an example input to a build by ``program``."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 

@@ -1,8 +1,7 @@
 """Find how the operands and the result of an operator are quantized.
 
-A quantized operand is the output of a ``DequantizeLinear``.  The input of this node is the output of a
-``QuantizeLinear``, or stored integers.  Casts and views may be between the ``DequantizeLinear`` and the
-operator.
+A quantized operand is the output of a ``DequantizeLinear``, perhaps with casts and views in between.  The
+``DequantizeLinear`` reads the output of a ``QuantizeLinear``, or stored integers.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
 """
 
@@ -24,7 +23,7 @@ Granularity = Literal["tensor", "axis", "block"]
 QUANTIZERS = frozenset({"QuantizeLinear", "TRT_FP8QuantizeLinear", "TRT_INT4QuantizeLinear"})
 DEQUANTIZERS = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _EPILOGUE = frozenset({"Relu", "Clip", "BatchNormalization", "LeakyRelu", "Sigmoid", "HardSwish"})
-"""Operators that a kernel fuses after a product.  Their first input is the data."""
+"""Operators that TensorRT fuses into the kernel of a preceding product.  Their first input is the data."""
 _MOST_EPILOGUE = 4
 _DEFAULT_AXIS = 1
 """Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
@@ -37,12 +36,12 @@ class Quantizer(Struct, frozen=True):
         dtype: type of the quantized numbers, such as ``i8`` or ``f8e4m3fn``; None if unknown.
         granularity: ``tensor`` for one scale for the whole tensor, ``axis`` for one scale for each index of
             an axis, ``block`` for one scale for each block of elements; None if unknown.
-        axis: the axis with one scale for each index, counted from 0, in the tensor that the operator reads.
-            None for another granularity, or if a view between the quantizer and the operator hides the axis.
+        axis: for the granularity ``axis``, this axis in the tensor that the operator reads, counted from 0.
+            None for another granularity, or if the axis is unknown because of a view.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
-        stored: whether the file holds the quantized numbers; False if the graph quantizes them.
+        stored: True if the file stores the quantized numbers; False if the graph computes them.
     """
 
     dtype: ElementType | None
@@ -66,9 +65,9 @@ class QuantizedOperand(Struct, frozen=True):
     Attributes:
         quantizer: the quantization; None if the operand is not quantized.
         constant: whether the operand depends only on stored tensors.
-        op: the type of the operator that computes the operand.  Quantizers, casts, views, a bias and
-            operators that a kernel fuses are skipped.  Empty for a stored tensor and for an input of the
-            model.
+        op: the type of the operator that computes the operand; empty for a stored tensor and for an input of
+            the model. Quantizers, casts, views, a bias and fused operators, such as an activation, are
+            skipped.
         fed_quantized: whether the operator ``op`` reads quantized data.
         nodes: the quantizers of the operand, in data-flow order.
     """
@@ -86,7 +85,7 @@ class QuantizedOperand(Struct, frozen=True):
 
 
 def operand(value: Value, constants: Constants) -> QuantizedOperand:
-    """Describe a value that an operator reads: its quantization and its origin."""
+    """Return the quantization and the origin of a value that an operator reads."""
     found, node = _dequantizer(value)
     base = value if node is None else _before(node)
     quantize = None if base is None or base.producer is None or node is None else base.producer
@@ -106,9 +105,10 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 
 
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
-    """Return the quantization of an operator's result, and its quantizer; None if it is not quantized.
+    """Return the quantization of an operator's result, and the node that quantizes the result.
 
-    Operators that a kernel fuses, such as an activation, may be between the operator and the quantizer.
+    ``value`` is the result.  Operators that TensorRT fuses, such as an activation, may be in between.  None
+    if the result is not quantized.
     """
     for _ in range(_MOST_EPILOGUE):
         following = None
@@ -154,13 +154,13 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """Return the value that a quantizer or dequantizer reads.  Casts and views before it are skipped."""
+    """Return the value that a quantizer or dequantizer reads, without casts and views before it."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 
 
 def _source(value: Value, constants: Constants) -> Node | None:
-    """Return the node that computes a value.  Operators that a kernel fuses with it are skipped."""
+    """Return the node that computes a value.  Operators that TensorRT fuses with this node are skipped."""
     for _ in range(_MOST_EPILOGUE):
         value = behind(value, TRANSPARENT)
         node = value.producer
@@ -181,7 +181,7 @@ def _source(value: Value, constants: Constants) -> Node | None:
 
 
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
-    """Describe the quantization by a quantizer or dequantizer node.
+    """Return the quantization that a quantizer or dequantizer node defines.
 
     ``passed`` are the casts and views between the node and the operator.  They can move the quantized axis.
     """
@@ -221,7 +221,7 @@ def _granularity(
 
 
 def _moved(axis: int | None, passed: tuple[Node, ...]) -> int | None:
-    """Return the position of an axis after the views ``passed``; None if a view hides the axis."""
+    """Return the position of an axis after the views ``passed``; None if a view merges or splits the axis."""
     for node in passed:
         if axis is None:
             return None

@@ -1,4 +1,4 @@
-"""The classes of reasons why a parser or builder refuses a node.  A class has one remedy."""
+"""List the classes of reasons why a parser or builder refuses a node.  A class has one remedy."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Reason = Literal[
     "control",
     "gpu",
 ]
-"""Classes of reasons.
+"""Classes of reasons why a parser or builder refuses a node.
 
 * ``operator``: no importer.
-* ``contrib``: no importer, and the operator was written by ONNX Runtime.
+* ``contrib``: no importer, and ONNX Runtime wrote the operator.
 * ``plugin``: no importer, and the domain is unknown.
 * ``library``: imported as a plugin that the product does not include.
 * ``constant``: an input must be known when the network is built.
@@ -45,11 +45,12 @@ Reason = Literal[
 """
 
 Stage = Literal["parse", "build"]
-"""Whether the ONNX parser refuses it, or the builder after a successful parse."""
+"""The stage of a refusal: by the ONNX parser, or by the builder after a successful parse."""
 
 Known = Literal["measured", "source", "documented"]
-"""Basis of the range of releases of a refusal.
+"""Source of the range of releases that refuse a node.
 
-``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 ran on models that test the edges.  ``source``:
-the source code of a parser.  ``documented``: other documents of NVIDIA or of the parser.
+* ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 ran on models that test the limits.
+* ``source``: the source code of a parser.
+* ``documented``: other documents of NVIDIA or of the parser.
 """

@@ -1,4 +1,4 @@
-"""Combine the releases that refuse a node."""
+"""Combine release lines and version ranges that refuse a node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.knowledge.releases import PRODUCTS, Product
 def joined(
     lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
 ) -> Mapping[Product, frozenset[str]]:
-    """Return the release lines in ``lines`` or in the version ranges ``versions``, by product.
+    """Return the release lines that are in ``lines`` or in the version ranges ``versions``, by product.
 
     A release line is a text such as ``10.7``.
     """
@@ -22,7 +22,7 @@ def joined(
 def without(
     versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
 ) -> Mapping[Product, str]:
-    """Remove the release lines ``lines`` from the version ranges ``versions``.
+    """Return the version ranges ``versions`` without the release lines ``lines``, by product.
 
     A product without remaining releases is left out.
     """

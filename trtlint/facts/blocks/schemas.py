@@ -13,7 +13,7 @@ from trtlint.model.schemas import schema_at
 _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
 
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
-"""Inputs whose types may differ in ONNX but not in TensorRT.
+"""Inputs that must have the same type in TensorRT, but not in ONNX; input indexes by operator.
 
 Measured on TensorRT-RTX 1.7.1: the parser refuses a GridSample whose grid has another type
 (``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an Attention whose
@@ -25,15 +25,16 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Pad": (2,),
 }
-"""Constant inputs that the parser converts to the type of the layer.
+"""Indexes of the constant inputs that the parser converts to the type of the layer, by operator.
 
-Measured on TensorRT-RTX 1.7.1.  The parser refused such inputs of all other operators in the test.
+Measured on TensorRT-RTX 1.7.1.  The parser refused constants of another type in all other operators of the
+test.
 """
 
 
 @cache
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
-    """Return groups of inputs that must have the same type, each input as its index.
+    """Return groups of input indexes.  The inputs of a group must have the same type.
 
     A group comes from ONNX's schema of the operator: its inputs share a type variable that allows more than
     one float type.  After the index of a variadic input, -1 stands for all further inputs.
@@ -55,5 +56,5 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
 
 
 def cast_by_parser(op: str, port: int) -> bool:
-    """Return whether TensorRT's parser casts a constant at an input to the type of the data input."""
+    """Return whether TensorRT's parser casts a constant at input ``port`` to the type of the data input."""
     return port in _CAST_BY_PARSER.get(op, ())

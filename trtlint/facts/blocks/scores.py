@@ -35,9 +35,10 @@ class Product(Struct, frozen=True):
     """The product of Q and K.
 
     Attributes:
-        query, key: the operands of the product. query_last, key_last: the last axis of the operand:
-        ``sequence`` or ``feature``; None for any other axis. heads, head_size: number and size of the
-        attention heads; None if unknown.
+        query, key: the operands of the product.
+        query_last, key_last: the last axis of the operand: ``sequence`` or ``feature``; None for any other
+            axis.
+        heads, head_size: number and size of the attention heads; None if unknown.
     """
 
     node: Node
@@ -78,7 +79,7 @@ class Weighting(Struct, frozen=True):
         node: the node that computes the product.
         value: the operand V.
         value_last: the last axis of V: ``sequence`` or ``feature``; None for any other axis.
-        guard: the operator that replaces NaN probabilities; None without such an operator.
+        guard: the operator that replaces NaN in the probabilities; None without such an operator.
         shared: whether other operators also read the probabilities, or the probabilities are an output of the
             graph.
     """
@@ -93,8 +94,8 @@ class Weighting(Struct, frozen=True):
 def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
     """Return the product of Q and K upstream of a softmax, and the operators between them.
 
-    The product is the nearest one of two computed tensors.  The result is None without such a product, or if
-    the softmax is not over the last axis.
+    The product is the nearest product of two computed tensors.  The result is None if there is no such
+    product, or if the softmax is not over the last axis.
     """
     start = softmax.input(0)
     if start is None or softmax.domain or not _over_last_axis(softmax, start):
@@ -136,9 +137,9 @@ def _path(
 
 
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
-    """Return whether a value of an attention block is read outside the block, or is a model output.
+    """Return whether a node outside an attention block reads a value of it, or a value is a model output.
 
-    Operators that only read the shape of the value, such as ``Shape``, do not count.
+    ``block`` has the nodes of the block.  Nodes that only read the shape of the value do not count.
     """
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)

@@ -20,7 +20,7 @@ _BITS: Mapping[ElementType, int] = {
     "f8e4m3fnuz": 8, "f8e5m2": 8, "f8e5m2fnuz": 8, "u4": 4, "i4": 4, "f4e2m1": 4,
 }  # fmt: skip
 _LONGEST = 200
-"""Longest name of a dynamic dimension that is parsed as arithmetic on other names."""
+"""Largest length of a dimension name that is parsed as an expression, such as ``2*N``."""
 
 
 def bits_of(dtype: ElementType | None) -> int | None:
@@ -39,7 +39,7 @@ def bytes_of(value: Value) -> int | None:
 
 
 class Sizes:
-    """The largest sizes of a model's tensors, if dynamic dimensions have their maximum in the profiles.
+    """The largest sizes of a model's tensors, with the largest shapes in the build command for the inputs.
 
     If the build command gives no shape for an input, only the sizes in the file are known.
     """

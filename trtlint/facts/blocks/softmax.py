@@ -1,4 +1,4 @@
-"""Find the values that reach a Softmax through a mask."""
+"""Find the values that mask or scale the input of a Softmax."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
 _SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
-"""The operators, and the index of their input for a mask."""
+"""Operators that compute a softmax, each with the index of the input that a mask can reach."""
 _THROUGH: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(MOVING, (0,)),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Min", "Max"), (0, 1)),
@@ -21,7 +21,7 @@ _THROUGH: Mapping[str, tuple[int, ...]] = {
     "ScatterND": (0, 2),
     "Where": (1, 2),
 }
-"""Operators that build masks, and the indices of their inputs with the values."""
+"""Operators that build masks, each with the indexes of the inputs whose values go into the mask."""
 _MAX_DISTANCE = 8
 
 
@@ -38,7 +38,7 @@ class MaskPath(Struct, frozen=True):
 
 
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
-    """Return for each value that masks or scales the input of a Softmax the path to this Softmax.
+    """Return the path to the nearest Softmax for each value that masks or scales its input.
 
     One breadth-first search starts at all Softmax operators, goes upstream, and visits each value once.
     """

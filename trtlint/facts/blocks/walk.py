@@ -11,10 +11,10 @@ from trtlint.model.values import Constants
 
 
 class Scaled(Struct, frozen=True):
-    """A multiplication or division of a tensor by one number, or by one number per attention head.
+    """A multiplication or division of a tensor by one number, or by one number for each attention head.
 
-    ``data`` is the tensor.  ``factor`` is the number that it is multiplied by; None if unknown.  ``run_time``
-    is whether the graph computes the factor, instead of storing it.
+    ``data`` is the tensor.  ``factor`` is the number by which it is multiplied; None if unknown.
+    ``run_time`` is True if the graph computes the factor, and False if the file stores it.
     """
 
     node: Node
@@ -47,7 +47,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value does not depend on the model's inputs, such as a stored parameter."""
+    """Return whether a value is independent of the model's inputs, such as a stored parameter."""
     return value.rank is not None and value.rank >= 3
 
 
@@ -57,7 +57,7 @@ def _is_scalar_shape(value: Value) -> bool:
 
 
 def product_of(scales: Iterable[Scaled]) -> float | None:
-    """Return the product of the factors of scalings: 1 without scalings, None if a factor is unknown."""
+    """Return the product of the factors of ``scales``: 1 without scalings, None if a factor is unknown."""
     product = 1.0
     for scale in scales:
         if scale.factor is None:

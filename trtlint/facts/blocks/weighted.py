@@ -1,4 +1,4 @@
-"""Describe an operator with a weight, together with the weight's computation and the activation."""
+"""List the nodes of an operator with a weight: the weight's computation, the operator and its activation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.graph import Node
 
 
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
-    """Return the nodes that compute a weight, the operator that reads it, and the operator's activation.
+    """Return the nodes that compute a weight, the operator ``node`` that reads it, and its activation.
 
     ``role`` is the role of the operator.
     """

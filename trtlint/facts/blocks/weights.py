@@ -22,17 +22,16 @@ Source = Literal["initializer", "foldable", "quantized", "runtime"]
 _DEQUANTIZE = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _INTEGERS = frozenset({"i8", "u8", "i4", "u4"})
 _MAX_COMPUTATION = 6
-"""Largest number of nodes to name that compute a weight."""
+"""Largest number of nodes in ``Weight.nodes``."""
 
 
 class Weight(Struct, frozen=True):
     """A weight of an operator, and where it comes from.
 
     Attributes:
-        source: ``initializer``: stored in the file, directly or through ``Identity``;
-            ``quantized``: after ``DequantizeLinear``, from stored integers or from a float weight
-            through Q and DQ, or the integer operand of an integer operator; ``foldable``: computed
-            from constants alone; ``runtime``: depends on an input of the model.
+        source: the kind of origin. ``initializer``: stored in the file, directly or through ``Identity``.
+            ``quantized``: the output of ``DequantizeLinear``, or the integer operand of an integer operator.
+            ``foldable``: computed only from constants. ``runtime``: depends on an input of the model.
         dtype: element type that the operator reads, such as ``f32``; None if unknown.
         shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
             kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.
@@ -40,8 +39,8 @@ class Weight(Struct, frozen=True):
         operators: the last few operators that compute the weight, in data-flow order, without ``Identity``;
             empty for an initializer and for an input of the model.
         origin: name of the initializer or input at the start of the computation.
-        how: ``operators`` as text, such as ``ReduceMean → Sub → Mul``.  Without operators, the name in
-            ``origin``, or ``input w`` for an input ``w`` of the model.
+        how: ``operators`` as a text, such as ``ReduceMean → Sub → Mul``. Without operators, the name in
+            ``origin``; for an input of the model, ``input`` and its name.
         nodes: the nodes of ``operators``.
     """
 
@@ -56,7 +55,7 @@ class Weight(Struct, frozen=True):
 
 
 def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
-    """Describe the weight that a node reads at an input; None if the input is omitted."""
+    """Describe the weight that a node reads at input ``port``; None if this input is omitted."""
     value = node.input(port)
     if value is None:
         return None
@@ -82,10 +81,10 @@ def source_of(value: Value, constants: Constants) -> Source:
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
-    """Return the last nodes that compute a weight, in data-flow order, and the value that they start from.
+    """Return the last nodes that compute a weight, and the value from which they compute it.
 
-    If a node has several inputs, the search follows one: an input known only at run time, else a computed
-    input, else a stored input.
+    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them: an
+    input that is known only at run time, else a computed input, else a stored input.
     """
     nodes: list[Node] = []
     while constants.stored(value) is None and (node := value.producer) is not None:

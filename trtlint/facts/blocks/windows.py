@@ -13,7 +13,7 @@ class Window(Struct, frozen=True):
 
     Attributes:
         size: number of input elements along the axis, without padding.
-        reach: number of elements from the first to the last element of a window, including both.
+        reach: number of input elements that a window spans, including gaps by dilation.
         stride: the step from one window to the next.
         begin: padding before the input.
         end: padding after the input.

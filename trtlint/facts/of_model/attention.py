@@ -1,4 +1,4 @@
-"""Find attention blocks, softmax(scale · Q·Kᵀ + mask)·V, in all forms that exporters write."""
+"""Find attention blocks, softmax(scale · Q·Kᵀ + mask)·V, in all the forms that exporters write."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
 class Scale(Struct, frozen=True):
-    """The scale of an attention block: where it is, and its factors.
+    """The scale of an attention block: the tensors that it multiplies, and its factors.
 
     Attributes:
-        placement: ``query``, ``key`` or ``both`` if the block scales these operands before the product of Q
-            and K; ``scores`` if it scales the result of the product, even if it also scales an operand;
-            ``attribute`` if the scale is in a fused operator; or ``none``.  A factor of exactly 1 does not
-            count.
+        placement: the scaled tensors. ``query``, ``key`` or ``both``: operands of the product of Q and K.
+            ``scores``: the result of the product, and perhaps also an operand. ``attribute``: the scale is an
+            attribute of a fused operator. ``none``: no scale, or only factors of exactly 1.
         query: the factor on Q; 1 without a factor, None if it is known only at run time.
         key: the factor on K; 1 without a factor, None if it is known only at run time.
         scores: the factor on the scores; 1 without a factor, None if it is known only at run time.
         product: the product of all three factors; None if one is unknown.
-        run_time: whether the graph computes a factor, as in ``Sqrt(Shape(q)[-1])``, instead of storing it.
-        sequence_last: whether Q and K have the sequence as their last axis where they are scaled, as in
-            channels-first code.  None if only one of them is scaled, or if the axes are unknown.
+        run_time: True if the graph computes a factor, as in ``Sqrt(Shape(q)[-1])``; False if the file stores
+            all factors.
+        sequence_last: whether the sequence is the last axis of Q and K when they are scaled, as in
+            channels-first code. None if Q or K is not scaled, or if the axes are unknown.
     """
 
     placement: Placement
@@ -55,17 +55,17 @@ class Scale(Struct, frozen=True):
 
 
 class QKV(Struct, frozen=True):
-    """Where Q, K and V of an attention block come from.
+    """The tensors that Q, K and V of an attention block come from.
 
     Attributes:
-        kind: ``separate`` if Q, K and V are separate tensors; ``same`` if they are the same tensor.  If they
-            are parts of one packed tensor, the operators that take the parts: ``split`` (Split), ``slices``
+        kind: ``separate`` if Q, K and V are separate tensors; ``same`` if they are the same tensor.  For
+            parts of one packed tensor, the operators that take the parts: ``split`` (Split), ``slices``
             (Slice with constant bounds), ``chunk`` (Slice with computed bounds, as TorchScript writes
             ``chunk``) or ``gather`` (Gather).
         axis: the axis along which the packed tensor is split, counted from the end (-1 is the last axis);
             None without a packed tensor, or if unknown.
         rank: rank of the packed tensor; None without a packed tensor, or if unknown.
-        all_three: whether all of Q, K and V are parts of one tensor, not only two of them.
+        all_three: True if Q, K and V are all parts of one tensor; False if only two of them are.
     """
 
     kind: Sourcing
@@ -81,7 +81,7 @@ class Attention(Fact, frozen=True):
         form: ``matmul``, ``einsum``, ``operator`` (ONNX ``Attention``) or ``contrib`` (com.microsoft).
         scale: the placement and the factors of the scale.
         mask: the mask of the scores.
-        dtype: element type of Q as operand of the product; None if unknown.
+        dtype: element type of Q in the product of Q and K; None if unknown.
         softmax_dtype: element type of the softmax; None if unknown.
         cast_before_softmax: whether there is a Cast between the scores and the softmax.
         heads: number of heads; None if the graph does not show it.
@@ -91,7 +91,7 @@ class Attention(Fact, frozen=True):
         rank: rank of the operands of the score product; None if unknown.
         layout: the layout of the tensors that Q, K and V come from: ``tokens-first`` ([..., L, d]) or
             ``channels-first`` ([..., d, L]); None if the axes are unknown.
-        qkv: the origin of Q, K and V.
+        qkv: the tensors that Q, K and V come from.
         scores_shared: whether another node reads the scores, or the scores are an output.
         probabilities_shared: whether another node reads the probabilities, or the probabilities are an
             output.
@@ -101,11 +101,11 @@ class Attention(Fact, frozen=True):
         scores_quantized: the quantized type of Q and K; None if one of them is not quantized.
         values_quantized: the quantized type of the probabilities and V; None if one of them is not quantized.
         result_quantized: whether the result of the product with V is quantized.
-        requantized: whether the scores are quantized between the product of Q and K and the softmax.
+        requantized: whether a quantizer is between the product of Q and K and the softmax.
         steps_between: number of operators between the product of Q and K and the softmax, without casts,
             views and quantizers.
-        fed: which of ``query``, ``key`` and ``value`` are model inputs that are only transposed.  A Transpose
-            that only swaps the last two axes does not count.
+        fed: the operands (``query``, ``key``, ``value``) that are a transposed model input, without other
+            operators. A Transpose that only swaps the last two axes does not count.
     """
 
     kind: ClassVar[str] = "attention"
@@ -159,7 +159,7 @@ def _index(block: Attention) -> int:
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
-    """Return the attention block around a softmax; None if the softmax is not part of attention."""
+    """Return the attention block around a softmax; None if there is no product of Q and K, or with V."""
     constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
     weights = weighting(softmax) if path is not None else None
@@ -201,7 +201,7 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
 
 
 def _fed(**operands: Value) -> tuple[str, ...]:
-    """Return the names of the operands that are model inputs, only transposed."""
+    """Return the names of the operands that are transposed model inputs."""
     return tuple(name for name, value in operands.items() if _is_moved_input(value))
 
 
@@ -332,7 +332,7 @@ class _Cut(Struct, frozen=True):
 def _cut(root: Value, constants: Constants) -> _Cut | None:
     """Return the operator that takes Q, K or V from a packed tensor.
 
-    ``root`` is the tensor that Q, K or V comes from.  The result is None if this is a separate tensor.
+    ``root`` is the tensor that Q, K or V comes from.  The result is None if ``root`` is a separate tensor.
     """
     node = root.producer
     data = node.input(0) if node is not None and not node.domain else None

@@ -1,4 +1,7 @@
-"""Find sizes of the export's example input that replace dynamic dimensions in Reshape, Expand and Tile."""
+"""Find dynamic dimensions that stored sizes replace in Reshape, Expand and Tile.
+
+The sizes often come from the example input of the export.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """The first model input with a dynamic dimension of a given name, and the axis of the dimension."""
+    """A named dynamic dimension: the first model input that has it, and its axis in this input."""
 
     input: str
     axis: int
@@ -32,11 +35,14 @@ class _NamedDimension(NamedTuple):
 class BakedShape(Fact, frozen=True):
     """A stored number that replaces a dynamic dimension of an input.
 
-    There are two cases.  In the first case, a ``Reshape`` or ``Expand`` has a stored target shape, which does
-    not change with the input.  In the second case, an operator joins (``Concat``) or broadcasts (``Add``,
-    ``Sub``, ``Mul``, ``Div``, ``Where``) a tensor with a dynamic dimension and a stored tensor.  The stored
-    tensor often comes from an ``Expand`` or ``Tile`` to the size of the export's example input.  Only named
-    dimensions count, and only as far as trtlint can follow the name through the graph.
+    There are two cases:
+
+    - A ``Reshape`` or ``Expand`` has a stored target shape, which does not change with the input.
+    - An operator joins (``Concat``) or broadcasts (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) two
+      tensors: a tensor with a dynamic dimension, and a stored tensor.  The stored tensor often comes from an
+      ``Expand`` or ``Tile`` to the size of the export's example input.
+
+    Only named dimensions count, and only as far as trtlint can follow the name through the graph.
 
     Attributes:
         op: the operator, such as ``Reshape``.
@@ -135,7 +141,7 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 
 
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the name, effect and number for each dynamic dimension that a Reshape replaces."""
+    """Return the dynamic dimensions that a Reshape replaces: name, effect and number of each."""
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
     after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
@@ -181,7 +187,7 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the name, effect and number for each dynamic dimension that an Expand replaces.
+    """Return the dynamic dimensions that an Expand replaces: name, effect and number of each.
 
     A number of 1 in the target replaces no dimension.
     """
@@ -249,7 +255,7 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
     """Return the quotient of the element counts of two shapes; None if it is not an integer.
 
-    Only dimensions that are numbers count.
+    Dimensions that are not numbers are left out.
     """
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None

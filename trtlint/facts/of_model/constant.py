@@ -1,4 +1,4 @@
-"""Find stored tensors of a model, and how FP16 would change their values."""
+"""Find stored tensors of a model, and the effect of FP16 on their values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FP16_MIN_NORMAL = 2.0**-14
 
 
 class Values(Struct, frozen=True, eq=False):
-    """Statistics of a stored float tensor, computed when they are read.
+    """Statistics of a stored float tensor, computed when a property is read.
 
     Each property is None if the tensor has another type, or if its elements cannot be read.
     """
@@ -108,10 +108,10 @@ class Constant(Fact, frozen=True):
         shape: dimensions; ``()`` for the value of a ``ConstantOfShape``.
         size: number of elements.
         readers: types of the operators that read the tensor, with repeats, in graph order.
-        softmax: number of nodes between the tensor and a Softmax whose input the tensor masks, fills or
-            scales; None if there is no Softmax within eight nodes.
-        added: whether an addition or subtraction on the path to the Softmax, or an ``Attention`` operator,
-            adds the tensor to the scores.
+        softmax: number of nodes between the tensor and the Softmax whose input it masks, fills or scales;
+            None if there is no Softmax within eight nodes.
+        added: whether the tensor is added to the scores, by an addition or subtraction on the path to the
+            Softmax, or by an ``Attention`` operator.
         multiplied: whether a multiplication on the path uses the tensor. If the tensor is infinite, 0 · inf
             gives NaN.
         narrowed_to: the 16-bit float type of a ``Cast`` on the path; None without such a Cast.
@@ -141,7 +141,11 @@ class Constant(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Constant]:
-    """Yield the used initializers in file order, then the nodes with stored tensors in graph order."""
+    """Yield the stored tensors of a model.
+
+    Initializers that a node reads come first, in file order.  Then come the nodes with stored tensors, in
+    graph order.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     paths = mask_paths(graph)
     for values in graph.values.values():

@@ -1,4 +1,4 @@
-"""Find ``If`` and ``Loop`` operators, their conditions, and the values that a ``Loop`` passes on."""
+"""Find ``If`` and ``Loop`` operators, their conditions, and the values that a ``Loop`` carries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _NO_BODY = Body((), ())
 class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
-    Several fields name the source of a value: ``stored`` (in the file), ``static`` (computed from stored
-    tensors and static sizes), ``dynamic`` (computed from sizes, including dynamic sizes) or ``data``
-    (computed from input data).
+    A source of a value is ``stored`` (in the file), ``static`` (computed from stored tensors and static
+    sizes), ``dynamic`` (computed from sizes, including dynamic sizes) or ``data`` (computed from input data).
 
     Attributes:
         op: ``If`` or ``Loop``.
@@ -35,14 +34,14 @@ class ControlFlow(Fact, frozen=True):
             ``Loop`` has no condition.
         trips: source of the trip count of a ``Loop``; None for an ``If``, or without a trip count.
         count: the trip count; None if it is not in the file.
-        leaves: source of the condition after each iteration of a ``Loop``; None for an ``If``, and if the
-            body returns the condition unchanged.
+        leaves: source of the condition that the body of a ``Loop`` computes after each iteration; None for an
+            ``If``, and if the body returns the condition unchanged.
         before: initial values of the loop-carried values, which a ``Loop`` passes from one iteration to the
             next; empty for an ``If``.
         after: outputs of the body for the loop-carried values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs that are read at full length.  A reader can avoid this by a Slice
-            that ends at a loop-carried value, the number of iterations that ran.
+        uncut: number of stacked outputs that a node reads at full length, without a Slice to the number of
+            iterations that ran (a loop-carried value).
         nodes: number of operators in the bodies, including nested bodies.
     """
 
@@ -130,7 +129,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
 
 
 def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
-    """Return whether only Slices that end at a loop-carried value read a stacked output."""
+    """Return whether a stacked output is read only by Slices that end at a loop-carried value."""
     if stacked is None:
         return True
     if stacked.is_output or stacked.leaves_body:

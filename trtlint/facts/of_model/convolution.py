@@ -23,7 +23,7 @@ _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger":
 
 
 class Convolution(Fact, frozen=True):
-    """A convolution or transposed convolution, but not a deformable one (``DeformConv``).
+    """A convolution or transposed convolution.  A deformable convolution (``DeformConv``) is left out.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``ConvInteger`` or ``QLinearConv``.

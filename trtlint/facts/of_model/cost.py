@@ -31,12 +31,12 @@ class Cost(Fact, frozen=True):
         dtype: element type of the result.
         flops: floating-point operations: a multiplication and an addition count as two; None if a size is
             unknown.
-        elements: elements of the result; None if a size is not known.
-        read: bytes of the input data without weights; None if a size is not known.
-        written: bytes of the result; None if a size is not known.
-        weights: bytes of the operands that are stored or computed from stored tensors; None if a size is not
-            known.
-        intensity: operations per byte of memory traffic; None if one of these numbers is None.
+        elements: number of elements of the result; None if a size is unknown.
+        read: bytes of the input data without weights; None if a size is unknown.
+        written: bytes of the result; None if a size is unknown.
+        weights: bytes of the operands that are stored or computed from stored tensors; None if a size is
+            unknown.
+        intensity: operations per byte of memory traffic; None if ``flops`` or a number of bytes is None.
     """
 
     kind: ClassVar[str] = "cost"

@@ -1,4 +1,4 @@
-"""Find cumulative sums, and how many similar sums the model has.  One TensorRT release confuses them."""
+"""Find cumulative sums, and count the similar sums in the model.  One TensorRT release confuses them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class CumulativeSum(Fact, frozen=True):
         axis: the axis of the sum, counted from the front if the rank is known; None if the axis is known only
             at run time.
         reverse: whether the sum starts at the end of the axis.
-        exclusive: whether each sum excludes the element at its own position.
+        exclusive: True if the sum at each position excludes the element at this position.
         dtype: element type; None if unknown.
-        unlike: number of other CumSum operators with the same type and shape, but another axis or attributes.
+        unlike: number of CumSum operators in the model with the same type and shape, but another axis or
+            other attributes.
     """
 
     kind: ClassVar[str] = "cumulative_sum"

@@ -1,4 +1,4 @@
-"""Find operators whose output size depends on the data, and the operators that they affect."""
+"""Find operators whose output size depends on the data, and the operators that use this output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPUTING = frozenset(
         *("LSTM", "GRU", "RNN", "InstanceNormalization"),
     }
 )
-"""Operators that TensorRT compiles in islands (not layer by layer), or runs in a fixed layout."""
+"""Operators that TensorRT compiles as a group (Myelin island), or runs in a fixed layout."""
 
 
 class DataSized(Fact, frozen=True):
@@ -27,8 +27,8 @@ class DataSized(Fact, frozen=True):
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
         outputs: names of the model outputs whose size depends on the operator.
-        computing: types of the operators, such as ``MatMul``, that compute with tensors of the data-dependent
-            size, without repeats, in graph order.
+        computing: types of the operators, such as ``MatMul``, that read tensors of the data-dependent size,
+            without repeats, in graph order.
     """
 
     kind: ClassVar[str] = "data_sized"
@@ -45,7 +45,7 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield a fact for each operator whose output size depends on the data, in graph order.
 
-    An output or a reader that depends on several of these operators is listed only for the first one.
+    A model output or a reader that depends on several of these operators is listed only for the first one.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)
@@ -64,9 +64,9 @@ def find(facts: Facts) -> Iterator[DataSized]:
 
 
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
-    """Return the values whose size depends on one of ``sources``, each with its source.
+    """Return the values whose size depends on a node in ``sources``, each with this node.
 
-    Also return for each source the operators that compute with such values.
+    Also return for each of these nodes the operators that compute with the values.
     """
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}

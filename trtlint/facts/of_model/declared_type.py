@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class DeclaredType(Fact, frozen=True):
-    """The declared types of a model that contradict the operators. There is one fact for all such types.
+    """A summary of all declared types of a model that contradict the operators.
 
     Attributes:
         name: the first value with a wrong declared type, in the file's order.
-        declared: the declared element type of this value (``f16``).
-        computed: the type that the operator computes (``f32``).
+        declared: the declared element type of this value, such as ``f16``.
+        computed: the type that the operator computes, such as ``f32``.
         op: the operator that computes the value.
         count: number of values in the main graph with a wrong declared type.
     """

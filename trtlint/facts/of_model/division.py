@@ -1,4 +1,4 @@
-"""Find divisions by a root or a norm, and the epsilon that prevents a division by zero."""
+"""Find divisions by a square root or a norm, and the epsilon that prevents a division by zero."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from trtlint.facts.of_model.model import ModelFact
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
-"""Reductions that are zero for a zero tensor, and never negative."""
+"""Reductions with a result that is never negative, and zero only for a zero tensor."""
 _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAveragePool"})
-"""Reductions that are zero for a zero tensor and never negative, if they reduce squares or magnitudes."""
+"""Reductions that give a norm if they reduce squares or magnitudes.
+
+The result is then never negative, and zero only for a zero tensor.
+"""
 _MAX_STEPS = 12
 
 
@@ -36,15 +39,15 @@ class Division(Fact, frozen=True):
         op: the operator that divides.
         divisor: ``root`` if the divisor is a square root, else ``norm``.
         reduction: the operator that reduces, such as ``ReduceL2``.
-        spelling: text of the divisor, such as ``sqrt(mean(square))``.
+        spelling: the divisor as a formula, such as ``sqrt(mean(square))``.
         epsilon: ``added`` for an added positive constant; ``clipped`` for a lower bound by ``Clip``, ``Max``
             or ``Where``; ``zero`` if the constant is 0 in its type (as 1e-8 in FP16); ``absent`` without a
             constant; ``runtime`` if the added value is known only at run time.
         value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
-            ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks. ``no`` if
-            the metadata name no such addition, and for TorchScript, which keeps additions. Otherwise
-            ``unknown``.
+            ``yes``: the metadata of PyTorch's exporter name an addition that is missing in the file. ``no``:
+            the metadata name no missing addition, or the exporter is TorchScript, which keeps additions.
+            Otherwise ``unknown``.
         dtype: element type of the divisor; None if unknown.
     """
 
@@ -69,8 +72,8 @@ class Division(Fact, frozen=True):
 class _Walk(Struct):
     """The nodes between a divisor and the reduction that computes it, and the epsilon on this path.
 
-    ``steps`` are the nodes to report.  ``path`` has each node and the value that it reads.  Both begin at the
-    divisor.  ``roots`` is the number of square roots.
+    ``steps`` are the nodes to report, and ``path`` has each node with the value that it reads.  Both lists
+    begin at the divisor.  ``roots`` is the number of square roots.
     """
 
     steps: list[Step]
@@ -80,7 +83,10 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record a constant as the epsilon.  Return False for a negative constant: it is not an epsilon."""
+        """Record a constant as the epsilon, and return True.
+
+        A negative constant is not an epsilon.  It is not recorded, and the result is False.
+        """
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
@@ -136,7 +142,7 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
     """Return the reduction that computes a divisor, and record the path to it in ``walk``.
 
-    The result is None if the divisor is not such a reduction, or if it is not zero for an input of zeros.
+    The result is None if the divisor is not a root or norm, or if it is not zero for an input of zeros.
     """
     for _ in range(_MAX_STEPS):
         node = value.producer
@@ -212,7 +218,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the norm that a ``Where`` replaces if it is zero, as in ``Where(norm == 0, 1, norm)``.
+    """Return the norm that a ``Where`` replaces if the norm is zero, as in ``Where(norm == 0, 1, norm)``.
 
     The replacement is recorded as the epsilon.  The result is None for other uses of ``Where``.
     """
@@ -225,7 +231,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Return whether a value is an even power or an absolute value, so that it is never negative."""
+    """Return whether a value is an even power or an absolute value, and so cannot be negative."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

@@ -1,4 +1,4 @@
-"""Find computations that depend only on stored tensors, so that a tool can replace them by constants."""
+"""Find computations that depend only on stored tensors.  A tool can replace them by constants."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
-"""Operators that compute nothing: their output is a stored tensor or their input."""
+"""Operators that do not count as a computation: the result is a stored tensor, a size or the input."""
 _MOST_VALUES = 1000
-"""Largest number of searched values of one computation.  The largest in nearly 600 real exports has 449."""
+"""Largest number of values to search in one computation.
+
+The largest computation in nearly 600 real exports has 449 values.
+"""
 _MOST_TOGETHER = 100_000
-"""Largest number of searched values in a model; above it, each computation gets :data:`_LEAST_VALUES`."""
+"""Largest number of values to search in one model.
+
+After this number, the search of each further computation is limited to :data:`_LEAST_VALUES`.
+"""
 _LEAST_VALUES = 64
 _SHOWN = 6
 """Largest number of nodes of one computation in a report."""
@@ -32,16 +38,15 @@ class Foldable(Fact, frozen=True):
     The computation ends at the first reader that uses input data.
 
     Attributes:
-        op: the operator that computes the result.
-        operators: the operator types of the computation, sorted.  The search covers only the last 1,000
-            values of a computation.  If a computation has more values, the report says that the search
-            stopped at its limit.
+        op: the operator that computes the result of the computation.
+        operators: the operator types of the computation, sorted. The search covers only the last 1,000 values
+            of a computation. If there are more values, the report says that the search stopped at its limit.
         nodes: number of nodes in the computation.
         readers: types of the operators that read the result, sorted.
         dtype: element type of the result; None if unknown.
         size: number of elements of the result; None if unknown.
         bytes: bytes of the result; None if unknown.
-        stored: bytes of the stored tensors that the result depends on; None if a size is unknown.
+        stored: bytes of the stored tensors from which the result is computed; None if a size is unknown.
         growth: ratio of the result's bytes to the bytes of the stored tensors; None if a size is unknown,
             or if the result depends on no stored tensor.
         weight: whether a convolution or matrix product reads the result as a weight.
@@ -66,7 +71,10 @@ class Foldable(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Foldable]:
-    """Yield each computation whose result another operator reads or the model returns, in graph order."""
+    """Yield the computations in graph order.
+
+    The result of a computation is read by another operator, or is an output of the model.
+    """
     constants, left = facts.model.constants, _MOST_TOGETHER
     for node in facts.model.graph.nodes:
         if node.op in _GIVEN or not constants.foldable(node.output):
@@ -79,7 +87,10 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return up to ``most`` values that a result is computed from, and whether these are all values."""
+    """Return up to ``most`` values from which a result is computed.
+
+    The second result is True if these are all values.
+    """
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]
     return values, not watch.cut

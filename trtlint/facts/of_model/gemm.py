@@ -23,7 +23,7 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
     "MatMulInteger": (0, 1),
     "QLinearMatMul": (0, 3),
 }
-"""The input indexes of the two operands, by operator."""
+"""The input indexes of the two matrices, by operator."""
 
 
 class Gemm(Fact, frozen=True):

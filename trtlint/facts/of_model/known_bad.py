@@ -1,4 +1,4 @@
-"""Find known defects of releases, on some or all GPUs, that affect the model."""
+"""Find known defects of TensorRT releases that affect the model.  Some defects affect only some GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LATEST_OPSET = 1000
 _FEW = 3
-"""Largest number of GPUs to name."""
+"""Largest number of affected GPUs that a text names one by one."""
 
 
 class KnownBad(Fact, frozen=True):
@@ -26,12 +26,12 @@ class KnownBad(Fact, frozen=True):
     Attributes:
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
-        sure: whether NVIDIA documents the defect or the defect was measured; False if only users reported
-            the defect.
+        sure: True if NVIDIA documents the defect, or if it was measured; False if only users reported it.
         sms: the affected compute capabilities times ten; empty for all.
         types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
-        dtype: the float type that the node reads, or else computes; None without a float type.
-        says: the defect, a sentence without its full stop.
+        dtype: the float type of the node's inputs; without a float input, of its outputs; None without a
+            float type.
+        says: the description of the defect, a sentence without its full stop.
         way: what the user can do, a sentence.
         source: public URL.
     """
@@ -57,7 +57,7 @@ class KnownBad(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[KnownBad]:
-    """Yield a fact for each known defect that affects the model, in the order of the table."""
+    """Yield a fact for each known defect that affects the model, in the order of the table of defects."""
     for cause in causes(facts.model.graph.count):
         found = _first_fact(facts, cause) if cause.kind else _first_node(facts, cause)
         if found is not None:

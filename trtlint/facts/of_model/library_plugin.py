@@ -40,7 +40,7 @@ class LibraryPlugin(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal:
-        """The error that the parser reports if the program did not register the plugin.
+        """The parser's error if the program did not register the plugin.
 
         https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxOpImporters.cpp
         """

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class MisreadCall(Fact, frozen=True):
     """A call of a model-local function that TensorRT's parser interprets differently than ONNX.
 
-    ``node`` is the first node that this call adds to the graph.
+    ``node`` is the first node of the function that replaces the call in trtlint's graph.
 
     Attributes:
-        reason: ``operator``: the parser imports an operator with the name of the function instead, in
-            releases that support this operator; ``domain``: the parser uses a function with the same name
-            from another domain; ``crossed``: an argument has the name of an earlier formal input;
-            ``shadowed``: a formal input has the name of another tensor of the model; ``attribute``: the
-            parser reads an attribute of an operator in the function as 0.
+        reason: the cause. ``operator``: the parser imports the operator with the name of the function, if the
+            release supports this operator. ``domain``: the parser uses a function with the same name from
+            another domain. ``crossed``: an argument has the name of an earlier formal input. ``shadowed``: a
+            formal input has the name of another tensor of the model. ``attribute``: the parser reads an
+            attribute of an operator in the function as 0.
         function: name of the function.
         domain: domain of the function.
         detail: the name that causes the problem.  For ``attribute``, the operator and the attribute.
@@ -45,7 +45,7 @@ class MisreadCall(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The releases that misinterpret the call, as far as the reason determines them."""
+        """The releases that misinterpret the call, by product."""
         return self.versions
 
 
@@ -72,7 +72,7 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """Return the first node that each call adds to the graph, by the name of the call."""
+    """Return the first node of the function body for each call, by the name of the call."""
     wanted = {each.path for each in facts.model.misread}
     found: dict[str, Node] = {}
     for node in facts.imported:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _MAX_SEARCHED = 200
-"""Largest number of nodes searched upstream for the cast behind a type."""
+"""Largest number of upstream nodes to search for the Cast that changes the type."""
 _LATEST_OPSET = 1000
 
 
 class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
-    If operators downstream have mixed types because of this operator, they get no facts of their own.
-    ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
+    Operators downstream that have mixed types because of this operator get no separate facts. ``f64`` counts
+    as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
@@ -35,8 +35,8 @@ class MixedTypes(Fact, frozen=True):
         ports: the positions of the two inputs.
         cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
             data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
-        origin: path of the ``Cast`` that makes the type of the second input, or else the type of the first
-            input.  Empty if both types come from a stored tensor or from an input of the model.
+        origin: path of the ``Cast`` that changes the type of the second input; without such a Cast, of the
+            first input. Empty if no Cast changes the types.
         followers: number of further operators with mixed types downstream.
     """
 
@@ -67,7 +67,10 @@ class MixedTypes(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[MixedTypes]:
-    """Yield the first operator with mixed types of each connected region, in graph order."""
+    """Yield a fact for each operator with mixed types, in graph order.
+
+    Operators downstream of another operator with mixed types are left out.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     mixed = _mixed(facts.imported, facts.model.opset)
     harmless = {node for node, ports in mixed.items() if _is_harmless(node, ports, constants)}
@@ -78,7 +81,10 @@ def find(facts: Facts) -> Iterator[MixedTypes]:
 
 
 def refused_alone(model: Model) -> tuple[Node, ...]:
-    """Return all nodes that a strongly typed parser refuses for mixed types, if it parses only this node."""
+    """Return the nodes with mixed types that a parser of strongly typed networks refuses.
+
+    Each node is checked with the types in the ONNX file, as if the parser imported only this node.
+    """
     return tuple(
         node
         for node, ports in _mixed(model.graph.nodes, model.opset).items()
@@ -97,7 +103,7 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that must have the same type, but have not.
+    """Return the positions of the first two inputs that must have the same type, but have different types.
 
     The result is None if there are no such inputs.
     """
@@ -116,7 +122,7 @@ def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
 
 
 def _imported(value: Value | None) -> str | None:
-    """Return the float type in which TensorRT imports a value; None if unknown or not a float type."""
+    """Return the float type that a value has in TensorRT; None if unknown or not a float type."""
     if value is None or value.dtype not in FLOAT_DTYPES:
         return None
     return "f32" if value.dtype == "f64" else value.dtype
@@ -127,9 +133,9 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """Group the nodes with mixed types into regions, in which all nodes are downstream of the first node.
+    """Return the nodes with mixed types that are not downstream of another such node.
 
-    Return the first node of each region, and how many nodes with mixed types follow it.
+    The second result has the number of nodes with mixed types downstream of each of these nodes.
     """
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()
@@ -168,7 +174,7 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """Return the nearest ``Cast`` from another float type that a value depends on.
+    """Return the nearest upstream ``Cast`` from another float type to the type of a value; None without it.
 
     The search only follows values of the same type.
     """

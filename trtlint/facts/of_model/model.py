@@ -23,7 +23,7 @@ FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 _COMPUTE = (
     "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
 )  # fmt: skip
-"""Operators that take most of a model's time.  Their type counts as the type of the model."""
+"""Operators that take most of a model's time.  The types of their inputs determine the type of the model."""
 _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",
@@ -35,10 +35,12 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""Share of these operators that must have one type.  FP16 exports keep a few products in FP32, such as the
-angles of a rotary embedding."""
+"""Share of the nodes in ``_COMPUTE`` types that must have one type, so that the model has this type.
+
+FP16 exports keep a few products in FP32, such as the angles of a rotary embedding.
+"""
 _SAMPLE = 200
-"""Number of nodes to check for the exporter.  One exporter writes all nodes of a file."""
+"""Number of nodes to check for the exporter.  All nodes of a file usually come from one exporter."""
 
 
 class ModelFact(Fact, frozen=True):
@@ -54,12 +56,12 @@ class ModelFact(Fact, frozen=True):
             take precedence over the producer, because tools that rewrite a graph replace the producer's
             name.
         float_type: the float type that at least three quarters of the convolutions, matrix products,
-            attention and recurrent layers read; ``mixed`` if there is no such type.  Without such layers, the
-            float type of the results, else of the weights; None without any float type.
+            attention and recurrent layers read; ``mixed`` if no type has this share. Without these layers,
+            the float type of the results, else of the weights; None without any float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
-        inputs: number of inputs that the caller feeds.
+        inputs: number of inputs without a stored default value.
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
         external: whether weights are in external data files.
@@ -122,7 +124,7 @@ def _is_external(values: Sequence[Value]) -> bool:
 
 
 def _float_types(graph: Graph) -> Counter[str]:
-    """Count the float types in a graph.
+    """Count the values of each float type in a graph.
 
     Each computed value counts 1.  A stored tensor counts as many times as it has elements.
     """
@@ -145,7 +147,10 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the float type that dominates; ``mixed`` if none dominates, None without float types."""
+    """Return the float type with a share of at least ``_DOMINATING``; ``mixed`` if no type has this share.
+
+    The result is None without float types.
+    """
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Attributes(Mapping[str, Any]):
     """The attributes that the file stores for a node, by name.
 
-    They are converted to Python data when they are read.
+    An attribute is converted to Python data when it is read.
     """
 
     __slots__ = ("_node", "_read")

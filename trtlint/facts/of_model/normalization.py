@@ -1,4 +1,4 @@
-"""Find normalizations that are one operator, or that consist of several primitive operators."""
+"""Find normalizations: single operators, and groups of primitive operators."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _MOST_AXES = 8
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
 """
 NEAR_ATTENTION = 12
-"""Largest number of operators between attention and a normalization that follows it.  The output projection,
-its bias and layout, and the residual sum are about six operators."""
+"""Largest number of operators between an attention block and a normalization that follows it.
+
+The output projection, its bias and layout, and the residual sum are about six operators.
+"""
 
 
 class Normalization(Fact, frozen=True):
@@ -32,7 +34,7 @@ class Normalization(Fact, frozen=True):
         form: ``operator`` if it is one operator, ``decomposed`` if it consists of several primitive
             operators.
         axes: the normalized axes, counted from the end; None if unknown.
-        last_axis: whether the normalized axis is only the last axis, as for ``LayerNormalization`` and
+        last_axis: True if only the last axis is normalized, as for ``LayerNormalization`` and
             ``RMSNormalization`` with ``axis=-1``; None if unknown.
         epsilon: the epsilon constant that prevents a division by zero; 0 without a constant; None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
@@ -42,7 +44,7 @@ class Normalization(Fact, frozen=True):
         standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's.
         upcast: whether a Cast widens the tensor before its statistics are computed.
-        follows_attention: whether an attention block is a few operators upstream of the normalization.
+        follows_attention: whether the normalization is a few operators downstream of an attention block.
     """
 
     kind: ClassVar[str] = "normalization"
@@ -142,7 +144,10 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
 
 
 def _reshaped_into_groups(node: Node) -> bool:
-    """Detect GroupNorm as PyTorch exports it: Reshape to [N, groups, -1], InstanceNormalization, Reshape."""
+    """Return whether a node is part of GroupNorm as PyTorch exports it.
+
+    This is a Reshape to [N, groups, -1], InstanceNormalization and another Reshape.
+    """
     tensor = node.input(0)
     before = tensor.producer if tensor is not None else None
     return (

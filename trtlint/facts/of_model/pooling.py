@@ -1,4 +1,4 @@
-"""Find pooling operators with ``ceil_mode``, and whether their last window begins after the input."""
+"""Find pooling operators, and whether ``ceil_mode`` adds a last window that begins after the input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Pooling(Fact, frozen=True):
         beyond: whether rounding up adds a last window that begins in the padding at the end of an axis.  ONNX
             ignores such a window.  False without ``ceil_mode``; None if unknown.
         sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
-        rounded: the sizes of the output if such a last window is not ignored; empty if unknown.
+        rounded: the sizes of the output along the spatial axes if the window of ``beyond`` is not ignored;
+            empty if unknown.
     """
 
     kind: ClassVar[str] = "pooling"
@@ -61,7 +62,7 @@ def _rounded(window: Window) -> int:
 
 
 def _defined(window: Window) -> int:
-    """Return the output size according to ONNX, along one axis.
+    """Return the output size along one axis according to ONNX.
 
     ONNX ignores a window that begins in the padding at the end:
     https://onnx.ai/onnx/operators/onnx__MaxPool.html.

@@ -42,13 +42,13 @@ class Quantized(Fact, frozen=True):
         weight: the weight operand; None for a sum, a concatenation and a product of two activations.
         operands: all operands except a bias.
         quantized: number of quantized operands.
-        result: quantization of the result, directly or after an activation; None if the result is not
-            quantized.
+        result: quantization of the result, by a quantizer directly after the operator or after its
+            activation; None if the result is not quantized.
         one_scale: whether all operands and the result have the same scale.  None if one of them is not
             quantized, has several scales, or has an unknown scale.
-        channel_axis: the axis of the output channels in the weight: 0 for ``Conv``, 1 for
-            ``ConvTranspose``, the last axis for the right operand of ``MatMul``; None without a weight, or
-            if unknown.
+        channel_axis: the axis of the weight with the output channels: 0 for ``Conv``, 1 for
+            ``ConvTranspose``, the last axis for the right operand of ``MatMul``; None without a weight, or if
+            unknown.
         channels: input channels of a convolution; None if unknown, and for other operators.
         filters: output channels of a convolution; None if unknown, and for other operators.
         groups: the groups of a convolution; None for other operators.

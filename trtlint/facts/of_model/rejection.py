@@ -37,8 +37,10 @@ _LATEST_OPSET = 1000
 _DYNAMIC_QUANTISATION = frozenset(
     {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
 )
-"""Operators of ONNX Runtime's dynamic quantization
-(https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html)."""
+"""Operators that ONNX Runtime's dynamic quantization writes.
+
+https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+"""
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 """Operators that ONNX Runtime adds to ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
@@ -56,19 +58,19 @@ class Rejection(Fact, frozen=True):
         op: the operator type; empty for a model input or a stored tensor.
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
-        reason: the class of the reason, such as ``type``.
-        says: the problem, a sentence without its full stop.
+        reason: the class of the reason, such as ``type`` for an unsupported element type.
+        says: the description of the problem, a sentence without its full stop.
         way: what the user can do, a sentence; empty if this is clear from the problem.
         plugin: the required plugin; empty if no plugin helps.
         typing: ``strong`` if only strongly typed networks are refused.
         min_sm: the lowest compute capability, times ten, of the GPUs that support the node; None if the
             refusal does not depend on the GPU.
-        once: whether trtlint reports only the first such operator of the model.
+        once: True if trtlint reports the reason only for the first affected operator of the model.
         has_body: whether ONNX defines the operator as a function of simpler operators, which a parser may
             support.
-        decided: for a reason about control flow, whether the node is (or is inside) an ``If`` whose condition
-            is a constant.
-        source: where the condition is documented.
+        decided: for a reason about control flow, True if the node is an ``If`` with a constant condition, or
+            is inside such an ``If``.
+        source: URL of the page or source code that documents the refusal.
         known: how the refusing versions are known: ``measured``, ``source`` (from the source code) or
             ``documented``.
     """
@@ -116,7 +118,10 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal and the table's condition for it (None if the refusal is not from the table)."""
+    """Yield each refusal with its condition in the table trtlint/knowledge/conditions.yaml.
+
+    The condition is None if the refusal does not come from the table.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -193,7 +198,10 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition is about types that the parser refuses for all GPUs and all networks."""
+    """Return whether a condition is about element types that the parser refuses in every network.
+
+    Conditions that also depend on a plugin or on the GPU are left out.
+    """
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -241,8 +249,8 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield the refusals of stored tensors whose external data the parser cannot find or read.
 
-    For each missing file, there is one refusal with the first tensor in this file.  For each other reason,
-    there is one refusal with the first tensor that has this reason.
+    There is one refusal for each missing file, with the first tensor in this file.  There is also one refusal
+    for each other reason, with the first tensor that has this reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}

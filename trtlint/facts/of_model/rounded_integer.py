@@ -54,7 +54,10 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield each Cast of integers to floats whose result is cast back after arithmetic, in graph order."""
+    """Yield a fact for each Cast of integers to floats that a later Cast reverses, in graph order.
+
+    Arithmetic must be between the two casts.
+    """
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):
         before, dtype = cast.input(0), cast.output.dtype
@@ -82,7 +85,10 @@ def find(facts: Facts) -> Iterator[RoundedInteger]:
 
 
 def _path_back(cast: Node) -> list[Node] | None:
-    """Return the nodes from a Cast to the Cast back to integers; None without arithmetic on the way."""
+    """Return the nodes from ``cast`` to the Cast back to integers.
+
+    The result is None if there is no Cast back, or no arithmetic between the casts.
+    """
     readers: dict[Value, Node] = {}
 
     def through(node: Node, _: int) -> bool:

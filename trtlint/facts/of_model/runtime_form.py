@@ -1,4 +1,4 @@
-"""Find models that ONNX Runtime's tools optimized or quantized, and the operators that TensorRT refuses."""
+"""Find operators that TensorRT refuses because ONNX Runtime's tools optimized or quantized the model."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ _DYNAMIC = frozenset(
 )
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
-"""Prefix of operators that compute with quantized tensors, QuantFormat.QOperator:
-https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html"""
+"""Prefix of operators that compute with quantized tensors, in the format ``QuantFormat.QOperator``.
+
+https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+"""
 _LISTED = 6
-"""Largest number of listed operators."""
+"""Largest number of operator types in the text ``RuntimeForm.listed``."""
 
 
 class RuntimeForm(Fact, frozen=True):
     """A model that was optimized or quantized for ONNX Runtime.
 
-    The optimization or quantization is the common cause of several refusals by TensorRT.  If all refusals are
-    about one operator and have one text, there is no such fact, because the fact ``rejection`` is enough.
+    The optimization or quantization is the common cause of several refusals by TensorRT. There is no fact if
+    all refusals have the same operator and text, because the fact ``rejection`` is enough.
 
     Attributes:
         op: the first refused operator.
@@ -45,7 +47,7 @@ class RuntimeForm(Fact, frozen=True):
         count: the number of refused nodes.
         operators: the refused operator types.
         versions: the ranges of releases that refuse one of these operators, by product.
-        stated: the refusal of the first refused node, as plain data.
+        stated: the refusal of the first refused node.
     """
 
     kind: ClassVar[str] = "runtime_form"
@@ -116,7 +118,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 def _family(rejection: Rejection) -> Form | None:
     """Return how ONNX Runtime's tools changed the model, according to one refusal.
 
-    The result is None if the refusal has another reason.
+    The result is None if the tools of ONNX Runtime did not cause the refusal.
     """
     op = rejection.op
     if op in QUANTIZERS or op in DEQUANTIZERS:

@@ -33,7 +33,10 @@ class SharedName(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """Yield the names in the order of their second nodes.  Each body is a separate graph."""
+    """Yield the repeated names in the order of their second nodes.
+
+    The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph.
+    """
     if not facts.model.graph.has_repeated_names:
         return
     named: dict[tuple[str, str], list[Node]] = defaultdict(list)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Form = Literal["mul", "pow", "operator"]
 
 _LARGEST = {"f16": 65504.0}
-"""The largest finite number of each type in which a sum of squares easily overflows."""
+"""The largest finite number, by element type, for types in which a sum of squares easily overflows."""
 
 
 class SumOfSquares(Fact, frozen=True):
@@ -28,10 +28,10 @@ class SumOfSquares(Fact, frozen=True):
         form: how the square is written: ``mul`` (x · x), ``pow`` (x to the power of 2) or ``operator``.
         dtype: the element type of the squares; None if unknown.
         count: number of squares in one sum; None if the file does not fix this number.
-        root: whether a Sqrt follows, so that the result is a norm.
-        magnitude: the sum overflows in FP16 if the root mean square of the elements exceeds this number.  For
-            a mean, one element of this magnitude is enough.  None if ``count`` is None, or for types other
-            than FP16.
+        root: whether a Sqrt follows the sum, so that the result is a norm.
+        magnitude: the root mean square of the elements above which the sum overflows in FP16. For a mean, the
+            magnitude of one element above which its square overflows. None if ``count`` is None, or for types
+            other than FP16.
     """
 
     kind: ClassVar[str] = "sum_of_squares"

@@ -21,7 +21,7 @@ class TopK(Fact, frozen=True):
 
     Attributes:
         count: number of returned elements (K); None if the file does not fix K.
-        source: the origin of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
+        source: the source of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
             sizes, including dynamic sizes) or ``data`` (computed from input data).
         at_most: the upper bound of K: ``count``, or the stored operand of a ``Min`` that computes K; None
             without a bound.

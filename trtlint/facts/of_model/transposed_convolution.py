@@ -20,8 +20,9 @@ class TransposedConvolution(Fact, frozen=True):
         bias: the bias; None if there is none.
         asked: the total padding along each spatial axis that ``output_shape`` requires; empty without
             ``output_shape``, with ``auto_pad``, or if a size is not in the file.
-        uneven: whether one of these totals is odd, so that one side gets more padding than the other side.
-        outgrown: whether ``output_padding`` is larger than the padding at the end, along at least one axis.
+        uneven: whether a total in ``asked`` is odd, so that one side gets more padding than the other side.
+        outgrown: whether ``output_padding`` is larger than the padding at the end of an axis, for at least
+            one axis.
     """
 
     kind: ClassVar[str] = "transposed_convolution"

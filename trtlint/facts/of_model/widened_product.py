@@ -22,13 +22,13 @@ _KEEPING = TRANSPARENT | {
     *("RMSNormalization", "Softmax", "Concat", "Slice", "Split", "Gather", "Pad", "Resize"),
     *("ReduceMean", "MaxPool", "AveragePool", "GlobalAveragePool"),
 }
-"""Operators for which exporters cast to FP32 and back for accuracy."""
+"""Operators that exporters often run in FP32 for accuracy, with a Cast before and after."""
 _FARTHEST = 24
-"""Largest distance from the Cast to the product.  A longer FP32 path is probably intended."""
+"""Largest number of operators from the Cast to the product.  A longer FP32 path is probably intended."""
 CONVERTED = "trtlint.convert"
 """The metadata key in which ``trtlint convert`` lists the operators that it keeps in FP32."""
 _MOST_TEXT = 1 << 20
-"""Largest length of that metadata in characters.  A longer text is ignored."""
+"""Largest length of the text under the key ``CONVERTED``, in characters.  A longer text is ignored."""
 
 
 class WidenedProduct(Fact, frozen=True):
@@ -37,10 +37,10 @@ class WidenedProduct(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
-        between: op types of the nodes between the Cast and the product, in data-flow order.
+        between: the operator types of the nodes between the Cast and the product, in data-flow order.
         weight: whether the other operand is stored in the file, or computed from stored tensors.
         narrowed: whether every reader of the result is a Cast to 16 bits.
-        kept: whether ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
+        kept: True if ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
     """
 
     kind: ClassVar[str] = "widened_product"
@@ -59,7 +59,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield the convolutions and matrix products after such a Cast, in graph order."""
+    """Yield the convolutions and matrix products a few nodes after a Cast to FP32, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -135,7 +135,7 @@ def _widened(graph: Graph) -> Mapping[Value, Node]:
 def _path(value: Value, ways: Mapping[Value, Node]) -> list[Node]:
     """Return the nodes from a Cast to a value, in data-flow order.
 
-    ``ways`` is the result of :func:`_widened`.
+    ``ways`` has the FP32 values after a Cast, each with the node that computes it, see :func:`_widened`.
     """
     path: list[Node] = []
     while True:
