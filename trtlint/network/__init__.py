@@ -1,4 +1,4 @@
-"""Compare the network that TensorRT's parser makes from an ONNX model with the model, tensor by tensor.
+"""Compare an ONNX model with the network that TensorRT's parser makes from it, tensor by tensor.
 
-Both are computed on the CPU, with the same inputs.
+trtlint computes the model and the network on the CPU, with the same inputs.
 """

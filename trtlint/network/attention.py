@@ -15,8 +15,9 @@ from trtlint.network.types import narrowed, saturated, wide
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
-    ``inputs`` are query, key, value, the mask, and the scale of the quantized softmax. The last two may be
-    None; :mod:`trtlint.network.run` adds them, because TensorRT stores them as settings of the layer.
+    ``inputs`` are query, key, value, the mask, and the scale of the quantized softmax.  The mask and the
+    scale may be None.  TensorRT stores them as settings of the layer; :mod:`trtlint.network.run` adds them to
+    the inputs.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])
@@ -57,8 +58,9 @@ def _causal(layer: Layer, scores: Array) -> Array:
 
 
 def _rotary(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute a rotary embedding: rotate pairs of elements by angles, whose cosines and sines are inputs.
+    """Compute a rotary embedding, which rotates pairs of elements.
 
+    The cosines and sines of the angles are inputs:
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/RotaryEmbedding.html
     """
     x, cosine, sine = (wide(array) for array in inputs[:3])

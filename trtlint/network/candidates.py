@@ -13,8 +13,8 @@ from trtlint.network.layers import Network
 def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
     """Return the tensors of the network that have the name of a tensor in the ONNX main graph.
 
-    The key is the position of the tensor in the network, the value is the name. A name that subgraphs or
-    functions also use is excluded, except for outputs of the model.
+    The key is the position of the tensor in ``Network.tensors``, the value is the name.  Except for outputs
+    of the model, names that subgraphs or functions also use are left out.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

@@ -1,4 +1,7 @@
-"""Worker process: parse a model with TensorRT, compute the network, and compare its tensors with ONNX."""
+"""Run a comparison in a worker process.
+
+The process parses a model with TensorRT, computes the network, and compares its tensors with ONNX.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     """Compare a model with the network that TensorRT's parser makes from it. Send progress and results.
 
     Args:
-        request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs), ``probe`` (whether
-            to generate edge cases) and ``shapes`` (shapes of inputs by name).
+        request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs of the user),
+            ``probe`` (True to generate edge cases) and ``shapes`` (shapes of inputs by name).
         say: function that receives the messages: ``{"done": share}`` for progress, ``{"inputs": ...}`` for
             inputs that cannot be used, ``{"reason": ...}`` if nothing can be compared, ``{"memory": True}``
             for too little memory, and ``{"agreement": ...}`` for the result.

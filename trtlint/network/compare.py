@@ -21,7 +21,7 @@ from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.network.child"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""Environment that hides GPUs, so that the parser behaves the same on every machine."""
+"""Environment variables that hide GPUs, so that the parser behaves the same on every machine."""
 _MOST_FILES = 1024
 _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -41,12 +41,14 @@ class CompareRequest(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Return the kind of the inputs for reports."""
+        """Return the kind of the inputs as a text for reports."""
         return "given" if self.inputs else PROBE if self.probe else "made"
 
 
 def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
-    """Parse the arguments of the option ``--compare``.
+    """Parse the arguments ``values`` of the option ``--compare``.
+
+    ``shapes`` are the shapes of generated inputs, by input name.
 
     Raises:
         InputsError: a file or a folder cannot be used.
@@ -81,10 +83,10 @@ def compare_network(
     """Compare a model with the network that the installed parser makes from it.
 
     Args:
-        model: the file.
+        model: the path of the model.
         request: the inputs of the comparison.
         wheels: the wheels that contain the parser.
-        limits: time and memory of the process.
+        limits: limits for the time and memory of the process.
         listen: function that receives the finished share of the work, 0 to 1.
 
     Raises:

@@ -1,7 +1,8 @@
 """Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
-After a tensor is compared, later layers read the value that ONNX Runtime computed. So each layer and its ONNX
-nodes start from the same values. Rounding does not add up, and one difference does not cause others.
+After a tensor is compared, later layers of the network read the value that ONNX Runtime computed.  So each
+layer and its ONNX nodes start from the same values.  Rounding errors do not add up, and a difference does not
+cause further differences.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from trtlint.network.twins import Initializers, Twins
 from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, narrowed, wide
 
 MOST_DIFFERENCES = 20
-"""Largest number of examined differences; each needs a separate run."""
+"""Largest number of differences to examine; each difference needs a separate run."""
 _SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
-"""DOUBLE as TensorRT computes it.
-https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"""
+"""Replaces DOUBLE by FLOAT, in which TensorRT computes DOUBLE tensors.
+
+https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md
+"""
 _PACKED = frozenset({TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1})
 _CANCELLED = 1e-4
-"""Share of the largest operand that remains as rounding error when FP32 numbers cancel each other."""
+"""Ratio of the rounding error to the largest operand, if nearly equal FP32 numbers are subtracted."""
 _STEPS = 100
 """Number of progress reports in one run of the network."""
 
@@ -48,11 +51,11 @@ Progress = Callable[[float], None]
 
 
 class NotComparableError(ExperimentError):
-    """Error: a model and its network cannot be compared. The message is the reason."""
+    """A model and its network cannot be compared. The message is the reason."""
 
 
 class _Found(Struct, eq=False):
-    """Results of the comparison so far. The keys are names of tensors."""
+    """Results of the comparison so far, by the names of the tensors."""
 
     compared: set[str] = field(default_factory=set)
     missing: dict[str, str] = field(default_factory=dict)
@@ -62,7 +65,6 @@ class _Found(Struct, eq=False):
     sets: int = 0
 
     def copy(self) -> _Found:
-        """Return an independent copy."""
         return _Found(
             set(self.compared),
             dict(self.missing),
@@ -79,8 +81,8 @@ class Comparing:
     Args:
         path: the model.
         network: the network that the parser made from the model.
-        files: the files of weights that are mapped into memory.
-        progress: receives the finished share of the work, 0 to 1.
+        files: the files with weights, which are mapped into memory.
+        progress: function that receives the finished share of the work, 0 to 1.
 
     Raises:
         NotComparableError: ONNX Runtime rejects the model.
@@ -127,14 +129,17 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs. Return why ONNX Runtime rejects them; empty if it accepts them.
+        """Compare on one set of inputs.
 
         Args:
             name: the name of the inputs in the report.
             feeds: the inputs, by name.
 
+        Returns:
+            The reason why ONNX Runtime rejects the inputs; empty if it accepts them.
+
         Raises:
-            MemoryError: memory is short.
+            MemoryError: there is too little memory.
         """
         before = self._found
         self._found = before.copy()
@@ -215,7 +220,10 @@ class Comparing:
 
     @staticmethod
     def _has_4_bit_input(proto: ModelProto) -> bool:
-        """Return whether an input of the model has a 4-bit type. NumPy stores two such numbers in a byte."""
+        """Return whether an input of the model has a 4-bit type.
+
+        For such a type, NumPy stores two numbers in a byte.
+        """
         elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
         return not _PACKED.isdisjoint(elements)
 
@@ -229,7 +237,16 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare a tensor with ONNX's. Return the value that later layers read: ONNX's value if possible."""
+        """Compare a network tensor with the ONNX tensor of the same name.
+
+        Args:
+            tensor: the position of the tensor in ``Network.tensors``.
+            layer: the layer that computes the tensor.
+            value: the value of the tensor in the network.
+
+        Returns:
+            The value that later layers read: ONNX's value if there is one, otherwise the network's value.
+        """
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -264,7 +281,10 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's value for a layer that equals an ONNX node, so that it is not computed; else None."""
+        """Return ONNX's value for the result of a layer, if the layer equals an ONNX node; else None.
+
+        The layer then need not be computed.
+        """
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -286,7 +306,10 @@ class Comparing:
     def _record_difference(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
     ) -> None:
-        """Record a difference, unless it has another explanation, such as a documented deviation."""
+        """Record a difference, unless it has another explanation, such as a documented deviation.
+
+        ``values`` are the network's and ONNX's values of the tensor, and ``kind`` is its element type.
+        """
         got, expected = values
         region = self._regions.of(name, self._settled)
         node = region.nodes[-1]
@@ -320,7 +343,11 @@ class Comparing:
     def _agrees_in_fp32(
         self, region: Subgraph, name: str, known: Mapping[str, Array], got: Array, kind: str
     ) -> bool:
-        """Return whether ONNX's result, computed in FP32 instead of DOUBLE, agrees with the network."""
+        """Return whether the network agrees with ONNX if ``region`` is computed in FP32 instead of DOUBLE.
+
+        ``known`` has the input values of the region, and ``got`` is the network's value of the tensor
+        ``name``.
+        """
         single = {
             each: array.astype(np.float32) if array.dtype == np.float64 else array
             for each, array in known.items()
@@ -329,14 +356,18 @@ class Comparing:
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether a 16-bit overflow explains a difference. ``expected`` is the result in FP32."""
+        """Return whether a 16-bit overflow explains a difference.
+
+        ``got`` is the network's value, ``expected`` the value of ONNX Runtime in FP32, and ``opinion`` the
+        value of ONNX's reference evaluator.
+        """
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains why the network agrees with ONNX's reference, not ONNX Runtime.
+        """Return whether rounding explains a difference, if ONNX's reference evaluator agrees with the network.
 
         ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
         numbers has a rounding error that is small compared with these numbers.
@@ -370,7 +401,10 @@ class Comparing:
         )
 
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ONNX's values of some tensors by name. Tensors that no runtime can compute are missing."""
+        """Return ONNX's values of the tensors ``names``, by name.
+
+        Tensors that no runtime can compute are left out.
+        """
         found = {name: array for name, array in self._feeds.items() if name in names}
         found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))
@@ -378,7 +412,7 @@ class Comparing:
 
 
 def _largest(array: Array) -> float:
-    """Return the largest finite magnitude of a tensor."""
+    """Return the largest finite magnitude of an array."""
     numbers = np.abs(array.astype(np.float64))
     return float(np.max(numbers[np.isfinite(numbers)], initial=0.0))
 

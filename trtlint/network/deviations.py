@@ -1,4 +1,4 @@
-"""Recognize documented deviations of TensorRT from ONNX, which are not reported as differences."""
+"""Recognize documented deviations of TensorRT from ONNX.  trtlint does not report them as differences."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from trtlint.network.types import is_float, wide
 
 Inputs = Sequence[Array | None]
 _UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Scan"})
-"""Operators whose definition leaves cases open in which implementations differ."""
+"""Operators whose ONNX definition does not cover all cases, so that implementations differ."""
 _RESIZE_10 = 10
-"""Opset 10, whose Resize does not define how positions between two elements are rounded.
+"""The opset whose Resize does not define the rounding of positions between two elements.
+
 https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html
 """
 
 
 def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """Return whether only the order of rows differs in the result of an NMS.
+    """Return whether the results of an NMS differ only in the order of their rows.
 
     TensorRT sorts the boxes of all classes of a batch by score. ONNX sorts within each class.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
@@ -38,8 +39,9 @@ def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: A
 
 
 def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: int) -> bool:
-    """Return whether a Clip's lower bound exceeds its upper bound. TensorRT then returns the lower bound.
+    """Return whether the lower bound of a Clip exceeds its upper bound.
 
+    TensorRT then returns the lower bound:
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Activation.html
     """
     given = {each.name: each.f for each in node.attribute}
@@ -49,7 +51,10 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 
 
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
-    """Return whether a TopK chose other equal elements, or returned unsorted results in another order."""
+    """Return whether the results of a TopK differ only by the choice or order of elements that ONNX permits.
+
+    ONNX permits any choice among equal elements, and any order of unsorted results.
+    """
     source = inputs[0] if inputs else None
     if source is None:
         return False
@@ -80,7 +85,7 @@ def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opse
 def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
     """Return whether an attention differs only in softmax rows whose keys are all masked.
 
-    Such a row may be NaN or zero.
+    The values in these rows may be NaN or zero.
     """
     if got.shape != expected.shape or not is_float(got.dtype):
         return False
@@ -91,9 +96,9 @@ def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int
 
 
 def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """Return whether a Cast differs only for numbers outside the range of the new type.
+    """Return whether the results of a Cast differ only for numbers outside the range of the new type.
 
-    The result of such a Cast may be any value: https://onnx.ai/onnx/operators/onnx__Cast.html
+    The result for such a number may be any value: https://onnx.ai/onnx/operators/onnx__Cast.html
     """
     source = inputs[0] if inputs else None
     if source is None or got.shape != expected.shape or not is_float(source.dtype):
@@ -126,7 +131,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
 
 
 def is_unclear(node: NodeProto) -> bool:
-    """Return whether ONNX's definition of an operator leaves open what this node computes.
+    """Return whether ONNX does not define the result of a node.
 
     For example, ONNX Runtime and ONNX's reference disagree on a Loop without an initial condition.
     https://onnx.ai/onnx/operators/onnx__Loop.html
@@ -137,8 +142,14 @@ def is_unclear(node: NodeProto) -> bool:
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
     """Return whether the network's tensor only has additional rows at its end, which a Slice removes.
 
-    TensorRT adds such rows to the stacked outputs of a Loop that ends early. The function returns True only
+    TensorRT adds rows to the stacked outputs of a Loop that ends early. The function returns True only
     if no operator other than Slice reads the tensor. The results of the Slices are compared separately.
+
+    Args:
+        graph: the ONNX graph.
+        name: the name of the tensor.
+        got: the value in the network.
+        expected: ONNX's value.
     """
     if got.shape[1:] != expected.shape[1:] or len(got) < len(expected):
         return False

@@ -1,4 +1,7 @@
-"""Compute all tensors of an ONNX model with ONNX Runtime, part by part if memory is limited."""
+"""Compute all tensors of an ONNX model with ONNX Runtime.
+
+If memory is limited, the model is computed in several parts.
+"""
 
 from __future__ import annotations
 
@@ -26,28 +29,28 @@ from trtlint.network.parts import Parts
 from trtlint.network.refused import RuntimeRefusedError, reason_of
 
 _LEAST = 128 << 20
-"""Bytes of tensors that may be in memory at once on any machine."""
+"""Bytes of tensors that may be in memory at once, even on a machine with little memory."""
 _HEAVY = 64 << 20
-"""Bytes of weights above which ONNX Runtime must not prepack (copy) them."""
+"""Bytes of weights above which ONNX Runtime is told not to prepack (copy) them."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Largest model in bytes for ONNX's reference, which is slow."""
+"""Size in bytes of the largest model that ONNX's reference evaluator computes; the evaluator is slow."""
 _ROOT = Path("/")
 
 Feeds = Mapping[str, Array]
 
 
 class WeightsMissingError(ExperimentError, ValueError):
-    """Error: the weights of the model cannot be read."""
+    """The weights of the model cannot be read."""
 
 
 def linked(model: Path, types: Types | None = None) -> ModelProto:
-    """Read a model whose large tensors stay in the existing files, as external data.
+    """Read a model, but leave its large tensors in the existing files, as external data.
 
     ONNX Runtime maps these files into memory, so it does not copy the weights.  Each Loop gets a limit for
     its iterations.
 
     Args:
-        model: the file.
+        model: the path of the model.
         types: wider types that replace types of the model; None to keep its types.
 
     Raises:
@@ -87,7 +90,9 @@ def draws(proto: ModelProto) -> bool:
 
 
 def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
-    """Load a model into ONNX Runtime, without optimizations, so that it also returns intermediate tensors.
+    """Load a model into ONNX Runtime without optimizations, and return the session.
+
+    Without optimizations, the session can also return intermediate tensors.
 
     Args:
         proto: the model.
@@ -120,6 +125,8 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
 def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
     """Return an object that computes tensors of a model with ONNX's reference evaluator.
 
+    ``names`` are the tensors to return.
+
     Raises:
         ValueError: the evaluator is too slow for the model, or known to compute it incorrectly.
         Exception: any error of the evaluator, which means that it does not support the model.
@@ -141,10 +148,10 @@ class TensorSource(Protocol):
     """Interface of objects that compute tensors of an ONNX model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Compute the tensors for one set of inputs. Yield them in groups."""
+        """Compute the tensors for one set of inputs, and yield them in groups, by name."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute some tensors again, for inputs of an earlier run."""
+        """Compute the tensors ``names`` again, for inputs of an earlier run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
@@ -171,9 +178,9 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
 
 
 class _Reference:
-    """Compute tensors of a model with ONNX's reference evaluator.
+    """Computes tensors of a model with ONNX's reference evaluator.
 
-    All tensors of a run stay in memory, because the evaluator is slow.
+    All tensors of a run stay in memory, because the evaluator would be too slow to compute them again.
     """
 
     def __init__(self, evaluator: Any, names: Sequence[str]) -> None:
@@ -192,10 +199,10 @@ class _Reference:
 
 
 class Expected:
-    """Provide ONNX's values of tensors, for one set of inputs after another.
+    """Provides ONNX's values of tensors, for one set of inputs after another.
 
     Args:
-        source: computes the tensors.
+        source: object that computes the tensors.
         names: the tensors that callers will request.
     """
 
@@ -233,7 +240,7 @@ class Expected:
         return self._held.pop(name, None)
 
     def of(self, names: Sequence[str]) -> dict[str, Array]:
-        """Compute tensors by name in a separate run. Sequences and optionals are skipped."""
+        """Compute the tensors ``names`` in a separate run. Sequences and optionals are left out."""
         wanted = [name for name in dict.fromkeys(names) if name in self._names]
         return self._source.of(self._feeds, wanted) if wanted else {}
 

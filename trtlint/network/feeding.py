@@ -1,4 +1,4 @@
-"""Provide inputs for a comparison: inputs of the user, or generated inputs that the model accepts."""
+"""Provide inputs for a comparison: the user's inputs, or generated inputs that the model accepts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trtlint.network.layers import Array
 from trtlint.network.probe import probes
 
 _MOST_TRIED = 40
-"""Largest number of shape choices to try."""
+"""Largest number of input shapes to try for a model."""
 
 
 def compare_all(
@@ -34,8 +34,8 @@ def compare_all(
     Args:
         inputs: names, types and shapes of the inputs of the model.
         given: the input files of the user; inputs are generated if there are none.
-        comparing: compares the model and its network on one set of inputs.
-        shapes: shapes of inputs by name.
+        comparing: object that compares the model and its network on one set of inputs.
+        shapes: shapes of generated inputs, by name.
         probe: whether to add edge cases after the first set.
 
     Raises:
@@ -72,7 +72,7 @@ def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> di
 
 
 def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
-    """Return an input with the shape that the user gave for it; unchanged if the user gave none."""
+    """Return an input with its shape in ``shapes``; unchanged if ``shapes`` does not have the input."""
     shape = shapes.get(value.name)
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value

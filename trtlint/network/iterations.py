@@ -1,4 +1,4 @@
-"""Limit the iterations of Loop operators, because a Loop whose condition stays true never ends."""
+"""Limit the iterations of Loop operators.  A Loop whose condition stays true would never end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from trtlint.model.contents import graphs
 
 MOST = 10_000
-"""Largest number of computed iterations of one loop, in the model and in its network."""
+"""Largest number of iterations of one loop that trtlint computes, in the model and in its network."""
 OWN = "trtlint/"
-"""Prefix of the names of added tensors."""
+"""Prefix for the names of tensors that trtlint adds to a model."""
 _LEAST_OPSET = 9
 """First opset in which Less and Where accept integers."""
 
@@ -21,7 +21,7 @@ _LEAST_OPSET = 9
 def bound_loops(proto: ModelProto) -> None:
     """Limit the trip count of each ``Loop`` of a model to :data:`MOST`, in place.
 
-    The results of a longer Loop are then wrong. trtlint does not compare such results, because the
+    The results of a Loop with more iterations are then wrong.  trtlint does not compare them, because the
     computation of the network fails at the same limit.
     """
     numbers = count()
@@ -45,7 +45,7 @@ def _rewritten(
         nodes: the nodes of one graph.
         known: the integer constants that the nodes can read, by name.
         opset: the opset of the model.
-        numbers: numbers for new names.
+        numbers: numbers that make new tensor names unique.
     """
     for node in nodes:
         if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):

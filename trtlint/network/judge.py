@@ -1,4 +1,7 @@
-"""Compare a tensor of a network with the same tensor of the ONNX model. Each type has its tolerance."""
+"""Compare a tensor of a network with the same tensor of the ONNX model.
+
+Each element type has its tolerance.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +21,28 @@ TOLERANCES: Mapping[str, float] = {
     "FP8": 0.13,
     "FP4": 0.5,
 }
-"""Largest relative difference that rounding explains, by element type."""
+"""Largest relative difference that counts as rounding, by element type."""
 _LEAST = 1e-3
-"""Smallest magnitude that tolerances are relative to."""
+"""Smallest magnitude for relative differences; smaller magnitudes are replaced by this number."""
 _SAMPLE = 10_000
-"""Number of sampled elements for the usual magnitude of a tensor."""
+"""Number of elements from which the usual magnitude of a tensor is estimated."""
 _QUANTILE = 95
 _BLOCK = 1 << 15
-"""Number of elements compared in one step."""
+"""Number of elements to compare in one step."""
 _PAGE = 1 << 18
-"""Number of bytes compared in one step."""
+"""Number of bytes to compare in one step."""
 _MASKED = 1e6
 """Magnitude above which a number counts as a mask value, if the tensor also has smaller numbers."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
-"""Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
+"""Magnitudes above which a narrow type may overflow or not, depending on the order of a sum."""
 
 
 class Difference(Struct, frozen=True, eq=False):
     """The difference between a tensor of the network and ONNX's tensor.
 
     Attributes:
-        beyond: for each element, whether the difference exceeds the tolerance; None if the shapes differ.
+        beyond: BOOL array, True for each element whose difference exceeds the tolerance; None if the shapes
+            differ.
         place: the position of the element with the largest difference.
         worst: the largest absolute difference; None if all differences are NaN or infinite.
         got: value of the network at this position; its shape if the shapes differ.
@@ -66,7 +70,7 @@ def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
 
 
 def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Difference | None:
-    """Return how two tensors differ; None if they agree within a tolerance.
+    """Compare two tensors; return their difference, or None if they agree within a tolerance.
 
     Args:
         got: the tensor of the network.
@@ -101,7 +105,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
     """Return which elements differ too much (a BOOL array), and the absolute differences.
 
-    Where ONNX's element is NaN, any value is accepted.
+    Elements that are NaN in ONNX's tensor may have any value.
     """
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):
@@ -116,7 +120,7 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
 
 
 def says_nothing(got: Array, expected: Array) -> bool:
-    """Return whether all elements of ONNX's tensor are NaN, but not all elements of the network's tensor.
+    """Return whether ONNX's tensor has only NaN, while the network's tensor has numbers.
 
     Such a tensor cannot be compared.
     """
@@ -170,6 +174,6 @@ def _scale(array: Array) -> float:
 
 
 def shown(value: Any) -> str:
-    """Format a number with six significant digits; other values as they are."""
+    """Format a number with six significant digits. Return other values unchanged."""
     array = np.asarray(value)
     return f"{float(array):.6g}" if is_float(array.dtype) else str(array.item())

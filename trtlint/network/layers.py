@@ -1,4 +1,4 @@
-"""A TensorRT network as plain data, without objects of the TensorRT library."""
+"""Represent a TensorRT network as plain data, without objects of the TensorRT library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NotComputedError(ExperimentError):
-    """Error: trtlint cannot compute a layer.  The message is the reason."""
+    """trtlint cannot compute a layer.  The message is the reason."""
 
 
 class Tensor(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Layer(Struct, frozen=True):
         outputs: positions of the output tensors in ``Network.tensors``.
         types: TensorRT's names of the element types of the outputs.
         settings: the attributes of the layer by name, as in the Python API.  Enumeration values are names.
-        group: the number of the loop, conditional or attention that contains the layer; -1 if none does.
+        group: the number of the loop, conditional or attention that contains the layer; -1 for other layers.
     """
 
     index: int

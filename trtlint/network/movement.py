@@ -50,7 +50,7 @@ def _values(tensor: Any) -> tuple[int, ...]:
 
 
 def _integers_of(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return integers that a layer has as an input or as an attribute.
+    """Return a setting that a layer has as an input or as an attribute; None if it has neither.
 
     Args:
         layer: the layer.
@@ -161,9 +161,9 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return coordinates for NumPy that select elements like NumPy's ``take_along_axis``.
+    """Return an index for NumPy that selects elements like NumPy's ``take_along_axis``.
 
-    The coordinates on ``axis`` are ``index``; on all other axes, an element keeps its position.
+    ``index`` has the positions on ``axis``. On all other axes, an element keeps its position.
     """
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index
@@ -195,9 +195,9 @@ def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _one_hot(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute OneHot: the "on" value at the indexed positions, the "off" value elsewhere.
+    """Compute OneHot: the "on" value at the given positions, the "off" value elsewhere.
 
-    Negative and too large indices are ignored.
+    Indices outside the range are ignored.
     """
     index, values, depth = inputs[0], inputs[1].ravel(), int(inputs[2].item())
     axis = int(layer.get("axis", -1)) % (index.ndim + 1)
@@ -232,7 +232,7 @@ def _unsqueeze(_: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
-    """Copy each batch's update into the cache. The third input has the start index of each batch."""
+    """Copy each batch's update into the cache. The third input has the start position for each batch."""
     cache, update, places = inputs[0].copy(), inputs[1], _values(inputs[2])
     length = update.shape[2]
     for row, place in enumerate(places):

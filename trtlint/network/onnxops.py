@@ -16,10 +16,10 @@ from trtlint.network.layers import Array
 from trtlint.network.refused import reason_of
 
 _MOST_KEPT = 256
-"""Largest number of cached sessions; one needs some hundred kilobytes."""
+"""Largest number of cached sessions; each session needs some hundred kilobytes."""
 _OPSET = 20
 LARGE = 1 << 16
-"""Number of elements above which ONNX Runtime, on all CPUs, is faster than several NumPy steps."""
+"""Number of elements above which ONNX Runtime (with all CPUs) is faster than several NumPy steps."""
 _kept: OrderedDict[str, Any] = OrderedDict()
 
 

@@ -1,7 +1,7 @@
 """Parse a model with TensorRT's parser, without a second copy of the weights in memory.
 
-If the parser reads a file, it makes a copy of the weights.  But the parser also accepts pointers to weights.
-So the weights stay in files that are mapped into memory.
+If the parser reads a file, it copies the weights.  But the parser also accepts pointers to weights.  So
+trtlint maps the files with the weights into memory, and passes pointers.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/parsers/Onnx/pyOnnx.html
 """
 
@@ -25,24 +25,24 @@ from trtlint.model.reader import decode, read
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
-"""Bytes of weights above which trtlint maps them; a smaller model is parsed from its file."""
+"""Bytes of weights above which trtlint passes pointers.  The parser reads the file of a smaller model."""
 _LEAST = 1 << 16
-"""Smallest initializer, in bytes, that is passed by pointer."""
+"""Size in bytes of the smallest initializer that is passed by pointer."""
 _OUTSIDE = "weights"
-"""External data location of weights passed by pointer; the parser opens no such file."""
+"""External data location of weights that are passed by pointer.  The parser opens no file with this name."""
 
 _Weights = tuple[str, Array]
 """The name of an initializer and its bytes."""
 
 
 class WeightFiles:
-    """Files with weights that are mapped into memory."""
+    """The files with weights that are mapped into memory."""
 
     def __init__(self) -> None:
         self._maps: dict[Path, tuple[mmap.mmap, Array]] = {}
 
     def bytes_of(self, path: Path, offset: int, length: int) -> Array:
-        """Return a part of a file without a copy.
+        """Return ``length`` bytes of a file from ``offset``, without a copy.
 
         Raises:
             OSError: the file cannot be mapped.
@@ -70,7 +70,7 @@ class Parsed(Struct, frozen=True, eq=False):
 
     Attributes:
         network: the network, an object of the TensorRT library; None if the parser refuses the model.
-        held: objects that Python must not delete as long as the network exists.
+        held: objects of the TensorRT library that must exist as long as the network does.
         files: the files with the weights.
     """
 
@@ -103,7 +103,7 @@ def parse(trt: Any, path: Path) -> Parsed:
 
 
 def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an empty network, and objects that Python must not delete as long as the network exists.
+    """Return an empty network, and objects that must exist as long as the network does.
 
     The last of these objects is the parser.
     """
@@ -121,7 +121,7 @@ def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weigh
 
 
 def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weights]]:
-    """Read a model without its large initializers. Return the model, and the bytes of these initializers.
+    """Read a model without its large initializers. Return the model and the list of these initializers.
 
     Raises:
         ModelError: the file is not a model.

@@ -1,9 +1,9 @@
 """Run a model in ONNX Runtime in several parts, so that few tensors are in memory at once.
 
-ONNX Runtime always computes the whole model, even if only a few tensors are requested. So a model is cut into
-parts if all its tensors together need too much memory. Each part is a model with its own session, which
-returns all tensors of the part. If a later part reads such a tensor, the tensor becomes an input of that
-part.
+ONNX Runtime always computes the whole model, even if only a few tensors are requested.  If all tensors
+together need too much memory, trtlint splits the model.  Each part is a model with its own session, which
+returns all tensors of the part.  If a later part reads one of these tensors, the tensor becomes an input of
+the later part.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ from trtlint.network.region import reads
 from trtlint.network.types import BY_BITS, NATIVE
 
 _FIRST = 32
-"""Nodes of the first part."""
+"""Number of nodes in the first part."""
 _GROWTH = 4
-"""Largest ratio of a part's size to the size of the part before it."""
+"""Largest ratio of a part's length to the length of the previous part."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 """Words in the names of operators with inputs or outputs that are not tensors."""
 
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 """Types that ONNX Runtime converts to FP32 copies for most operators."""
 _BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
-"""NumPy's type by the number of an ONNX type."""
+"""NumPy types of tensors that ONNX Runtime returns as raw bits, by the number of the ONNX type."""
 
 Feeds = Mapping[str, Array]
 Open = Callable[[ModelProto, Sequence[str]], Any]
-"""Makes a session that returns named inner tensors besides the model's outputs."""
+"""A function that takes a model and names of intermediate tensors, and returns a session.
+
+The session returns these tensors and the outputs of the model.
+"""
 
 
 class _Part(Struct, frozen=True, eq=False):
@@ -47,7 +50,7 @@ class _Part(Struct, frozen=True, eq=False):
         model: the nodes as a model.
         outputs: the tensors that the session returns.
         inputs: the tensors that the nodes read from earlier parts or from the inputs of the model.
-        gives: the outputs that the user of :class:`Parts` requested.
+        gives: the outputs that the caller of :class:`Parts` requested.
         keeps: the outputs that later parts read.
         end: the position of the first node after the part.
     """
@@ -61,7 +64,7 @@ class _Part(Struct, frozen=True, eq=False):
 
 
 class Parts:
-    """Run a model in several parts, on one set of inputs after another.
+    """Runs a model in several parts, on one set of inputs after another.
 
     Args:
         proto: the model.
@@ -104,7 +107,7 @@ class Parts:
         self._sizes: dict[str, float] = {}
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Run all parts. Yield the requested tensors of each part.
+        """Run all parts, and yield the requested tensors of each part, by name.
 
         Raises:
             Exception: any error of ONNX Runtime, which means that it rejects the inputs.
@@ -112,7 +115,7 @@ class Parts:
         return self._run(feeds, self._wanted)
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute some tensors again, in a separate run."""
+        """Compute the tensors ``names`` again, in a separate run."""
         wanted, found = frozenset(names), {}
         for tensors in self._run(feeds, wanted):
             found.update(tensors)
@@ -161,7 +164,7 @@ class Parts:
             yield arrays
 
     def _discard_if_larger(self, size: int) -> None:
-        """Discard the parts if the inputs are much larger than the inputs that the parts were made for.
+        """Discard the parts if the inputs are now much larger than when the parts were made.
 
         ``size`` is the size of the inputs in bytes.
         """
@@ -172,7 +175,7 @@ class Parts:
             self._fed = size
 
     def _choose_length(self, size: int, count: int) -> None:
-        """Choose the number of nodes in the next part.
+        """Set the number of nodes in the next part.
 
         Args:
             size: bytes of the tensors in the previous part.
@@ -184,8 +187,8 @@ class Parts:
     def _end(self, begin: int) -> int:
         """Return the position after the last node of a part that begins at position ``begin``.
 
-        The length of the part depends on the shapes of its tensors. If they are unknown, the length depends
-        on the previous part.
+        The length of the part depends on the shapes of its tensors. If the shapes are unknown, the length
+        depends on the previous part.
         """
         left = float(self._budget)
         for place in range(begin, len(self._nodes)):
@@ -220,7 +223,10 @@ class Parts:
         return _Part(model, tuple(dict.fromkeys((*gives, *keeps))), inputs, gives, keeps, end)
 
     def _can_be_cut(self) -> bool:
-        """Return whether nodes exchange only tensors (no sequences, no optionals), in computation order."""
+        """Return whether the model can be split.
+
+        Its nodes must be in computation order, and exchange only tensors (no sequences or optionals).
+        """
         if self._proto.graph.sparse_initializer or len(self._nodes) <= _FIRST:
             return False
         if any(word in node.op_type for node in all_nodes(self._proto) for word in _NOT_TENSORS):

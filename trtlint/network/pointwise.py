@@ -29,7 +29,7 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _like(x: Array, value: float) -> Any:
-    """Convert a setting of a layer to the element type of x. Integer types drop the fraction."""
+    """Convert ``value``, a setting of a layer, to the element type of x. Integer types drop the fraction."""
     return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
 
 
@@ -73,7 +73,7 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 def _bounded(x: Any, least: Any) -> Any:
-    """Apply a lower bound to an array in place."""
+    """Raise the elements of an array to a lower bound, in place."""
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 

@@ -1,4 +1,4 @@
-"""Generate edge-case inputs for operators in which parsers are known to have bugs."""
+"""Generate edge-case inputs for operators whose import by parsers is known to have bugs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.network.types import is_float
 
 _LARGEST_SCALE = 1e4
 _STEPS = 300
-"""Number of quantization steps that a probe goes beyond zero; INT8 ends at 127, UINT8 at 255."""
+"""Quantization steps that a probe adds to the magnitude of inputs.  INT8 ends at 127, UINT8 at 255."""
 
 Feeds = Mapping[str, Array]
 
@@ -25,7 +25,7 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
     Args:
         proto: the model.
         inputs: the inputs of the model, with dynamic dimensions.
-        base: a set of inputs that the model accepts. The edge cases are variations of this set.
+        base: a set of inputs that the model accepts. Each yielded set is a variation of this set.
     """
     seen: list[Feeds] = [base]
     for name, feeds in _all(proto, inputs, base):
@@ -60,7 +60,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
 
 
 def _below_zero(array: Array) -> Array:
-    """Return an array of -1; for an unsigned type, of 200, which is negative as INT8."""
+    """Return an array of -1.  For an unsigned type, return an array of 200, which is negative as INT8."""
     return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
 
 

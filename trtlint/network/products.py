@@ -14,7 +14,7 @@ from trtlint.network.pointwise import Compute, Inputs
 from trtlint.network.types import is_float, narrowed, wide
 
 _MOST_PLACES = 1 << 16
-"""Largest number of positions inside a pooling window that are processed one by one."""
+"""Largest number of positions in a pooling window that are processed one by one."""
 
 
 def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
@@ -64,7 +64,7 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
-    """Return the weights of a layer: from an input, or without this input, from an attribute."""
+    """Return the weights of a layer from input ``port``; without this input, from attribute ``name``."""
     if len(inputs) > port and inputs[port] is not None:
         return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
@@ -169,7 +169,7 @@ def _framed(
     sizes: Sequence[int],
     value: float,
 ) -> Array:
-    """Pad an array with ``value``. Extend it further if the last window would not be complete.
+    """Pad an array with ``value``. Add more padding if the last window would not be complete.
 
     Args:
         x: the array.
@@ -190,7 +190,7 @@ def _framed(
 def _by_window_position(
     x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
 ) -> Iterator[Array]:
-    """Yield one array for each position inside a window: the elements that all windows have at this position.
+    """Yield one array for each position in a window, with the elements at this position of all windows.
 
     Args:
         x: the padded array.

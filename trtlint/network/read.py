@@ -20,7 +20,7 @@ _WEIGHTS: Mapping[str, tuple[str, ...]] = {
 
 
 class NetworkReader:
-    """Convert one network to plain data.
+    """Converts one network to plain data.
 
     The reader keeps references to all objects of the network, because Python reuses ids of deleted objects.
 

@@ -74,7 +74,7 @@ def softmax(x: Array, axes: tuple[int, ...]) -> Array:
 def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute a TopK layer: the largest or smallest elements along an axis, and their positions.
 
-    Of equal elements, the element with the lower position comes first.
+    If elements are equal, the element with the lower position comes first.
     """
     x = wide(inputs[0])
     k = int(inputs[1].item()) if len(inputs) > 1 else int(layer.get("k"))
@@ -100,7 +100,7 @@ def _cumulative(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _normalization(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute a normalization over axes, or with more than one group, over groups of channels."""
+    """Compute a normalization over axes.  With more than one group, normalize groups of channels."""
     x, scale, bias = (wide(array) for array in inputs)
     groups, epsilon = int(layer.get("num_groups", 1)), np.float32(layer.get("epsilon", 1e-5))
     if groups > 1:
@@ -123,8 +123,8 @@ def _normed(x: Array, axes: tuple[int, ...], epsilon: Any) -> Array:
 def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute an LRN layer: normalize by the squares of neighbouring channels.
 
-    In TensorRT's documentation, ``alpha`` is not divided by the window size. In ONNX, it is. This function
-    divides, because then the results agree with the layers that the parser makes for ONNX's LRN.
+    This function divides ``alpha`` by the window size, as ONNX defines it. TensorRT's documentation does not
+    divide ``alpha``, but the layers that the parser makes for ONNX's LRN agree with the division.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
     (x,), window = map(wide, inputs), int(layer.get("window_size"))

@@ -1,4 +1,4 @@
-"""Convert exceptions of ONNX Runtime and of ONNX's reference evaluator to reasons.
+"""Convert exceptions of ONNX Runtime and of ONNX's reference evaluator to texts.
 
 The exceptions of these libraries have no common base class.
 """
@@ -14,7 +14,7 @@ https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bf
 
 
 class RuntimeRefusedError(ExperimentError):
-    """Error: ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
+    """ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
 
 
 def reason_of(error: Exception) -> str:

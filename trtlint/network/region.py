@@ -1,4 +1,7 @@
-"""Find the nodes that compute a tensor from tensors that agree, and run these nodes in ONNX's evaluator."""
+"""Find the nodes that compute a tensor, and run them in ONNX's reference evaluator.
+
+The nodes start from tensors that agree in the network and in ONNX.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from trtlint.network.layers import Array
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20
-"""Largest size of a region's inputs, in bytes, for ONNX's reference."""
+"""Largest total size, in bytes, of the tensors that ONNX's reference evaluator gets as inputs."""
 
 
 class Subgraph(Struct, frozen=True, eq=False):
@@ -36,7 +39,7 @@ class Subgraph(Struct, frozen=True, eq=False):
 
 
 class Regions:
-    """Find the nodes that compute a tensor from tensors that agree in the network and in ONNX.
+    """Finds the nodes that compute a tensor from tensors that agree in the network and in ONNX.
 
     Args:
         proto: the model.
@@ -117,11 +120,11 @@ class Regions:
 
 
 def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, Array]:
-    """Return the elements of those tensors in ``names`` that are initializers or constants, by name.
+    """Return the elements of the initializers and constants in ``names``, by name.
 
     Args:
         proto: the model.
-        names: names of tensors.
+        names: names of tensors; tensors that are not stored in the model are left out.
         read: function that reads a tensor from an external file; it returns None if the file cannot be read.
     """
     wanted = set(names)
@@ -141,7 +144,7 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
 
 
 def reads(node: NodeProto) -> list[str]:
-    """Return the names that a node reads, including the names that its subgraphs read."""
+    """Return the names of the tensors that a node reads, including the tensors that its subgraphs read."""
     found = [name for name in node.input if name]
     for attribute in node.attribute:
         for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):

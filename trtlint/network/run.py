@@ -15,7 +15,7 @@ from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
 _LONGEST = 200
-"""Longest reason in characters."""
+"""Largest length of a reason in characters."""
 
 
 class Missing(Struct, frozen=True):
@@ -23,7 +23,8 @@ class Missing(Struct, frozen=True):
 
     Attributes:
         reason: why the tensor is missing.
-        source: True if the layer of this tensor is the reason, False if an earlier layer is the reason.
+        source: True if the layer of this tensor cannot be computed; False if only an earlier layer cannot be
+            computed.
     """
 
     reason: str
@@ -32,13 +33,22 @@ class Missing(Struct, frozen=True):
 
 Value = Array | Missing
 Watch = Callable[[int, Layer, Value], Value]
-"""Receives a tensor's position, layer and value; returns the value that later layers read."""
+"""Function that receives a tensor after its computation: its position, its layer and its value.
+
+It returns the value that later layers read.
+"""
 Foresee = Callable[[Layer, Sequence[Any]], Array | None]
-"""Receives a layer with one output, and its inputs; returns the output if it is already known."""
+"""Function that receives a layer with one output, and the inputs of the layer.
+
+It returns the output if the output is already known, else None.
+"""
 
 
 class _BlockTensors:
-    """The tensors of one loop iteration, or of the layers outside loops; and those of the outer blocks."""
+    """The tensors of one block: of one loop iteration, or of the layers outside loops.
+
+    Layers of the block can also read the tensors of the outer blocks.
+    """
 
     def __init__(self, outer: _BlockTensors | None = None) -> None:
         self.values: dict[int, Value] = {}
@@ -51,13 +61,13 @@ class _BlockTensors:
 
 
 class Runner:
-    """Compute a network on one set of inputs.
+    """Computes a network on one set of inputs.
 
     Args:
         network: the network.
         watch: function that is called with each tensor outside loops after its computation.
-        foresee: function that is called with each layer outside loops before its computation. It may return
-            the result, so that the layer need not be computed.
+        foresee: function that is called with each layer outside loops before its computation. If it returns
+            the output of the layer, the layer is not computed.
     """
 
     def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:
@@ -169,7 +179,7 @@ class Runner:
 
 
 class _Loop:
-    """The state of a loop between two of its iterations."""
+    """The state of a loop between two iterations."""
 
     def __init__(self, bounds: Sequence[Layer], scope: _BlockTensors) -> None:
         self._bounds = bounds
@@ -212,11 +222,11 @@ class _Loop:
                 inner.values[output] = np.take(source, at, axis=axis)
 
     def counted_out(self, turn: int) -> bool:
-        """Return whether ``turn`` iterations reach the trip count."""
+        """Return whether the trip count is reached after ``turn`` iterations."""
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition ends the loop. Its value at the start of the iteration is used."""
+        """Return whether the condition ends the loop, by its value at the start of the iteration."""
         for layer in self._while:
             (tensor,) = layer.inputs
             value = _of(inner, tensor)
@@ -268,7 +278,7 @@ def _of(scope: _BlockTensors, tensor: int | None) -> Value:
 
 
 def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
-    """Compute the outputs of a layer. If an input is missing, all outputs are :class:`Missing`."""
+    """Compute the outputs of a layer. If an input is :class:`Missing`, all outputs are."""
     inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":
         for name in ("mask", "normalization_quantize_scale"):

@@ -77,7 +77,7 @@ def _input_positions(layer: Layer, size: int, length: int, scale: float) -> Arra
         layer: the resize layer.
         size: size of the output axis.
         length: size of the input axis.
-        scale: the factor of the axis.
+        scale: ratio of the output size to the input size.
     """
     places: Array = np.arange(size, dtype=np.float32)
     if size == 1 and layer.get("selector_for_single_pixel") == "UPPER":
@@ -102,7 +102,7 @@ def _rounded(layer: Layer, places: Array, length: int) -> Array:
 
 
 def _linear(places: Array, length: int) -> tuple[Array, Array]:
-    """Return two neighbouring input positions for each element of the output, and their weights.
+    """Return the two nearest input positions for each element of the output, and their weights.
 
     Args:
         places: the input position of each element, with fractions.

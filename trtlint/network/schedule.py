@@ -1,4 +1,7 @@
-"""Order the layers of a network for computation. The layers of a loop become a separate block of steps."""
+"""Order the layers of a network for computation.
+
+The layers of a loop become a separate block of steps.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,13 @@ _TENSORS = ("mask", "normalization_quantize_scale")
 _LOOP = frozenset({"RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"})
 _STARTS = frozenset({"RECURRENCE", "ITERATOR"})
 _ENDS = _LOOP - _STARTS
-"""Layers that :class:`trtlint.network.run.Runner` evaluates after an iteration."""
+"""Layers at the end of a loop, which :class:`trtlint.network.run.Runner` evaluates after each iteration."""
 
 Guard = frozenset[tuple[int, bool]]
-"""The branches that need a layer: the number of the conditional, and whether it is the true branch."""
+"""The branches of conditionals that need a step.
+
+A branch is the number of the conditional, and True for its true branch.
+"""
 
 
 class ScheduledStep(Struct, frozen=True, eq=False):
@@ -38,12 +44,12 @@ class ScheduledStep(Struct, frozen=True, eq=False):
 
 
 class Block(Struct, eq=False):
-    """Steps in the order of computation: of one loop iteration, or of all layers outside loops.
+    """Steps in the order of computation: the steps of one loop iteration, or all steps outside loops.
 
     Attributes:
         steps: the steps.
-        guards: for each step, the branches that need its tensors. If no such branch is selected, the step is
-            skipped. Empty if other steps need its tensors.
+        guards: for each step, the branches that need its tensors. The step is skipped if no such branch is
+            selected. Empty if a step outside conditionals needs the tensors.
         last: for each step, the tensors that no later step of this block reads.
         bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """
@@ -94,7 +100,7 @@ class _Scheduler:
         }
 
     def _body(self, group: int) -> set[int]:
-        """Return the indices of the layers that one iteration of a loop computes, including inner loops."""
+        """Return the indices of the layers in the body of loop ``group``, including inner loops."""
         found: set[int] = set()
         waiting = list(self._bounds[group])
         while waiting:
@@ -173,10 +179,9 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Find steps that only some branches of conditionals need.
+        """Return for each step the branches of conditionals that need its tensors.
 
-        Return for each step the branches that need its tensors; empty if the tensors are also needed
-        elsewhere.
+        The result for a step is empty if steps outside the branches need its tensors, too.
 
         Args:
             steps: the steps of a block.
@@ -212,7 +217,7 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
 
     Args:
         steps: the steps.
-        extra: further tensors that a step needs, by id of the step.
+        extra: further tensors that a step needs, by ``id()`` of the step.
     """
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits: list[int] = []

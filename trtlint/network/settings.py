@@ -1,6 +1,6 @@
-"""Names of the attributes of TensorRT's layers, by kind of layer.
+"""List the attributes of TensorRT's layers, by kind of layer.
 
-This module imports nothing, so that a Python interpreter without trtlint can use it.
+This module imports nothing of trtlint, so that a Python interpreter without trtlint can use it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CLASSES = {
     "CONDITIONAL_INPUT": "IIfConditionalInputLayer",
     "CONDITIONAL_OUTPUT": "IIfConditionalOutputLayer",
 }
-"""Layer classes whose name differs from the name of their kind."""
+"""TensorRT's layer classes whose name cannot be derived from the layer kind, by layer kind."""
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "ACTIVATION": ("type", "alpha", "beta"),
     "CAST": ("to_type",),
@@ -73,7 +73,7 @@ ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "k
 
 
 def read_settings(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the attributes of a TensorRT object, as plain data."""
+    """Yield the attributes ``names`` of a TensorRT object, each as its name and its value as plain data."""
     for name in names:
         try:
             value = getattr(source, name)

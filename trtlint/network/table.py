@@ -1,4 +1,4 @@
-"""Table of the functions that compute layers, by layer kind."""
+"""Collect the functions that compute layers, by layer kind."""
 
 from __future__ import annotations
 

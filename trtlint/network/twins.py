@@ -1,8 +1,8 @@
-"""Find layers that need not be computed, because they compute the same as an ONNX node.
+"""Find layers that need not be computed, because an ONNX node computes the same result.
 
-trtlint runs the convolutions and matrix products of a network in ONNX Runtime, like those of the ONNX model.
-If a layer and an ONNX node have the same inputs, weights and settings, both give the same result. Then
-trtlint runs only the ONNX node.
+trtlint computes the convolutions and matrix products of a network with ONNX Runtime, as in the ONNX model.
+If a layer and an ONNX node have the same inputs, weights and settings, they give the same result.  trtlint
+then runs only the ONNX node.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLOAT = np.dtype(np.float32)
 
 
 class Initializers:
-    """Read initializers of the main graph. External data are mapped into memory, not copied.
+    """Reads initializers of the main graph. External data are mapped into memory, not copied.
 
     Args:
         proto: the model, with large tensors as external data.
@@ -35,7 +35,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the elements of an initializer; None if ``name`` is no initializer, or cannot be read."""
+        """Return the elements of the initializer ``name``; None if there is none, or if it cannot be read."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None
@@ -56,8 +56,8 @@ class Twins:
     Args:
         proto: the model.
         network: the network that the parser made from the model.
-        names: for each position of a network tensor, the name of the ONNX tensor to compare with.
-        stored: reads initializers.
+        names: the names of the ONNX tensors to compare with, by position of the network tensor.
+        stored: object that reads initializers.
     """
 
     def __init__(
@@ -80,8 +80,7 @@ class Twins:
         Args:
             layer: the layer.
             inputs: the values of the inputs of the layer.
-            shared: network tensors that have the value of an ONNX tensor: the ONNX name, by position in the
-                network.
+            shared: names of ONNX tensors, by position of a network tensor that has the same value.
         """
         node = self._nodes.get(layer.index)
         if node is None or any(getattr(array, "dtype", None) != _FLOAT for array in inputs):

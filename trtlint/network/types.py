@@ -1,4 +1,4 @@
-"""NumPy types for TensorRT's element types, and conversions between these types."""
+"""Map TensorRT's element types to NumPy types, and convert arrays between these types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "FP4": np.dtype(ml_dtypes.float4_e2m1fn),
     "E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
-"""https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html"""
+"""NumPy types by the names of TensorRT's element types.
+
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html
+"""
 _RANGES = {
     "INT8": (-128, 127),
     "UINT8": (0, 255),
@@ -82,7 +85,7 @@ def saturated(array: Array, name: str) -> Array:
 
 
 def is_lossy(value: Array, expected: Array) -> bool:
-    """Return whether the network's integer type cannot hold ONNX's values.
+    """Return whether the integer type of the network's tensor cannot represent ONNX's values.
 
     Args:
         value: the tensor of the network.

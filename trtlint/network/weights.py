@@ -1,4 +1,4 @@
-"""Read weights of layers when a layer is computed, without caching."""
+"""Read the weights of a layer when the layer is computed, without caching."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from trtlint.network.layers import Array, NotComputedError
 from trtlint.network.types import dtype_of
 
 _OBJECT = 16
-"""Size of a Python object's header in bytes.
+"""Size of the header of a Python object, in bytes.
 
-Pybind11 stores the pointer to the wrapped object after it.
+After the header, Pybind11 stores the pointer to the wrapped object:
 https://github.com/pybind/pybind11/blob/master/include/pybind11/detail/common.h
 """
 _VALUES, _COUNT = 8, 16
-"""Offsets of the values and their count in ``nvinfer1::Weights``, after the type.
+"""Byte offsets of two fields of ``nvinfer1::Weights``: the pointer to the values, and their number.
+
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_weights.html
 """
 _HALVES = frozenset({"INT4", "FP4"})
-"""4-bit types: two numbers in a byte, the first in the low half."""
+"""4-bit types.  A byte has two numbers, with the first number in its lower half."""
 
 
 class LayerWeights(Struct, frozen=True, eq=False):
-    """The weights that are an attribute of a layer.
+    """Weights that a layer has as an attribute.
 
     Attributes:
         layer: the layer, an object of the TensorRT library.
@@ -38,7 +39,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, layer: Any, name: str) -> LayerWeights:
-        """Return the weights of an attribute of a layer."""
+        """Return the weights in attribute ``name`` of a layer."""
         return cls(layer, name)
 
     def array(self) -> Array | None:
@@ -54,7 +55,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
 
 
 def _raw(weights: Any) -> Array | None:
-    """Read weights of a type that NumPy lacks from memory. None if there are no weights.
+    """Read weights of a type that NumPy lacks; None if there are no weights.
 
     TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
     structure in memory, if its type and count agree with the Python API.
@@ -82,6 +83,6 @@ def _unpacked(data: Array) -> Array:
 
 
 def _signed(data: Array, count: int) -> Array:
-    """Convert unsigned 4-bit numbers to INT4."""
+    """Convert ``count`` 4-bit numbers, stored as unsigned bytes, to INT4."""
     shifted: Array = (_unpacked(data)[:count] << 4).view(np.int8)
     return (shifted >> 4).astype(dtype_of("INT4"))
