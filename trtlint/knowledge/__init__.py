@@ -1,4 +1,7 @@
-"""Tables about TensorRT releases, operators and GPUs, with public sources, and functions that read them."""
+"""Tables about TensorRT releases, operators and GPUs, and functions that read these tables.
+
+Each entry of a table names a public source.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Find the command that installs the packages of an extra, such as ``trtlint[parquet]``.
 
-trtlint is not on PyPI, so messages cannot tell users to install ``trtlint[parquet]``.  Instead, they name the
+trtlint is not on PyPI, so users cannot install ``trtlint[parquet]`` by name.  Messages therefore name the
 packages of the extra.  This works for every installation: from a checkout, a Git URL, or a wheel.
 https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
 """
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 
 _MARKERS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
-"""Extras whose packages exist for some platforms only."""
+"""Extras whose packages exist for some platforms only, each with these platforms."""
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra.  Also name the platforms that the extra requires.
+    """Return the command that installs the packages of an extra, and the platforms that they require.
 
     >>> how_to_install("parquet")
     'pip install "pyarrow>=15"'

@@ -11,7 +11,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 Line = tuple[int, int]
-"""A comparable release line: (10, 7) is 10.7."""
+"""A release line as numbers that can be compared: (10, 7) is 10.7."""
 
 
 class FlagHistory(Struct, frozen=True):
@@ -19,12 +19,12 @@ class FlagHistory(Struct, frozen=True):
 
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
-        group: the subject of the option: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
+        group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark`` or empty.
         since: the first release line that has the option; None if the oldest known line has the option.
         deprecated: the first release line that deprecates the option, or None.
         removed: the first release line without the option, or None.
-        absent: if the option was missing for some time, the first and the last release line without it; else
+        absent: the first and the last release line without the option, if later lines have it again; else
             None.
         noop: the first release line that ignores the option, or None.
         instead: the option to use instead; empty if unknown.
@@ -70,7 +70,7 @@ def known_flags() -> frozenset[str]:
 
 
 def nearest_flag(name: str) -> str | None:
-    """Return the option that is most similar to a misspelt one; None if no option is similar."""
+    """Return the known option that is most similar to ``name``; None if no option is similar."""
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)

@@ -1,4 +1,4 @@
-"""Read how programs that build engines are configured, from frontends.yaml."""
+"""Read how the user configures programs that build engines, from frontends.yaml."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from trtlint.knowledge import data
 
 
 class FrontEnd(Struct, frozen=True):
-    """A program that builds engines with TensorRT, and texts that tell the user how to configure it.
+    """A program that builds engines with TensorRT, and texts that say how to configure the program.
 
     Attributes:
         name: the name that log readers use, such as ``trtexec``.
         verbose: how to print TensorRT's verbose messages.
-        plugin: how to load a plugin library, which is called libplugin.so in this text.
+        plugin: how to load a plugin library.  The text calls the library libplugin.so.
         memory: the setting that limits the builder's workspace.
         build: the command that rebuilds an engine.
-        profile: the options of an optimization profile.  The shapes of the inputs replace ``{shapes}``.
-        shape: the format of one input in these options, with the placeholders ``{name}``, ``{x}`` (1x3x8x8)
+        profile: the options that set an optimization profile.  The placeholder ``{shapes}`` stands for the
+            shapes of the inputs.
+        shape: the format of one input in ``profile``, with the placeholders ``{name}``, ``{x}`` (1x3x8x8)
             and ``{list}`` (1,3,8,8).
-        joined: the text between two inputs in these options.
+        joined: the text between two inputs in ``profile``.
         marks: texts that identify the program in log lines that do not begin with the program's prefix.
     """
 
@@ -51,7 +52,7 @@ UNKNOWN = FrontEnd(
     ",",
     (),
 )
-"""Default texts for an unknown program: the words of trtexec and the API."""
+"""Default texts for an unknown program.  They describe trtexec and TensorRT's API."""
 
 
 @cache
@@ -75,11 +76,11 @@ def front_ends() -> Mapping[str, FrontEnd]:
 
 
 def front_end(name: str | None) -> FrontEnd:
-    """Return the program with a name, or :data:`UNKNOWN` if the name is not known."""
+    """Return the program with the name ``name``, or :data:`UNKNOWN` if the name is not known."""
     return front_ends().get(name or "", UNKNOWN)
 
 
 @cache
 def marks() -> Mapping[bytes, str]:
-    """Return the name of the program that each mark in a log identifies."""
+    """Return the name of the program that each text identifies in a log, by text."""
     return {mark.encode(): row.name for row in front_ends().values() for mark in row.marks}

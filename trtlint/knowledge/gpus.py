@@ -1,4 +1,4 @@
-"""Read which compute capability a GPU has, and in which data types it can compute."""
+"""Read the compute capability of a GPU, and the data types in which the GPU can compute."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Architecture(Struct, frozen=True):
         tf32: whether the GPUs compute in TF32; None if not documented.
         bf16: whether the GPUs compute in BF16; None if not documented.
         fp8: whether the GPUs compute in FP8; None if not documented.
-        first: the first TensorRT release that supports the GPUs; None if it is older than 8.6 or not
-            documented.
+        first: the first TensorRT release that supports the GPUs; None if this release is older than 8.6 or
+            unknown.
         last: the last TensorRT release that supports the GPUs; None if the newest release supports them.
         rtx: the first TensorRT-RTX release whose support matrix lists the GPUs, or None.
-        instances: the name of the GPU in each family of cloud instances, such as ``g5``.
+        instances: the names of the GPUs in families of cloud instances, by family, such as ``g5``.
     """
 
     sm: int
@@ -71,10 +71,10 @@ def architecture(sm: int) -> Architecture | None:
 
 
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
-    """Find a GPU by its name.  Return its printed name and its architecture; None if it is unknown.
+    """Find a GPU by its name.  Return its printed name and its architecture; None if the GPU is unknown.
 
     The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  It also ignores the
-    board details that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  A member of a series is found by its
+    board details that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  A GPU of a series is found by its
     number: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` can also be a cloud instance, such
     as ``g5.xlarge``.
     """
@@ -105,7 +105,10 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 
 
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
-    """Return the known GPU names most similar to an unknown name, names of the same series first."""
+    """Return up to ``count`` known GPU names that are similar to an unknown name.
+
+    Names of the same series come first.
+    """
     squeezed = _squeeze(text)
     letters = re.match(r"[a-z]*", squeezed)
     prefix = letters[0] if letters else ""
@@ -130,17 +133,19 @@ def gpu_names() -> tuple[str, ...]:
 
 
 _MEMBER = r"(|xx|series|[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?)"
-"""Regular expression for the text after the squeezed name of a series: nothing, or the rest of a model
-number.
+"""Regular expression for the text after a series name such as ``rtx40``, in lower case without blanks.
+
+The text is empty, or the rest of a model number.
 """
 _NUMBER = r"[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?"
-"""Regular expression for the text after the number of a series, in a number without the series name:
-``4090``, ``3080 Ti``.
+"""Regular expression for the rest of a model number without the series name.
+
+It matches the text after ``40`` in ``4090``, and the text after ``30`` in ``3080 Ti``.
 """
 _BOARD = re.compile(
     r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
 )
-"""Words that nvidia-smi and shops add to a GPU name."""
+"""Pattern of the words that nvidia-smi and shops add to a GPU name."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
 
 

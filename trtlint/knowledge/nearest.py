@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.5) -> tuple[str, ...]:
-    """Return the known words most similar to a word, the most similar first.
+    """Return the known words that are most similar to ``word``, the most similar first.
 
     Args:
         word: the misspelt word; case, ``_`` and ``-`` are ignored.
@@ -21,7 +21,7 @@ def nearest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 
 
 
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """Return the end of an error message, such as ``; did you mean 'select'?``.
+    """Return a suggestion for the end of an error message, such as ``; did you mean 'select'?``.
 
     Args:
         word: the misspelt word.

@@ -14,7 +14,7 @@ from trtlint.knowledge.releases import PRODUCTS, Product, minors
 ONNX_DOMAINS = frozenset(
     {"", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training"}
 )
-"""Domains whose operators ONNX defines; in other domains an operator may be a plugin."""
+"""Domains whose operators ONNX defines.  Operators of other domains may be plugins."""
 
 
 @cache
@@ -46,7 +46,7 @@ def range_of(product: Product, lines: Collection[str]) -> str | None:
 def parser_line(rtx_line: str) -> str:
     """Return the TensorRT release line that has the same parser as a TensorRT-RTX release line.
 
-    For an unknown TensorRT-RTX line, this is the newest TensorRT line.
+    For an unknown TensorRT-RTX line, the result is the newest TensorRT line.
     """
     known: str = data("operators")["rtx"].get(rtx_line, minors("tensorrt")[-1])
     return known
@@ -54,14 +54,20 @@ def parser_line(rtx_line: str) -> str:
 
 @cache
 def lines_with_parser(specifier: str) -> frozenset[str]:
-    """Return the TensorRT-RTX release lines with the same parser as a TensorRT release in a range."""
+    """Return the TensorRT-RTX release lines that have the same parser as a TensorRT release.
+
+    ``specifier`` is the version range of the TensorRT releases.
+    """
     held = lines_of("tensorrt", specifier)
     return frozenset(line for line in minors("tensorrt-rtx") if parser_line(line) in held)
 
 
 @cache
 def importing(op: str, product: Product) -> frozenset[str]:
-    """Return the release lines whose parser imports an operator type, in any domain, without a plugin."""
+    """Return the release lines whose parser imports an operator type without a plugin.
+
+    The parser ignores the domain of the operator.
+    """
     table = data("operators")
     specifier = table["operators"].get(op) or table["importers"].get(op) or "none"
     if product == "tensorrt":
@@ -71,7 +77,7 @@ def importing(op: str, product: Product) -> frozenset[str]:
 
 @cache
 def refusing(op: str) -> Mapping[Product, str]:
-    """Return the version ranges without an importer and without a plugin for an operator type."""
+    """Return the version ranges whose parser has neither an importer nor a plugin for an operator type."""
     ranges = {
         product: range_of(product, set(minors(product)) - importing(op, product) - bundled(op, product))
         for product in PRODUCTS
@@ -81,7 +87,7 @@ def refusing(op: str) -> Mapping[Product, str]:
 
 @cache
 def bundled(plugin: str, product: Product) -> frozenset[str]:
-    """Return the release lines whose plugin library has a plugin; none for TensorRT-RTX."""
+    """Return the release lines whose plugin library contains a plugin; none for TensorRT-RTX."""
     if product == "tensorrt-rtx":
         return frozenset()
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
@@ -89,9 +95,9 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 
 @cache
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
-    """Return the name of the plugin that TensorRT uses for an operator type, and the release lines.
+    """Return the plugin that TensorRT uses for an operator type, and the release lines that use it.
 
-    The plugin is in TensorRT's plugin library.  The name is empty if no release needs a plugin.
+    The plugin is in TensorRT's plugin library.  Its name is empty if no release needs a plugin.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:
@@ -106,10 +112,10 @@ def is_contrib(domain: str) -> bool:
 
 
 def is_removed(op: str) -> bool:
-    """Return whether ONNX removed an operator that older opsets have."""
+    """Return whether ONNX removed an operator that exists in older opsets."""
     return op in data("operators")["removed"]
 
 
 def is_listed(op: str) -> bool:
-    """Return whether the documentation of the parser lists an operator, as supported or unsupported."""
+    """Return whether the documentation of the parser lists an operator as supported or unsupported."""
     return op in data("operators")["operators"]

@@ -1,4 +1,4 @@
-"""Read which libraries contain which plugins, from plugin_libraries.yaml."""
+"""Read the libraries that contain TensorRT plugins, from plugin_libraries.yaml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.frontends import FrontEnd
 
 _FILE = "libplugin.so"
-"""Placeholder for the library in the texts of frontends.yaml."""
+"""Placeholder for the name of the library in the texts of frontends.yaml."""
 _NVIDIA = "libnvinfer_plugin"
 _INIT = (
     'trt.init_libnvinfer_plugins(logger, "") in Python or initLibNvInferPlugins(&logger, "") in C++, before'
@@ -37,7 +37,7 @@ class PluginLibrary(Struct, frozen=True):
 
 
 def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
-    """Return the known libraries that contain a plugin, by the plugin name that TensorRT prints."""
+    """Return the known libraries that contain the plugin ``plugin``, which is named as TensorRT prints it."""
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
@@ -50,9 +50,9 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
 
 
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
-    """Return a text on how a program loads a plugin library.
+    """Return a text that says how a program loads a plugin library.
 
-    If ``libraries`` has no library or several, the text describes the way for any library.
+    If ``libraries`` is empty or has several libraries, the text is about any library.
     """
     if len(libraries) != 1:
         return program.plugin

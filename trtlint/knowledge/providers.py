@@ -13,7 +13,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
-"""Provider names of ``--ep``, and the names in reports."""
+"""Providers with their names in ``--ep`` and in reports."""
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 CLASSES: Mapping[str, Provider] = {
     "TensorrtExecutionProvider": "tensorrt",
@@ -21,7 +21,7 @@ CLASSES: Mapping[str, Provider] = {
     "NvTensorRTRTXExecutionProvider": "nv-tensorrt-rtx",
     "NvTensorRtRtx": "nv-tensorrt-rtx",
 }
-"""Providers by the names that ONNX Runtime and its tools use."""
+"""Providers by their names in ONNX Runtime and its tools."""
 BOOLEANS: Mapping[str, bool] = {
     "1": True,
     "true": True,
@@ -30,7 +30,8 @@ BOOLEANS: Mapping[str, bool] = {
     "false": False,
     "False": False,
 }
-"""Texts that ONNX Runtime reads as a boolean:
+"""Texts that ONNX Runtime reads as a boolean, each with its value.
+
 https://github.com/microsoft/onnxruntime/blob/01a80f60b000/include/onnxruntime/core/common/parse_string.h
 """
 
@@ -47,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "text": "a text",
     "path": "a path",
 }
-"""The values that each kind of option takes, for messages."""
+"""Descriptions of the allowed values for messages, by kind of option."""
 
 
 class ProviderOption(Struct, frozen=True):
@@ -55,11 +56,11 @@ class ProviderOption(Struct, frozen=True):
 
     Attributes:
         name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
-        kind: the form of the value, a key of :data:`WORDS`.
+        kind: the kind of values that the option allows, a key of :data:`WORDS`.
         since: the first release with the option; empty if the oldest known release has the option.
         group: ``precision`` or empty.
-        only: ``in-tree`` or ``plug-in``, if only this form of the RTX provider has the option; empty if
-            both have it.
+        only: the build of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
+            ``plug-in`` (a separate library); empty if both builds have the option.
     """
 
     name: str
@@ -69,7 +70,7 @@ class ProviderOption(Struct, frozen=True):
     only: str
 
     def takes(self, value: str) -> bool:
-        """Return whether a value has the form that the option requires."""
+        """Return whether the option allows a value."""
         if self.kind == "bool":
             return value in BOOLEANS
         if self.kind == "shapes":
@@ -92,5 +93,5 @@ def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
 
 
 def nearest_option(name: str, provider: Provider) -> str:
-    """Return the option most similar to a misspelt name; an empty string if none is similar."""
+    """Return the option of a provider that is most similar to ``name``; empty if none is similar."""
     return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

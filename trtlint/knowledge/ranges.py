@@ -1,4 +1,4 @@
-"""Describe version ranges in words, limited to the known releases."""
+"""Describe version ranges in words.  Only known releases are considered."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """Return the first version (``end`` 0) or the last version (``end`` -1) of a run of releases.
+    """Return the first version (``end`` is 0) or the last version (``end`` is -1) of consecutive releases.
 
-    If the version is also the first (or last) release of its minor version, the minor version is returned,
-    such as ``10.7``.
+    If the first version is the first release of its minor version, the minor version is returned, such as
+    ``10.7``.  The same holds if the last version is the last release of its minor version.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

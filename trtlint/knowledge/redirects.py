@@ -17,7 +17,7 @@ class Redirect(Struct, frozen=True):
     Attributes:
         id: the old id of the rule.
         name: the old name of the rule.
-        to: the id of the rule that replaces it, or None.
+        to: the id of the rule that replaces this rule, or None.
         since: the release of trtlint that made the change.
         because: the reason of the change, a part of a sentence.
     """
@@ -29,7 +29,7 @@ class Redirect(Struct, frozen=True):
     because: str
 
     def words(self, old: str) -> str:
-        """Describe the change to the user: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
+        """Describe the change to a user who wrote ``old``: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
         became = "was removed in" if self.to is None else f"is {self.to} since"
         return f"{old} {became} trtlint {self.since}: {self.because}"
 
@@ -44,7 +44,7 @@ def redirects() -> tuple[Redirect, ...]:
 
 
 def redirect(word: str) -> Redirect | None:
-    """Return how the rule with an old id or name was changed; None if it was not."""
+    """Return the renaming or removal of the rule with an old id or name; None if there is none."""
     return _by_word().get(word.lower())
 
 
@@ -55,9 +55,9 @@ def current(id_: str) -> str:
 
 
 def first_id(id_: str) -> str:
-    """Return the first id of a rule.
+    """Return the first id that a rule had.
 
-    Fingerprints use the first id, so that a renaming does not change them.
+    Fingerprints of findings contain the first id, so that a renaming does not change them.
     """
     return _first_ids().get(id_, id_)
 
@@ -66,7 +66,7 @@ def first_id(id_: str) -> str:
 def _by_word() -> Mapping[str, Redirect]:
     """Return the changes of rules, by old id and by old name in lower case.
 
-    If the replacement of a rule was itself replaced, the change leads to the newest rule.
+    If a replacement was itself replaced, ``to`` is the newest rule.
     """
     moved = {each.id: each for each in redirects() if each.to != each.id}
     found: dict[str, Redirect] = {}

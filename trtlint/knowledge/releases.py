@@ -14,13 +14,13 @@ Product = Literal["tensorrt", "tensorrt-rtx"]
 Typing = Literal["weak", "choice", "strong"]
 
 PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorRT-RTX"}
-"""Products, and their names in reports."""
+"""Names of the products in reports, by product."""
 
 
 class Release(Struct, frozen=True):
     """A release of TensorRT or TensorRT-RTX, from versions.yaml.
 
-    Every release has a product and a version.  Another field is None or empty if no public source has its
+    Every release has a product and a version. A further field is None or empty if no public source has its
     value.
 
     Attributes:
@@ -59,7 +59,7 @@ class Release(Struct, frozen=True):
 
     @property
     def inspector(self) -> Literal["bindings", "io-tensors"] | None:
-        """How the release's engine inspector writes inputs and outputs in its JSON.
+        """The form of inputs and outputs in the JSON of the release's engine inspector.
 
         ``bindings`` is a list ``Bindings``; ``io-tensors`` are objects under ``I/O Tensors``.  None for
         TensorRT-RTX, which has no public source.
@@ -72,9 +72,9 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """What decides the types in a network: the ONNX file, the builder, or the user's choice of these.
+        """The source of the types in a network: the ONNX file, the builder, or the user's choice of them.
 
-        Strong typing came with 9.x
+        Strong typing (types from the ONNX file) came with 9.x
         (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
         It is the only mode from 11.0, which removed the builder's precision flags
         (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html).

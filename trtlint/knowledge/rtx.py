@@ -27,7 +27,10 @@ class Builder(Struct, frozen=True):
     parser: str | None
 
     def nearest(self, sm: int) -> int:
-        """Return the supported compute capability nearest to ``sm``, or the lower one of two."""
+        """Return the supported compute capability nearest to ``sm``.
+
+        If two are equally near, the lower one is returned.
+        """
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
 
@@ -40,8 +43,8 @@ def builders() -> tuple[Builder, ...]:
 def builder(version: str) -> Builder:
     """Return the builder of a TensorRT-RTX release.
 
-    For an unknown release, the compute capabilities are those of the last known release before it, or of the
-    first known release.  ``parser`` is then None.
+    An unknown release has the compute capabilities of the last known release before it, or of the first known
+    release.  Its ``parser`` is None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

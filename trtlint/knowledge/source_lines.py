@@ -1,4 +1,7 @@
-"""Find the release that printed an error message by the source line in it, from source_lines.yaml."""
+"""Find the release that printed an error message, from the source line in the message.
+
+The source lines of the releases are in source_lines.yaml.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ from collections.abc import Mapping
 from trtlint.knowledge import data
 
 _SEARCHED = 1500
-"""Maximum length of the searched part of a message, in characters."""
+"""Number of characters of a message that are searched for a source line."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
-"""Every message with a source line contains one of these texts. Other messages do not need the table."""
+"""Texts of which each message with a known source line contains one.
+
+The table is not read for other messages.
+"""
 
 
 def release_of(message: str) -> Mapping[str, str]:

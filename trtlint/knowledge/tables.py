@@ -12,7 +12,7 @@ from msgspec import Struct
 from trtlint.knowledge import text
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
-"""The start of an entry."""
+"""Pattern of the line where an entry of a table begins."""
 
 
 class TableEntry(Struct, frozen=True):
@@ -30,7 +30,10 @@ class TableEntry(Struct, frozen=True):
 
 
 def written(name: str) -> tuple[TableEntry, ...]:
-    """Split the table ``name.yaml`` into its entries.  Each begins with ``- op: Name`` or ``- op: [...]``."""
+    """Split the table ``name.yaml`` into its entries.
+
+    Each entry begins with ``- op: Name`` or ``- op: [...]``.
+    """
     whole = text(name)
     starts = list(_BEGIN.finditer(whole))
     ends = [start.start() for start in starts[1:]] + [len(whole)]

@@ -13,7 +13,11 @@ from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 Route = Literal["compile", "options", "windows", "engine"]
-"""Function that takes the arguments. ``options`` are the options of ``torch.compile``."""
+"""Kinds of calls that take arguments of Torch-TensorRT.
+
+``compile`` is ``torch_tensorrt.compile``, and ``options`` are the options of ``torch.compile``.  ``windows``
+is the cross compilation for Windows, and ``engine`` the conversion to a serialized engine.
+"""
 
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "compile": ("compile", "trace"),
@@ -21,7 +25,7 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
     "windows": ("windows", "windows_front"),
     "engine": ("engine",),
 }
-"""Tables of arguments of each route; the first one has the defaults."""
+"""Names of the tables of arguments, by kind of call; the first table has the defaults."""
 _FILES: Mapping[str, str] = {
     "compile": "dynamo/_compiler.py",
     "windows": "dynamo/_compiler.py",
@@ -34,11 +38,11 @@ _FILES: Mapping[str, str] = {
     "backend": "dynamo/backend/backends.py",
 }
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
-"""Arguments that ``torch_tensorrt.compile`` itself reads on every route."""
+"""Arguments that ``torch_tensorrt.compile`` itself reads, for every kind of call."""
 
 
 class TorchReleaseError(SettingError):
-    """Error: a release of Torch-TensorRT is unknown."""
+    """A release of Torch-TensorRT is unknown."""
 
 
 class TorchRelease(Struct, frozen=True):
@@ -47,8 +51,8 @@ class TorchRelease(Struct, frozen=True):
     Attributes:
         version: the release number, such as ``2.13.0``.
         tensorrt: the TensorRT release that the wheel requires, such as ``11.0.0``.
-        tagged: whether the line numbers of ``source`` were checked against the Git tag; False if they come
-            from the wheel.
+        tagged: True if the line numbers in :attr:`TorchArgument.source` were checked against the Git tag;
+            False if they come from the wheel.
     """
 
     version: str
@@ -62,7 +66,7 @@ class TorchRelease(Struct, frozen=True):
 
     @property
     def product(self) -> str:
-        """The product with the release line, such as ``Torch-TensorRT 2.13``."""
+        """The product and the release line, such as ``Torch-TensorRT 2.13``."""
         return f"Torch-TensorRT {self.line}"
 
     @property
@@ -80,7 +84,8 @@ class TorchArgument(Struct, frozen=True):
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
         default: the default, as Python text; for a removed argument, its last default; empty if unknown.
-        source: the source line that reads the argument; for a removed argument, the last such line.
+        source: the line of Torch-TensorRT's source that reads the argument; for a removed argument, the line
+            in the last release that reads it.
     """
 
     name: str
@@ -133,7 +138,10 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
-    """Return whether and how a release uses an argument of a kind of call (``route``)."""
+    """Return how a release uses the argument ``name``.
+
+    ``route`` is the kind of call with the argument.
+    """
     reading: dict[str, tuple[str, Sequence[object]]] = {}
     tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
     for table in reversed(tables):
@@ -155,7 +163,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the argument of a release that is most similar to a misspelt one; empty if none is similar."""
+    """Return the argument of a release that is most similar to ``name``; empty if none is similar."""
     known = {
         each
         for table in _TABLES[route]
@@ -166,7 +174,7 @@ def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def idle(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the replacement of an argument that a release accepts but ignores; empty if it is used."""
+    """Return the replacement of an argument that a release accepts but ignores; empty for other arguments."""
     kin = "compile" if route != "options" else route
     for row in data("torch_tensorrt")["idle"]:
         if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
@@ -180,7 +188,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return arguments of which at least one must be set.  Otherwise, the argument ``name`` has no effect."""
+    """Return the arguments of which at least one must be set, so that the argument ``name`` has an effect."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -195,12 +203,12 @@ def _line(version: str) -> str:
 
 
 class TorchOperator(Struct, frozen=True):
-    """How the releases of Torch-TensorRT support an operator, from torch_operators.yaml.
+    """The support of an operator by the releases of Torch-TensorRT, from torch_operators.yaml.
 
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the operator that has no converter: this operator, or an operator that it is decomposed into.
+        lowered: the operator without a converter: this operator, or an operator into which it is decomposed.
     """
 
     asked: tuple[str, ...]
@@ -208,14 +216,14 @@ class TorchOperator(Struct, frozen=True):
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return whether PyTorch is known to run the operator in a release."""
+        """Return True if PyTorch is known to run the operator in a release; False if not, or if unknown."""
         return self.known(release) is True
 
     def known(self, release: str) -> bool | None:
         """Return whether PyTorch runs the operator in a release; None if unknown.
 
-        An untested release gets the answer of the nearest tested releases before and after it.  If these two
-        differ, the result is None.
+        For an untested release, the result is that of the nearest tested releases before and after it.  If
+        their results differ, it is None.
         """
         if release in self.asked:
             return release in self.falls_back
@@ -230,7 +238,7 @@ class TorchOperator(Struct, frozen=True):
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:
-    """Return the operators that PyTorch, not TensorRT, runs in at least one release.
+    """Return the operators that PyTorch, not TensorRT, runs in at least one release, by name.
 
     The keys are the names of these operators, and the names of the operators in ``lowered``.
     """

@@ -367,10 +367,11 @@ class Comparing:
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains a difference, if ONNX's reference evaluator agrees with the network.
+        """Return whether rounding explains a difference.
 
-        ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
-        numbers has a rounding error that is small compared with these numbers.
+        ONNX's reference evaluator agrees with the network, so ONNX Runtime may be less exact.  It keeps FP32
+        where the model rounds to 16 bits.  In FP32, the difference of two nearly equal numbers has a rounding
+        error that is small compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True

@@ -1,8 +1,8 @@
-"""Worker process that finds the nodes that NVIDIA's parser accepts, as ONNX Runtime's providers do.
+"""Find the nodes that NVIDIA's parser accepts, in a worker process.
 
-A provider passes a region of nodes to the parser. The parser returns smaller regions. The provider passes
-these regions to the parser again, until the parser accepts a region as a whole. Subgraphs of If, Loop and
-Scan are divided first, as in ONNX Runtime.
+The process works like ONNX Runtime's providers.  A provider passes a region of nodes to the parser, and the
+parser returns smaller regions.  The provider passes these regions to the parser again, until the parser
+accepts each region as a whole.  Subgraphs of If, Loop and Scan are divided first, as in ONNX Runtime.
 https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
 """
 
@@ -29,7 +29,7 @@ from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
 
 _MOST_CALLS = 3000
-"""Largest number of parser calls for one model; a model with 681 parts needed 240."""
+"""Largest number of parser calls for one model.  A model with 681 parts needed 240 calls."""
 _MOST_SHAPELESS = 20
 _WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 _UNTAKEN = frozenset({
@@ -38,12 +38,14 @@ _UNTAKEN = frozenset({
     onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
     onnx.TensorProto.UINT4,
 })  # fmt: skip
-"""The RTX provider does not pass nodes with these types to the parser (``IsSupportedDataType``).
+"""Element types whose nodes the RTX provider does not pass to the parser (``IsSupportedDataType``).
+
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
-"""The RTX provider rejects graphs with inputs or outputs of these types
-(``IsSupportedInputOutputDataType``).
+"""Element types of graph inputs and outputs for which the RTX provider rejects the graph.
+
+The source is ``IsSupportedInputOutputDataType`` in the same file.
 """
 
 Say = Callable[[Any], None]
@@ -51,14 +53,15 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """Error: the provider gives up, because it has called the parser too often."""
+    """The provider gives up, because it has called the parser too often."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
     """Divide a model into parts, and send the parts to the parent process.
 
     Args:
-        request: ``model``, ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``.
+        request: the keys ``model`` (a path), ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and
+            ``exclude``, see :class:`trtlint.partition.result.ProviderSettings`.
         say: function that receives the stage, then the result.
     """
     path = Path(request["model"])
@@ -122,7 +125,10 @@ class _Parser:
         self.shapeless: dict[str, None] = {}
 
     def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
-        """Pass a region to the parser, and yield the parts of it that the parser accepts as a whole."""
+        """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
+
+        ``nodes`` are the nodes of the graph, and ``around`` has the further data of the graph.
+        """
         yield from self._taken(nodes, region, around, 1)
 
     def _taken(
@@ -153,7 +159,7 @@ class _Parser:
     ) -> onnx.ModelProto:
         """Build a model from the nodes of one region and the initializers that these nodes read.
 
-        If ``strict`` is true, every input of the region needs a shape.
+        If ``strict`` is true, every input of the model needs a shape.
         """
         nodes = [all_nodes[position] for position in region]
         built = onnx.ModelProto(ir_version=onnx.IR_VERSION)  # as the providers do, whatever the file has
@@ -194,8 +200,8 @@ class _Around:
 
     Args:
         graph: the graph.
-        types: types of the values in the graph and in the graphs around it.
-        outer: initializers of the graphs around it.
+        types: types of the values in the graph and in the outer graphs.
+        outer: initializers of the outer graphs.
     """
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
@@ -210,7 +216,7 @@ class _Around:
                 self._readers.setdefault(name, set()).add(position)
 
     def is_read_outside(self, name: str, region: Set[int]) -> bool:
-        """Return whether a node outside of a region reads the value with this name."""
+        """Return whether a node outside of a region reads the value ``name``."""
         return not self._readers.get(name, set()) <= region
 
 
@@ -225,7 +231,10 @@ class _Dividing:
     def graph(
         self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
     ) -> bool:
-        """Divide one graph into parts.  Return whether TensorRT accepts the whole graph."""
+        """Divide one graph into parts.  Return whether TensorRT accepts the whole graph.
+
+        ``scope`` is the path of the graph, and ``outer`` has the data of the outer graph.
+        """
         if depth > MOST_BODIES:
             return False
         own = {**types, **dict(_types(graph))}
@@ -366,7 +375,7 @@ def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
     """Add missing element types to ``types``: a value gets the type of an input of its operator.
 
-    This is for operators of ONNX Runtime: ONNX Runtime infers their types, but ONNX's inference does not.
+    This is for operators of ONNX Runtime, whose types ONNX's type inference does not know.
     """
     stored = {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:

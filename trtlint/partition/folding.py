@@ -1,4 +1,4 @@
-"""Nodes that ONNX Runtime removes before an execution provider divides a model.
+"""Find the nodes that ONNX Runtime removes before an execution provider divides a model.
 
 When ONNX Runtime loads a model, Constant nodes become initializers.  Its basic optimizations (level 1)
 compute values that depend only on constants, and remove Identity nodes.  If the condition of an If is
@@ -21,7 +21,9 @@ _HALF_FOLDED = REARRANGING | CAST | {
     *("Concat", "Constant", "ConstantOfShape", "Expand", "Gather", "GatherND", "QuantizeLinear"),
     *("ScatterND", "Slice", "Split"),
 }  # fmt: skip
-"""Operators with a half-precision CPU kernel, which ONNX Runtime 1.32 computes for stored operands.
+"""Operators on FP16 tensors that ONNX Runtime 1.32 computes if all operands are stored.
+
+They have a CPU kernel for FP16:
 https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.md
 """
 
@@ -31,9 +33,10 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: for each branch that a constant condition of an If selects, the graph that the branch's nodes
-            move to.
-        renamed: for each output of such an If, the name of the value that replaces the output.
+        moved: the graphs to which the nodes of a branch move, by branch, if a constant condition of an If
+            selects the branch.
+        renamed: the names of the values that replace the outputs of an If with a constant condition, by
+            output.
     """
 
     nodes: frozenset[Node]
@@ -47,7 +50,7 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
     Args:
         graph: the graph of the model.
         constants: the known values of the graph.
-        rewritten: whether ONNX Runtime rewrites the model.
+        rewritten: whether ONNX Runtime applies its basic optimizations to the model.
     """
     if not rewritten:
         return Removed(frozenset(node for node in graph.nodes if _is_stored(node)), {}, {})
@@ -78,13 +81,13 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
 
 
 def _scopes(graph: Graph, scope: str) -> Iterator[str]:
-    """Yield the scope of a subgraph, and the scopes of all graphs around it."""
+    """Yield the scope of a subgraph, and the scopes of all its outer graphs."""
     yield scope
     yield from (owner.scope for owner in graph.owners(scope))
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Replace the target of each move by its final target, because the nodes of the target may move, too."""
+    """Replace each target by its final target, because the nodes of the target graph may move, too."""
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -96,7 +99,10 @@ def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
 
 
 def _branch(node: Node, constants: Constants) -> str | None:
-    """Return the branch of an If that a constant condition selects; None for other nodes."""
+    """Return the branch of an If that its constant condition selects.
+
+    The result is None for other nodes, and for an If whose condition is not constant.
+    """
     condition = constants.scalar(node.input(0))
     return None if condition is None else "then_branch" if condition else "else_branch"
 
@@ -124,7 +130,7 @@ def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
 
 
 def _is_identity(node: Node) -> bool:
-    """Return whether ONNX Runtime removes a node, because it is an Identity.
+    """Return whether a node is an Identity that ONNX Runtime removes.
 
     An Identity that computes a graph output is removed only if its operand has no other reader.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/identity_elimination.cc

@@ -1,6 +1,6 @@
-"""Names and inputs of nodes, as execution providers get them from ONNX Runtime.
+"""Give nodes the names and inputs that execution providers get from ONNX Runtime.
 
-Values of an outer graph that the subgraphs of a node read are inputs of the node, too.
+If the subgraphs of a node read a value of an outer graph, this value is an input of the node, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trtlint.partition.regions import Operator
 MOST_BODIES = 20
 """Largest depth of nested subgraphs."""
 MARK = "trtlint.path:"
-"""Prefix of a node's ``doc_string`` that stores the node's path in the original file."""
+"""Prefix of the ``doc_string`` in which a node's path in the original file is stored."""
 
 
 def operator(node: onnx.NodeProto) -> Operator:
@@ -23,7 +23,10 @@ def operator(node: onnx.NodeProto) -> Operator:
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return the path of a node for reports: from its ``doc_string``, or else from its name."""
+    """Return the path of a node for reports: the path in its ``doc_string``; without it, the node's name.
+
+    ``index`` is the position of the node in its graph, and ``scope`` the path of the graph.
+    """
     if node.doc_string.startswith(MARK):
         return node.doc_string[len(MARK) :]
     own = node.name or f"{node.op_type}_{index}"
@@ -31,7 +34,10 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
 
 
 def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
-    """Yield the names of the values that a node reads, including values that its subgraphs read outside."""
+    """Yield the names of the values that a node reads.
+
+    These include the values of outer graphs that its subgraphs read.
+    """
     yield from filter(None, node.input)
     if depth > MOST_BODIES:
         return

@@ -1,4 +1,4 @@
-"""Origins of nodes: the nodes in the file that ONNX Runtime's rewritten nodes come from.
+"""Find the nodes in the file that ONNX Runtime's rewritten nodes come from.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
 condition. But reports name the nodes in the file.  So the path of each node is stored in its ``doc_string``,
@@ -18,13 +18,14 @@ from trtlint.model.graph import WITH_BODIES
 from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
-"""Name suffix of a DequantizeLinear that ONNX Runtime copied for a further reader:
+"""Pattern of the name suffix of a DequantizeLinear that ONNX Runtime copied for a further reader.
+
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
 
 
 Merged = dict[str, list[list[str]]]
-"""Path and operator type of merged nodes, by the path of the node that replaces them."""
+"""Paths and operator types of merged nodes, by the path of the node that replaces them."""
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
@@ -81,7 +82,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the removed nodes, by the path of the node that now computes their result."""
+    """Return the nodes that a rewrite removed, by the path of the node that now computes their result."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

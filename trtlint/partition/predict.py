@@ -1,4 +1,4 @@
-"""Prediction of the parts that TensorRT runs, from the nodes that TensorRT refuses."""
+"""Predict the parts that TensorRT runs, from the nodes that TensorRT refuses."""
 
 from __future__ import annotations
 
@@ -26,25 +26,29 @@ from trtlint.partition.regions import (
 from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 
 _MOST_SPLITS = 8
-"""Largest number of operator types for which the parts are counted as if TensorRT accepted the type. Each
-count needs a walk through the graph.
+"""Largest number of operator types for which trtlint counts the parts as if TensorRT accepted the type.
+
+Each count needs a walk through the graph.
 """
 _UNTAKEN = frozenset(
     {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
 )
-"""Types that TensorRT networks lack. The parser refuses them as inputs of a region. The RTX provider does not
-even pass such nodes to the parser (``IsSupportedDataType``).
+"""Element types that TensorRT networks lack.
+
+The parser refuses them as inputs of a region. The RTX provider does not even pass nodes with these types to
+the parser (``IsSupportedDataType``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {"f64"}
-"""The RTX provider rejects a whole graph with inputs or outputs of these types
-(``IsSupportedInputOutputDataType`` in the same file). It does not check scalars.
+"""Element types of graph inputs and outputs for which the RTX provider rejects the whole graph.
+
+The provider does not check scalars (``IsSupportedInputOutputDataType`` in the same file).
 """
 NAMELESS = frozenset({"ScatterElements"})
-"""Operators that the parser refuses without naming a node. It returns the same region until the provider
-gives up.
+"""Operators that the parser refuses with an error that names no node.
 
-TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterElements with a reduction.
+The parser then returns the same region until the provider gives up.  TensorRT-RTX 1.7 gives "Unsupported
+reduction type" without a node for ScatterElements with a reduction.
 """
 
 
@@ -55,7 +59,7 @@ class Reason(Struct, frozen=True):
         why: the reason in words, from the finding.
         rules: the rules with findings about the node.
         fixes: automatic fixes that remove the reason.
-        ends: whether the provider rejects the whole graph for this reason.
+        ends: True if the provider rejects the whole graph for this reason.
     """
 
     why: str
@@ -198,7 +202,7 @@ class _Prediction:
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
-        """Return why the provider does not pass a node to the parser; empty if the node is passed."""
+        """Return why the provider does not pass a node to the parser; empty if it passes the node."""
         if node.op in self._settings.exclude:
             return "a provider option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)
@@ -211,7 +215,7 @@ class _Prediction:
         """Divide the main graph and all subgraphs, as if TensorRT also accepted the operators in ``taken``.
 
         Returns:
-            The parts, the nodes outside of parts in graph order, and the graphs by scope.
+            The parts; the nodes outside of parts, in graph order; and the divided graphs by scope.
         """
         found: dict[str, _PredictedGraph] = {}
         split_bodies: set[Node] = set()
@@ -270,7 +274,11 @@ class _Prediction:
         return crossing
 
     def _splits(self, left: Sequence[Node], crossing: Iterable[tuple[Value, bool]]) -> tuple[Split, ...]:
-        """Group the refused nodes by operator type.  The groups that cause most data transfer come first."""
+        """Group the refused nodes by operator type.  The groups that cause most data transfer come first.
+
+        ``left`` are the nodes outside of parts.  ``crossing`` are the tensors between these nodes and parts,
+        each with True if it flows into a part.
+        """
         groups: dict[str, list[Node]] = defaultdict(list)
         for node in left:
             if node in self._reasons:

@@ -1,4 +1,4 @@
-"""Model inputs for which the provider of TensorRT-RTX makes no optimization profile."""
+"""Find model inputs for which the provider of TensorRT-RTX makes no optimization profile."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
     "Tile": (1,),
     "TopK": (1,),
 }
-"""Operator inputs whose values are a shape for TensorRT."""
+"""Indexes of the operator inputs whose values are a shape for TensorRT, by operator."""
 _PASSING = MOVING | CAST | {"Concat"}
 _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Explain why the provider of TensorRT-RTX fails because of an input; empty if ``name`` is empty.
+    """Explain why the provider of TensorRT-RTX fails because of the input ``name``; empty without a name.
 
     The provider makes optimization profiles for dynamic dimensions, but not for inputs whose values are a
     shape.  If no dimension is dynamic, the provider fails with "No explicit or implicit shapes were provided
@@ -59,7 +59,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
 
 
 def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
-    """Return the model input whose elements a value contains; None if there is no such input."""
+    """Return the model input from which the elements of a value come; None if there is none."""
     if value is None or value.initializer is not None or depth > _DEEPEST:
         return None
     if value.producer is None:

@@ -1,4 +1,4 @@
-"""Steps after the parser: how both providers turn the regions that the parser accepts into parts.
+"""Turn the regions that the parser accepts into parts, as both providers do after the parser.
 
 The code of these steps is the same in both providers:
 
@@ -19,9 +19,12 @@ from msgspec import Struct
 from trtlint.partition.result import ProviderSettings
 
 Region = tuple[int, ...]
-"""Positions of nodes in the order of the graph."""
+"""A region: the positions of its nodes in the order of the graph."""
 _MOST_REMOVALS = 1000
-"""Largest number of regions removed because of cycles; each needs a walk through the graph."""
+"""Largest number of regions that are removed because of cycles.
+
+Each removal needs a walk through the graph.
+"""
 
 
 class Operator(Struct, frozen=True):
@@ -47,7 +50,7 @@ class Joined(Struct, frozen=True):
         parts: the parts.
         small: regions that were removed because they were too small.
         cyclic: regions that were removed because of a cycle.
-        joined: whether all regions became one part.
+        joined: True if all regions became one part.
     """
 
     parts: tuple[Region, ...]
@@ -97,8 +100,8 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Pro
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
     """Return whether regions can be part of a cycle.
 
-    Operators are in topological order.  So regions of consecutive nodes have no cycle, unless two nodes have
-    the same name.
+    Nodes are in topological order, so regions of consecutive nodes have no cycle.  But nodes with the same
+    name count as one node, which can make a cycle.
     """
     if any(region[-1] - region[0] + 1 != len(region) for region in regions):
         return True
@@ -108,10 +111,10 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
-    """Search for a cycle of regions. Return the vertices on a path that ends in a cycle, or an empty list.
+    """Return the regions and nodes on a path that ends in a cycle; empty if there is no cycle.
 
-    Each region is a vertex.  The providers identify nodes outside of regions only by name.  So all nodes with
-    the same name, and all nodes without a name, are a single vertex.
+    They are vertices of a graph.  Each region is a vertex.  The providers identify nodes outside of regions
+    only by name.  So all nodes with the same name, and all nodes without a name, are a single vertex.
     """
     following = _following(operators, regions)
     done: set[int] = set()
@@ -137,7 +140,7 @@ def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int
 
 
 def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list[list[int]]:
-    """Return, for each vertex, the vertices with a node that reads an output of the vertex.
+    """Return, for each vertex, the vertices that read one of its outputs.
 
     See :func:`_cycle` for the vertices.
     """
@@ -170,8 +173,9 @@ def interface_words(name: str, dtype: str) -> str:
 def shapeless_words(names: Sequence[str]) -> str:
     """Explain why the TensorRT provider fails because of inputs without shapes; empty if there are none.
 
-    From the second parser call on, every input of a region needs a shape.  Each dimension must have a size or
-    a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
+    ``names`` are the names of these inputs.  From the second parser call on, every input of a region needs a
+    shape.  Each dimension must have a size or a name (``GetSupportedList``).  The plug-in provider of
+    TensorRT-RTX has no such check.
     """
     if not names:
         return ""
@@ -181,10 +185,10 @@ def shapeless_words(names: Sequence[str]) -> str:
 def borders(
     operators: Sequence[Operator], parts: Iterable[Region], outputs: Collection[str]
 ) -> list[tuple[str, bool]]:
-    """Return the tensors that cross the border of a part, each with whether it flows into the part.
+    """Return the tensors that cross the border of a part.
 
-    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model, which are left out
-    because every session copies them.
+    Each result is the name of a tensor, and True if it flows into the part.  Only tensors between nodes are
+    returned.  ``outputs`` are the outputs of the model; they are left out because every session copies them.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

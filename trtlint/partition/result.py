@@ -1,4 +1,4 @@
-"""Partition of a model as plain data: the parts that TensorRT runs, and the other nodes."""
+"""Represent the partition of a model as plain data: the parts that TensorRT runs, and the other nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from trtlint.knowledge.providers import Provider
 
 Basis = Literal["predicted", "parser"]
-"""Source of the decision which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
+"""Source of the information which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
 
 
 class ProviderSettings(Struct, frozen=True):
@@ -22,7 +22,7 @@ class ProviderSettings(Struct, frozen=True):
         min_nodes: smallest number of nodes in a part.
         max_rounds: largest depth of nested parser calls before the provider gives up.
         exclude: operator types that the provider does not run.
-        profile: whether the options give the shapes of a profile.
+        profile: whether the options give the shapes of an optimization profile.
     """
 
     min_nodes: int = 1
@@ -38,7 +38,7 @@ class Left(Struct, frozen=True):
         node: path of the node.
         op: operator type.
         why: reason in words; empty if unknown.
-        rules: rules whose findings refuse the node.
+        rules: the ids of the rules whose findings say that TensorRT refuses the node.
     """
 
     node: str
@@ -53,7 +53,7 @@ class Split(Struct, frozen=True):
     Attributes:
         op: operator type.
         nodes: paths of the nodes.
-        rules: rules whose findings are about these nodes.
+        rules: the ids of the rules with findings about these nodes.
         why: reason in words; empty if unknown.
         fixes: rewrites of ``trtlint fix`` after which TensorRT accepts these nodes.
         parts: number of parts if TensorRT accepted all of these nodes; None if not counted.
@@ -78,7 +78,7 @@ class Border(Struct, frozen=True):
 
     Attributes:
         value: name of the tensor.
-        into: whether the tensor flows into the part.
+        into: True if the tensor flows into the part, False if out of the part.
         bytes: size in bytes; None if a dimension is dynamic.
     """
 
@@ -92,14 +92,15 @@ class Partition(Struct, frozen=True):
 
     Attributes:
         provider: the execution provider that divides the model.
-        basis: how trtlint knows which nodes TensorRT accepts: from a prediction or from NVIDIA's parser.
+        basis: the source of the nodes that TensorRT accepts: ``predicted`` or NVIDIA's ``parser``.
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.
         borders: tensors between parts and other nodes.
         splits: groups of nodes that divide the model.  The groups that cause most data transfer come first.
         joined: whether the provider joins several regions into one part.
-        dropped: nodes that the parser accepts but the provider drops, with the reason.
+        dropped: nodes that the parser accepts but the provider does not run with TensorRT, each with the
+            reason.
         failure: the reason why ONNX Runtime cannot create the session; empty if it can.
         calls: number of parser calls; 0 for a prediction.
     """

@@ -1,4 +1,4 @@
-"""Graph that execution providers get: the model after ONNX Runtime's rewrites of level 1.
+"""Apply ONNX Runtime's rewrites of level 1 to a model.
 
 ONNX Runtime applies these rewrites before it passes the graph to a provider:
 https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
@@ -15,12 +15,15 @@ import onnx
 from trtlint.files.telemetry import onnx_runtime
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
-"""Names of the Casts that ONNX Runtime adds to run FP16 on a CPU. A GPU provider never sees them.
+"""Prefixes in the names of Casts (and of their results) that ONNX Runtime adds to run FP16 on a CPU.
+
+A GPU provider never gets these Casts:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
-"""Folder of external data of a model in memory.
+"""Name of the session option with the folder of external data, for a model in memory.
+
 https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
 """
 _MOST_SHAPES = 5000
@@ -56,9 +59,10 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
-    """Return the types that ONNX Runtime infers for values, also for outputs of its own operators.
+    """Return the types that ONNX Runtime infers for the values ``names``, by name.
 
-    The result is empty if onnxruntime is not installed or cannot load the model.
+    ONNX Runtime also knows the types of its own operators.  The result is empty if onnxruntime is not
+    installed or cannot load the model.
     """
     if not names or len(names) > _MOST_SHAPES or _is_external(model):
         return {}
@@ -107,8 +111,8 @@ def _is_external(model: onnx.ModelProto) -> bool:
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
     """Remove the Casts that ONNX Runtime adds to run a model on the CPU.
 
-    ONNX Runtime also removes a Cast of the file together with an added Cast that reverses it.  Then types
-    would be wrong, so the result is None.
+    ONNX Runtime sometimes removes a Cast of the file together with an added Cast that reverses it.  Types
+    would then be wrong, so the result is None.
 
     Args:
         model: the model after ONNX Runtime's rewrites.
@@ -131,7 +135,7 @@ def _casts(graph: onnx.GraphProto) -> set[str]:
 def _remove_casts(graph: onnx.GraphProto) -> bool:
     """Remove the Casts that ONNX Runtime added from a graph and its subgraphs.
 
-    Return whether there were such Casts.
+    Return whether the graphs had added Casts.
     """
     found = [_remove_casts(body) for body in _bodies(graph)]
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]

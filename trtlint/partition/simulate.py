@@ -1,4 +1,4 @@
-"""Division of a model into parts by NVIDIA's parser, in a separate process."""
+"""Divide a model into parts with NVIDIA's parser, in a separate process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Simulation(Struct, frozen=True):
         partition: the parts; None if the process crashed or was stopped.
         version: release of the parser.
         rewritten: whether ONNX Runtime's rewrites were applied to the graph.
-        ended: how the process ended, in words.
+        ended: the end of the process in words, such as a crash.
     """
 
     partition: Partition | None
@@ -47,6 +47,8 @@ def simulate(
     rewrite: bool = True,
 ) -> Simulation:
     """Divide a model into parts with NVIDIA's parser, in the same way as an execution provider.
+
+    ``rewrite`` is whether ONNX Runtime's rewrites are applied first.
 
     Raises:
         DryBuildError: the parser cannot read this model.
@@ -103,8 +105,8 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """Return the parts of the main graph and of all subgraphs.
 
-    If TensorRT accepts a whole subgraph, its nodes belong to the part of its If, Loop or Scan. They belong to
-    no part if TensorRT rejects the If, Loop or Scan.
+    If TensorRT accepts a whole subgraph, its nodes belong to the part of its If, Loop or Scan. If TensorRT
+    rejects this If, Loop or Scan, the nodes belong to no part.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
@@ -127,8 +129,8 @@ def _with_merged(
 ) -> tuple[tuple[str, ...], ...]:
     """Replace the nodes in parts by the nodes in the file that they come from.
 
-    Nodes that ONNX Runtime merged are in the part of the node that replaces them.  A copied node is counted
-    once, and a node that ONNX Runtime added is not counted.
+    A part gets the nodes that ONNX Runtime merged into its nodes (``merged``).  A copied node counts once.
+    The nodes that ONNX Runtime added (``added``) are left out.
     """
     found = []
     for part in parts:
