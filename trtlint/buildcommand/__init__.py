@@ -1,4 +1,4 @@
-"""Build commands: ``trtexec`` and ``tensorrt_rtx`` command lines, alone or in scripts, and Triton.
+"""Read build commands: ``trtexec`` and ``tensorrt_rtx`` command lines, scripts, and Triton configurations.
 
 This package knows no models, rules or targets. It converts a command line or configuration to plain data.
 Values that it cannot read, such as an unexpanded shell variable, are unknown.

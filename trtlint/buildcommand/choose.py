@@ -1,4 +1,4 @@
-"""Selection of the commands in a script that build a given model."""
+"""Select the commands in a script that build a given model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from trtlint.buildcommand.command import BuildCommand
 def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCommand, ...]:
     """Return the commands that build a model, in order.
 
-    A command builds the model if its ``--onnx`` has the file name of the model. If there is no such command,
-    return the commands whose ``--onnx`` is a shell variable. If the script has only one command, always
-    return this command, because the model may have another file name on the build machine.
+    The result is the first of these lists that is not empty:
+
+    - the commands whose ``--onnx`` has the file name of the model,
+    - the commands whose ``--onnx`` is a shell variable,
+    - the only command of the script, because the model may have another file name on the build machine.
     """
     builds = [command for command in commands if command.builds]
     named = [command for command in builds if _file_name(command.model) == model.name]

@@ -1,4 +1,4 @@
-"""A build command and its options.
+"""Represent a build command and its options.
 
 trtexec takes options as ``--name`` or ``--name=value``. Option names are case-sensitive.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
@@ -17,15 +17,15 @@ from trtlint.errors import SettingError
 from trtlint.knowledge.providers import PROVIDERS, Provider
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
-"""The program that builds.
+"""The program that builds the engine, which determines the names of the options.
 
-The tool determines the options. A Triton configuration has the keys of its accelerator. An ONNX Runtime
-session has the options of its provider, plus ``provider`` and ``model``.
+A Triton configuration has the keys of its accelerator. An ONNX Runtime session has the options of its
+provider, plus ``provider`` and ``model``.
 """
 Role = Literal["input", "output"]
 
 VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
-"""Syntax that a shell, make, a batch file or a template expands."""
+"""Pattern of text that a shell, make, a batch file or a template expands."""
 
 _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--fp16": ("fp16", True),
@@ -36,9 +36,10 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--stronglyTyped": ("strongly-typed", True),
     "--noTF32": ("tf32", False),
 }
-"""The builder setting of each option: its name in targets, and whether the option turns it on."""
+"""The builder setting of each option: its name in targets, and True if the option turns it on."""
 _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
-"""Values of ``precision_mode`` and the settings they turn on.
+"""The builder settings that the values of ``precision_mode`` turn on.
+
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
 
@@ -46,19 +47,19 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 _PRECISIONS: Mapping[str, str] = {
     "trt_fp16_enable": "fp16", "trt_bf16_enable": "bf16", "trt_int8_enable": "int8"
 }  # fmt: skip
-"""Options of ONNX Runtime's TensorRT provider and the settings they turn on."""
+"""The builder settings that options of ONNX Runtime's TensorRT provider turn on."""
 _ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
-    """Error: a text or file has no build command, or a command has shapes that cannot be read."""
+    """A text or file has no build command, or a command has shapes that cannot be read."""
 
 
 class Option(Struct, frozen=True):
     """One option of a build command.
 
     Attributes:
-        name: the name with its dashes, ``--minShapes``.
+        name: the name with its dashes, such as ``--minShapes``.
         value: the text after ``=``; None if there is no ``=``, or if the text contains a variable.
         known: False if the text contains an unexpanded variable.
     """
@@ -69,7 +70,7 @@ class Option(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The option as written in a command line, ``--minShapes=x:1x3``."""
+        """The option as written in a command line, such as ``--minShapes=x:1x3``."""
         if not self.known:
             return f"{self.name}=..."
         return self.name if self.value is None else f"{self.name}={self.value}"
@@ -79,9 +80,9 @@ class ServedTensor(Struct, frozen=True):
     """An input or output of a model in a server configuration.
 
     Attributes:
-        role: input or output.
+        role: ``input`` or ``output``.
         name: the name in the model.
-        data_type: the type in Triton's notation, ``TYPE_FP32``.
+        data_type: the type in Triton's notation, such as ``TYPE_FP32``.
         dims: the shape in the model, with -1 for any size. If the server forms batches, the batch axis is
             left out.
         ragged: whether the server joins requests of different shapes in a batch.
@@ -116,7 +117,7 @@ class BuildCommand(Struct, frozen=True):
     Attributes:
         tool: the program.
         options: the options of the program, in order.
-        words: arguments that do not begin with a dash, which the program rejects.
+        words: arguments that do not begin with a dash; the program rejects them.
         complete: whether all options are known; False if a shell variable may contain further options.
         source: the file; empty for a command given as text.
         line: line of the file, from 1.
@@ -139,7 +140,7 @@ class BuildCommand(Struct, frozen=True):
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:
-        """Return the last option of this name, which overrides earlier ones; None if it is missing."""
+        """Return the last option with this name, which overrides earlier options; None if there is none."""
         return next((option for option in reversed(self.options) if option.name == name), None)
 
     @property
@@ -164,21 +165,21 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def model(self) -> str | None:
-        """The ONNX file as the command names it; None if the name is missing or contains a variable."""
+        """The text of the command that names the ONNX file; None if it is missing or contains a variable."""
         names = {"triton": "default_model_filename", "onnxruntime": "model"}
         option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None
 
     @property
     def builds(self) -> bool:
-        """True if the command builds an engine, False if it only runs or inspects one."""
+        """True if the command builds an engine; False if it only runs or inspects an engine."""
         if self.served is not None or self.tool == "onnxruntime":
             return True
         return "--onnx" in self.names and "--loadEngine" not in self.names
 
     @property
     def place(self) -> str:
-        """The position of the command, ``build.sh:12``; empty for a command given as text."""
+        """The position of the command, such as ``build.sh:12``; empty for a command given as text."""
         if self.served is not None:
             return self.source
         return f"{self.source}:{self.line}" if self.source else ""
@@ -210,7 +211,7 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    Variables such as ``$TRTEXEC`` are recognised, too.  None for other words.
+    Variables such as ``$TRTEXEC`` are recognized, too.  The result is None for other words.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec

@@ -1,4 +1,4 @@
-"""Options for single layers, such as ``--layerPrecisions=conv1:fp32,head*:fp16``.
+"""Read options for single layers, such as ``--layerPrecisions=conv1:fp32,head*:fp16``.
 
 A name may contain one ``*`` for any characters. Quotes around a name are ignored.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
@@ -16,19 +16,20 @@ from trtlint.buildcommand.command import BuildCommand
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
-"""Options that name layers."""
+"""Options that set a type or device for layers, which they name."""
 
 _MOST = 10_000
-"""Maximum number of layers that one option names."""
+"""Maximum number of layer names that are read from one option."""
 
 
 class LayerSpec(Struct, frozen=True):
     """One setting for the layers that match a name, such as ``head*:fp32``.
 
     Attributes:
-        option: the option, ``--layerPrecisions``.
-        name: the layers, possibly with a ``*``.
-        value: the setting: ``fp32``, ``fp16+fp16`` for two outputs, ``DLA``; empty if there is none.
+        option: the option, such as ``--layerPrecisions``.
+        name: the name of the layers, possibly with a ``*``.
+        value: the setting, such as ``fp32``, ``fp16+fp16`` (for two outputs) or ``DLA``; empty if there is
+            none.
     """
 
     option: LayerOption
@@ -36,7 +37,7 @@ class LayerSpec(Struct, frozen=True):
     value: str
 
     def means(self, name: str) -> bool:
-        """Return whether the setting applies to the layer with this name."""
+        """Return whether the setting applies to the layer ``name``."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 

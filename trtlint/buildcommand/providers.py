@@ -1,6 +1,6 @@
-"""Options of ONNX Runtime's TensorRT provider, from Python, JSON or a command line, as build commands.
+"""Read options of ONNX Runtime's TensorRT providers from Python, JSON or a command line.
 
-Python code is only parsed, never run.  Computed values are unknown.
+The result is a build command.  Python code is only parsed, never run.  Computed values are unknown.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -29,7 +29,7 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
 
     Args:
         provider: the name of the provider.
-        texts: the options as ``KEY=VALUE``.  A text may contain several, separated by white space.
+        texts: the options as ``KEY=VALUE``. A text may contain several options, separated by white space.
 
     Raises:
         CommandError: a word is not an option.
@@ -65,7 +65,7 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
 def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     """Return a build command for each provider that a Python script configures.
 
-    Empty if the text is not Python.
+    The result is empty if the text is not Python.
     """
     if len(text) > _LARGEST:
         return ()
@@ -169,7 +169,7 @@ class _Python:
     def model(self) -> str:
         """The model file that the script names.
 
-        Empty if the script computes the name, or if it names several model files.
+        The result is empty if the script computes the name, or if it names several model files.
         """
         files = {
             node.args[0].value
@@ -180,7 +180,7 @@ class _Python:
 
     @property
     def session(self) -> list[Option]:
-        """The session options whose names begin with ``ep.context``. They are about saved engines."""
+        """The session options whose names begin with ``ep.context``.  They set how engines are saved."""
         found = []
         for node in self._calls("add_session_config_entry"):
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -270,7 +270,7 @@ def _name(node: ast.expr) -> str:
 def _number(node: ast.expr, depth: int) -> int | None:
     """Compute an expression of constants, such as ``2 * 1024 ** 3``.
 
-    None if the expression is not constant, or if its value is very large.
+    The result is None if the expression is not constant, or if its value is very large.
     """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None

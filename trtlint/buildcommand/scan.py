@@ -19,19 +19,22 @@ from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_JOINED = 400
-"""Maximum number of lines in one command, so that an open quote in a comment cannot swallow the file."""
+"""Maximum number of lines that are joined to one command.
+
+With this limit, an open quote in a comment cannot join the rest of the file.
+"""
 _OPERATORS = frozenset("();<>|&")
 _PARENTHESES = re.compile(r"\$\((\w+)\)")
-"""A make variable, which a shell would read as a command substitution."""
+"""Pattern of a make variable such as ``$(NAME)``, which a shell would read as a command substitution."""
 _AUTOMATIC = re.compile(r"\$[<^@?*+|]")
-"""Automatic make variables, some of which a shell would read as operators."""
+"""Pattern of an automatic make variable such as ``$<``; a shell would read some of them as operators."""
 _COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
-"""Prefixes of commands in Dockerfiles, recipes and quoted prompts."""
+"""Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
 
 def read_commands(text: str) -> tuple[BuildCommand, ...]:
-    """Return the build commands in a value of ``--build``.
+    """Return the build commands in ``text``, the value of the option ``--build``.
 
     The value is a command, a file with commands, or a ``config.pbtxt``.
 
@@ -139,7 +142,6 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _without_comment(line: str) -> str:
-    """Return a line without its comment."""
     quote = ""
     for position, char in enumerate(line):
         if quote:
@@ -167,7 +169,7 @@ def _split(line: str) -> list[str] | None:
 
 
 def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
-    """Yield each call of a known program, with its arguments up to the next shell operator."""
+    """Yield each call of a known program: the program, and its arguments up to the next shell operator."""
     tool: Tool | None = None
     arguments: list[str] = []
     for word in words:

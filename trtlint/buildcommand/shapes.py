@@ -1,9 +1,16 @@
-"""Shapes in a command line: optimization profiles of each input.
+"""Read the shapes in a command line: the optimization profiles of each input.
 
-The syntax is ``--minShapes=x:1x3x224x224,y:1``. ``x:scalar`` and ``x:`` are scalars. Names may be quoted and
-may contain one ``*``. ``--profile=N`` begins another profile. ``--shapes`` alone is a profile for exactly
-that shape. https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp ONNX Runtime uses
-the same syntax. If no shapes are given, ONNX Runtime builds for the shapes of the inputs at run time.
+The syntax is ``--minShapes=x:1x3x224x224,y:1``:
+
+- ``x:scalar`` and ``x:`` are scalars.
+- Names may be quoted and may contain one ``*``.
+- ``--profile=N`` begins another profile.
+- ``--shapes`` alone is a profile for exactly that shape.
+
+https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+
+ONNX Runtime uses the same syntax. If no shapes are given, ONNX Runtime builds for the shapes of the inputs at
+run time.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -35,7 +42,7 @@ _BOUNDS: Mapping[str, tuple[Bound, ...]] = {
 _ANY: tuple[Bound, ...] = ("min", "opt", "max")
 _PROFILE = re.compile(r"\d{1,9}")
 _DIMENSIONS = re.compile(r"\d{1,19}(?:x\d{1,19})*")
-"""Sizes; TensorRT keeps each in 64 bits."""
+"""Pattern of sizes such as ``1x3x224x224``.  TensorRT stores each size in 64 bits."""
 
 
 class ShapeSpec(Struct, frozen=True):
@@ -63,15 +70,15 @@ class ShapeSpec(Struct, frozen=True):
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:
-        """Return whether these shapes are for the input with this name."""
+        """Return whether these shapes are for the input ``name``."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
 class Shapes(Struct, frozen=True):
-    """The shapes of a command.
+    """The shapes in a command.
 
     Attributes:
-        specs: one for each profile and input, in order.
+        specs: the shapes of each input in each profile, in order.
         complete: whether all shapes are known. False if a shape is a variable or unreadable, or if the inputs
             at run time decide the shapes.
         unreadable: values that are not shapes, as written.

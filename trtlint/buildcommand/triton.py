@@ -1,7 +1,7 @@
-"""Configurations of Triton Inference Server, ``config.pbtxt``: build options and served tensors.
+"""Read configurations of Triton Inference Server, ``config.pbtxt``: build options and served tensors.
 
 A configuration is a ``ModelConfig`` message in protobuf's text format.  This module declares the fields that
-it reads, and skips all others.  To skip lists of messages, it must declare their names, too.
+it reads, and skips all other fields.  To skip lists of messages, it must declare their names, too.
 https://github.com/triton-inference-server/common/blob/08365ea/protobuf/model_config.proto
 
 TensorRT builds an ONNX model if the ONNX Runtime backend has an accelerator ``tensorrt``:
@@ -26,10 +26,13 @@ _DEEPEST = 50
 """Maximum depth of nested messages. The deepest field of a valid configuration has depth 8."""
 _MOST_TENSORS = 10_000
 _LONGEST_REASON = 200
-"""Maximum length of a protobuf error in a message. Protobuf quotes the whole line."""
+"""Maximum length of a protobuf error in a message of trtlint.  Protobuf quotes the whole line."""
 
 _STRING, _INT32, _INT64, _BOOL, _ENUM, _MESSAGE = 9, 5, 3, 8, 14, 11
-"""Types of fields in https://github.com/protocolbuffers/protobuf/blob/main/src/google/protobuf/descriptor.proto."""
+"""Numbers of field types in protobuf.
+
+https://github.com/protocolbuffers/protobuf/blob/main/src/google/protobuf/descriptor.proto
+"""
 _TYPES = (
     "TYPE_INVALID", "TYPE_BOOL", "TYPE_UINT8", "TYPE_UINT16", "TYPE_UINT32", "TYPE_UINT64", "TYPE_INT8",
     "TYPE_INT16", "TYPE_INT32", "TYPE_INT64", "TYPE_FP16", "TYPE_FP32", "TYPE_FP64", "TYPE_STRING",
@@ -89,7 +92,10 @@ _MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
         "model_metrics": (26, *_SKIPPED),
     },
 }
-"""The declared fields by message: number, type, and enum or message name; ``*`` marks repeated fields."""
+"""The declared fields of each message, by name.
+
+Each field has its number, its type, and the name of its enum or message.  ``*`` marks repeated fields.
+"""
 
 _STARTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*[a-z_]+\s*[:{\[]")
 _PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
@@ -103,11 +109,11 @@ def is_config(text: str) -> bool:
 def config_beside(model: Path) -> Path | None:
     """Find the ``config.pbtxt`` of a model in a Triton repository; None if there is none.
 
-    It is ``NAME/config.pbtxt`` for ``NAME/1/model.onnx``:
+    The file is ``NAME/config.pbtxt`` for the model ``NAME/1/model.onnx``:
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
 
     Raises:
-        CommandError: the file is a link to a file in another folder. Such a file must be given with
+        CommandError: the file is a link to a file in another folder. The user must give such a file with
             ``--build``.
     """
     if not model.parent.name.isdecimal():
@@ -190,7 +196,7 @@ def _on_gpu(config: Any) -> bool:
 def _accelerated(config: Any) -> list[Option]:
     """Return the option ``tensorrt`` of the ONNX Runtime backend, followed by its parameters.
 
-    Empty if the configuration does not use TensorRT.
+    The result is empty if the configuration does not use TensorRT.
     """
     for accelerator in config.optimization.execution_accelerators.gpu_execution_accelerator:
         if accelerator.name == "tensorrt":

@@ -1,4 +1,4 @@
-"""Files that a model names and the command line does not, such as external data."""
+"""Find files that a model names, such as external data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def real_file(folder: Path, name: str, model: Path) -> Path | None:
 
     Args:
         folder: folder that must contain the file.
-        name: path relative to the folder; an absolute path is outside.
+        name: path relative to the folder. An absolute path counts as outside.
         model: model that needs the file.
 
     Raises:

@@ -1,4 +1,7 @@
-"""Depth of nested brackets in a text. A recursive parser cannot read a text with very deep brackets."""
+"""Measure how deeply brackets are nested in a text.
+
+A recursive parser cannot read a text with very deep brackets.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ def depth(text: str, opening: str, closing: str) -> int:
 
 
 def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
-    """Return the largest depth of open brackets, and the line of the first bracket of this depth, from 1.
+    """Return the largest depth of open brackets, and the first line with this depth, from 1.
 
-    Arguments as for :func:`depth`.
+    The arguments are those of :func:`depth`.
     """
     most = now = 0
     line = at = 1

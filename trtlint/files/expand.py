@@ -1,4 +1,4 @@
-"""Expansion of the paths on a command line to model files."""
+"""Expand the paths on a command line to model files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _DATA_SUFFIXES = (".data", "_data")
 def expand(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the model files that the paths of a command line name, each file once.
 
-    A folder yields the ``*.onnx`` files below it, sorted.  A glob that the shell did not expand
-    (``'models/**/*.onnx'``) yields the models that match.  An external data file yields the model beside it.
-    A missing path, a glob without matches and a folder without models are yielded unchanged, so that the
-    reader reports the problem.
+    - A folder yields the ``*.onnx`` files below it, sorted.
+    - A glob that the shell did not expand (``'models/**/*.onnx'``) yields the models that match.
+    - An external data file yields the model beside it.
+    - A missing path, a glob without matches and a folder without models are yielded unchanged, so that the
+      reader reports the problem.
     """
     seen: set[str] = set()
     for path in (path for text in paths for path in _covered(text)):
@@ -40,10 +41,10 @@ def _covered(text: str) -> list[Path]:
 
 
 def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
-    """Yield the paths that match a glob, except hidden paths; with ``folders``, only folders.
+    """Yield the paths that match the glob ``wanted``, except hidden paths.
 
-    Unlike in ``glob.glob``, ``**`` does not follow links to folders. If a folder contained two links to
-    itself, the number of paths would double at each level.
+    If ``folders`` is true, yield only folders.  Unlike in ``glob.glob``, ``**`` does not follow links to
+    folders. If a folder contained two links to itself, the number of paths would double at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))

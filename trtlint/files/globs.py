@@ -1,4 +1,4 @@
-"""Globs for model files, nodes and modules.
+"""Match globs for model files, nodes and modules.
 
 Node names contain brackets and slashes, so only ``*`` and ``?`` are special in globs for nodes.
 """
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?")
 _MOST_STARS = 64
-"""Limit of stars in a path glob; a glob with more stars matches nothing."""
+"""Largest number of stars in a path glob.  A glob with more stars matches nothing."""
 
 
 def matches_path(glob: str, path: str) -> bool:
@@ -44,8 +44,8 @@ def matches_name(glob: str, name: str) -> bool:
 def _matches(parts: tuple[str, ...], path: str) -> bool:
     """Return whether a glob matches a path.  ``parts`` are the literals and wildcards of the glob.
 
-    For each part of the glob, the search tracks the set of possible end positions. So the time is at most
-    glob length times path length. A regular expression could take exponential time.
+    For each part of the glob, the search stores the set of possible end positions in the path. So the time is
+    at most glob length times path length. A regular expression could take exponential time.
     """
     ends = {0}
     for part in parts:
@@ -65,7 +65,10 @@ def _matches(parts: tuple[str, ...], path: str) -> bool:
 
 
 def _within(starts: set[int], path: str) -> set[int]:
-    """Return all positions at which ``*`` can end: from each start up to the next ``/``."""
+    """Return all positions at which ``*`` can end.
+
+    The ``*`` begins at a position in ``starts``, and matches up to the next ``/`` at most.
+    """
     found: set[int] = set()
     stop = -1
     for start in sorted(starts):

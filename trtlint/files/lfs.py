@@ -1,4 +1,4 @@
-"""Detection of Git LFS pointers: short text files in place of large files.
+"""Detect Git LFS pointers: short text files in place of large files.
 
 https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
 """
@@ -11,7 +11,7 @@ from trtlint.files.regular import open_regular, regular_status
 
 _FIRST_LINE = b"version https://git-lfs.github.com/spec/"
 _LONGEST = 1024
-"""Bytes; a pointer is shorter."""
+"""Maximum size of a pointer in bytes."""
 
 POINTER = "a Git LFS pointer instead of the file; run `git lfs pull` to fetch the file"
 

@@ -1,4 +1,4 @@
-"""Limits of processor time and memory for the work on one untrusted file.
+"""Limit the processor time and memory for the work on one untrusted file.
 
 Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits of
 this module catch files that pass the limits of the readers but still cost too much time or memory. A timer
@@ -32,8 +32,10 @@ ORDINARY = 10 << 20
 _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
-"""Shares of an allowance that proofs of single rewrites must not use. They are reserved for the proof of the
-whole model, and for writing it.
+"""Reserved shares of the time limit of a file.
+
+Comparisons for single rewrites must leave the first share, for the comparison of the whole model.  That
+comparison must leave the second share, for writing the model.
 """
 _EXCEEDED = "reading and checking this file exceeded the limit of"
 _REMEDY = (
@@ -43,7 +45,7 @@ _REMEDY = (
 _LOOK = 0.05
 """Seconds of processor time between two checks."""
 _AGAIN = 3.0
-"""Seconds of processor time between two attempts to end the work.
+"""Seconds of processor time between two attempts to stop the work.
 
 A destructor can swallow the first exception. The second attempt waits, because it must not interrupt the
 release of memory.
@@ -78,7 +80,7 @@ class Allowance:
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Return the seconds left if a share of the whole time limit is reserved."""
+        """Return the seconds that are left without ``share``, a reserved share of the whole time limit."""
         return self.left - share * self.seconds
 
     @property
@@ -105,7 +107,7 @@ def amount(memory: int) -> str:
 
 
 class LimitError(UnreadableError):
-    """Error: the work on a file exceeded a limit of time or memory."""
+    """The work on a file exceeded a limit of time or memory."""
 
 
 class _StopError(BaseException):
@@ -124,9 +126,14 @@ class _StopError(BaseException):
 def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
     """Limit the processor time and memory of a ``with`` block that works on files.
 
-    There are no limits in four cases: inside another ``limit_work`` block, if no allowance is given; outside
-    the main thread; if the program uses the profiling timer; or if the system has no such timer. Then only
-    the limits of the readers and of the outer block apply.
+    The block gets no limits of its own in four cases:
+
+    - It is inside another ``limit_work`` block, and no allowance is given.
+    - It runs outside the main thread.
+    - The program already uses the profiling timer.
+    - The system has no profiling timer.
+
+    Then only the limits of the readers and of the outer block apply.
 
     Args:
         files: files whose total size sets the default limits.
@@ -164,7 +171,7 @@ def _usual(size: int) -> Allowance:
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
-    """Return limits that grow with the size of the file, if it is larger than :data:`ORDINARY` bytes.
+    """Return limits for a file; they grow with its size above :data:`ORDINARY` bytes.
 
     Args:
         seconds: processor time for a smaller file.
@@ -180,7 +187,7 @@ class _Watch:
 
     Args:
         allowance: the limits.
-        widens: whether a ``with`` block inside this one may set limits of its own.
+        widens: whether an inner ``with`` block may set its own limits.
     """
 
     _active: ClassVar[_Watch | None] = None
@@ -220,7 +227,7 @@ class _Watch:
             signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
     def look(self) -> None:
-        """Stop the work if it exceeds a limit.
+        """Check time and memory, and stop the work if it exceeds a limit.
 
         Raises:
             _StopError: a limit was exceeded.

@@ -1,4 +1,4 @@
-"""Problems with files that cannot be read, or only in part."""
+"""Represent problems with files that trtlint cannot read, or can read only in part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from trtlint.errors import FileError
 
 LONGEST = 1000
-"""Characters of a name or a reason in a message; a model can contain a node name of 10 MB."""
+"""Largest length of a name or a reason in a message.  A model can contain a node name of 10 MB."""
 
 
 def shorten(text: str) -> str:
@@ -24,7 +24,7 @@ def shorten(text: str) -> str:
 
 
 def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
-    """Join the first few texts, and add the number of the others.
+    """Join the first ``most`` texts, and add the number of further texts.
 
     >>> first_few(["a", "b", "c"], 2)
     'a, b and 1 more'
@@ -34,10 +34,10 @@ def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
 
 
 class UnreadableError(FileError):
-    """Error: a file cannot be read. It has the position of the problem in the file.
+    """A file cannot be read. The error has the position of the problem in the file.
 
     Attributes:
-        message: the reason and the remedy.
+        message: the reason, and what the user can do.
         offset: byte offset in the file, or None.
         line: line number from 1, or None.
         node: path of a node in the model, or None.
@@ -54,7 +54,7 @@ class UnreadableError(FileError):
 
 
 class Problem(Struct, frozen=True):
-    """A problem because of which trtlint could not lint a file, or could lint it only in part."""
+    """A problem because of which trtlint could lint a file only in part, or not at all."""
 
     path: str
     message: str

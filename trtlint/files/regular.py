@@ -1,4 +1,4 @@
-"""Functions that open only regular files, and read at most a given number of bytes.
+"""Open only regular files, and read at most a given number of bytes.
 
 Opening a pipe blocks until a program writes to the pipe. Reading a device may never end, and opening a device
 may change its state. An untrusted checkout may contain links to pipes and devices, and a configuration may
@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class IrregularError(FileError, OSError):
-    """Error: a file is not regular, or is too large; ``strerror`` is the reason."""
+    """A file is not regular, or is too large; ``strerror`` is the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -136,9 +136,9 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 that has content. The system generates such content at each read.
+    """Reject a file of size 0 that has content. The system generates the content when the file is read.
 
-    According to its mode, such a file is regular. But reading it may never end, or may block, as for
+    The mode of such a file is that of a regular file. But reading it may never end, or may block, as for
     ``/proc/kmsg``. https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):

@@ -1,7 +1,7 @@
-"""Functions that write a file atomically, and replace only regular files.
+"""Write files atomically, and replace only regular files.
 
-The user names the output, but an untrusted link, pipe or device may exist at that path.  Replacing a device
-as root breaks the system.
+The user names the output, but an untrusted link, pipe or device may exist at that path.  If root replaces a
+device, the system breaks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from trtlint.files.regular import IrregularError, kind_of
 from trtlint.files.temporary import is_temporary, lock, new_name, temporary_file
 
 _AGAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-"""Flags to reopen a new file."""
+"""Flags to reopen a newly created file for writing."""
 _NO_SUCH_FILES = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
-"""Error codes of systems and file systems without unnamed files."""
+"""Error codes of systems and file systems that do not support files without a name."""
 _PERMISSIONS = 0o777
 """Mode bits that a replaced file keeps; setuid, setgid and sticky bits are dropped."""
 
@@ -110,9 +110,9 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file in a folder that has no name. If this process is killed, the system removes the file.
+    """Open a file in a folder without giving it a name; None if this is not supported.
 
-    Return None if the system or the file system has no such files.
+    If this process is killed, the system removes the file.
     https://man7.org/linux/man-pages/man2/open.2.html
     """
     flag = getattr(os, "O_TMPFILE", None)
@@ -127,7 +127,7 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _name(descriptor: int, path: Path) -> bool:
-    """Give a file without a name the name ``path``. Return False if the path exists or linking fails."""
+    """Give the name ``path`` to a file without a name. Return False if the path exists or linking fails."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         # With a folder descriptor, Python calls linkat, which follows the link in /proc to the file.

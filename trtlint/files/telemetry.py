@@ -1,10 +1,11 @@
-"""Switches for the telemetry of other packages: ONNX Runtime and huggingface_hub.
+"""Switch off the telemetry of other packages: ONNX Runtime and huggingface_hub.
 
 ONNX Runtime's official builds send events to Microsoft unless ``ORT_DISABLE_TELEMETRY`` is set before the
 library loads; on Linux since https://github.com/microsoft/onnxruntime/pull/27379.  These builds also write a
 device id and an event queue to the user's cache folder.  Builds for Windows apps use another backend, which
-needs a call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.  huggingface_hub adds the
-versions of installed packages to its requests:
+needs a call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.
+
+huggingface_hub adds the versions of installed packages to its requests:
 https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubdisabletelemetry.
 """
 
@@ -17,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 SILENT: Mapping[str, str] = MappingProxyType({"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"})
-"""Environment variables that switch telemetry off, for every process that trtlint starts."""
+"""Environment variables that switch telemetry off.  Every process that trtlint starts gets them."""
 
 
 def switch_off() -> None:

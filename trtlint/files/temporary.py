@@ -1,7 +1,7 @@
-"""Temporary files beside a result, and the removal of temporary files that killed processes left.
+"""Create temporary files beside a result, and remove temporary files that killed processes left.
 
 The process that creates a temporary file locks the file. The system releases the lock when the process ends.
-So a later process can tell abandoned files from files in use:
+So a later process can distinguish abandoned files from files in use:
 https://man7.org/linux/man-pages/man2/flock.2.html
 """
 
@@ -16,11 +16,14 @@ from itertools import islice
 from pathlib import Path
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-"""O_EXCL follows no link: https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html."""
+"""Flags to create a new file.
+
+O_EXCL follows no link: https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html.
+"""
 _OLD = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NAME = re.compile(r"\.trtlint-[0-9a-f]{16}\.(?:tmp|trial\.onnx)")
 _MOST_ENTRIES = 100_000
-"""Entries of a folder that are checked for stale files."""
+"""Largest number of entries of a folder that are checked for abandoned files."""
 _TRIES = 8
 
 

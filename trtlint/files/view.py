@@ -1,4 +1,4 @@
-"""Reading of an open file on demand, as a sequence of bytes.
+"""Read an open file on demand, as a sequence of bytes.
 
 A memory map is not safe here. If another process truncates the file, access to a removed page kills this
 process (SIGBUS), so that no other file is linted.
@@ -10,15 +10,15 @@ import errno
 from typing import BinaryIO, overload
 
 _CHUNK = 1 << 15
-"""Bytes read at once around a requested byte."""
+"""Bytes to read at once around a requested byte."""
 
 
 _HELD = 4 << 20
-"""Bytes of the largest file that is read whole. Byte access through a view takes 50 % longer."""
+"""Size in bytes of the largest file that is read whole. Byte access through a view takes 50 % longer."""
 
 
 def open_view(file: BinaryIO, size: int) -> bytes | View:
-    """Return the bytes of a small file, or a view of a large one.
+    """Return the bytes of a small file, or a view of a large file.
 
     Args:
         file: open for reading in binary, at its start; it must stay open.

@@ -8,4 +8,8 @@ from __future__ import annotations
 from typing import Literal
 
 Cause = Literal["done", "failed", "crashed", "time", "memory"]
-"""How a process ended: normally, with an error code, by a signal, or stopped at a limit."""
+"""How a process ended.
+
+``done`` is a normal end, ``failed`` an end with an error code, and ``crashed`` an end by a signal.  ``time``
+and ``memory`` mean that the process was stopped at this limit.
+"""

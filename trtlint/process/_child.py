@@ -1,8 +1,8 @@
 """Entry point of a process that :mod:`trtlint.process.spawn` starts.  The file is run, never imported.
 
 The command is ``python -I _child.py ORDER``.  ORDER is a JSON file with the name of a module and a request.
-The module has a function ``work(request, send)``.  Each call ``send(data)`` writes an answer immediately, so
-no answer is lost if the process crashes.
+The module has a function ``work(request, send)``.  Each call ``send(data)`` writes an answer immediately.  So
+the parent gets all earlier answers of a process that crashes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 _ROOM = 8 << 30
-"""Bytes of address space in addition to twice the memory: libraries, thread stacks and mapped files."""
+"""Bytes of address space, in addition to twice the memory limit, for libraries, stacks and mapped files."""
 _LARGEST_FILE = 4 << 30
 """Bytes of the largest file that the process may write, such as its log."""
 _GRACE = 10
-"""Seconds of processor time in addition to the limit of all processors."""
+"""Seconds that are added to the default limit of processor time: wall time times number of processors."""
 
 _SET_DEATH_SIGNAL = 1
 
 
 def main(order_file: str) -> None:
-    """Call ``work`` of the module that the order file names."""
+    """Call ``work`` of the module that the file ``order_file`` names."""
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
@@ -45,10 +45,10 @@ def main(order_file: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the thread that started it ends (Linux only).
+    """Let the system end this process when the thread that started it ends (Linux only).
 
-    The operating system does this. A thread in this process could not end it, because native code can hold
-    the interpreter lock. On other systems, only the limit of processor time ends this process.
+    ``parent`` is the process id of the parent.  A thread in this process could not end it, because native
+    code can hold the interpreter lock. On other systems, only the limit of processor time ends this process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):

@@ -24,13 +24,13 @@ from trtlint.errors import ExperimentError
 from trtlint.files.limits import FOR_THE_WHOLE, Allowance, amount, current
 
 _SECONDS = 10
-"""Processor time of one computation."""
+"""Seconds of processor time for one computation."""
 _MEMORY = 2 << 30
-"""Bytes of memory of one computation, if the size of the file is unknown."""
+"""Bytes of memory for one computation, if the size of the file is unknown."""
 _PATIENCE = 4
-"""Wall time allowed on a busy machine, as a multiple of the processor time."""
+"""Ratio of the wall time limit to the processor time limit.  It allows for a busy machine."""
 _MOST_ANSWER = 1 << 30
-"""Bytes of the largest answer."""
+"""Size in bytes of the largest answer."""
 _CHUNK = 1 << 20
 _HEAD = struct.Struct("<BQ")
 _ANSWER, _FAILURE = 0, 1
@@ -126,7 +126,7 @@ class Child:
 
 
 def _fork(child: Callable[[], object]) -> int:
-    """Fork, run ``child`` in the child process only, and return its id."""
+    """Fork this process, and run ``child`` in the child process only. Return the id of the child process."""
     pid = -1
     try:
         with warnings.catch_warnings():
@@ -182,7 +182,7 @@ def write_all(writer: int, data: bytes) -> None:
 
 
 class ComputationError(ExperimentError):
-    """Error: a computation failed.  The message is the reason."""
+    """A computation failed.  The message is the reason."""
 
 
 def compute(work: Work) -> bytes:
@@ -198,7 +198,9 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Run computations in a child process. If one of them ends the child, continue in a new child.
+    """Run several computations in a child process, and yield their answers.
+
+    If a computation ends the child, the next computation runs in a new child.
 
     Args:
         works: the computations, each with its own limits.
@@ -218,7 +220,10 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 
 
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child. Yield their answers, up to the first computation that ends the child."""
+    """Run computations in one child.
+
+    Yield the answers, up to the answer of the first computation that ends the child.
+    """
     if not hasattr(os, "fork"):
         yield from map(_answer, works)
         return
@@ -301,7 +306,7 @@ def _read(child: Child) -> bytes | ComputationError | None:
 def _reason(child: Child, *, late: bool) -> str:
     """Return why the child ended before its answer.
 
-    ``late`` is whether the answer did not arrive in time.
+    ``late`` is True if the answer did not arrive in time.
     """
     if late or child.signal == "SIGXCPU":
         return f"the computation exceeded the limit of {_SECONDS} s"

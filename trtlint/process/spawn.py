@@ -3,7 +3,7 @@
 Third-party native code that reads untrusted models may crash, hang, or use all memory.  Such code must not
 end or block a lint, so it runs in a new Python process. This Python runs in isolated mode, so it imports
 nothing from the current folder. The output of the process goes to a file, and each answer is written
-immediately, so a crash loses neither.
+immediately, so the output and the answers survive a crash.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from trtlint.process import Cause
 _CHILD = Path(__file__).with_name("_child.py")
 _PACKAGES = Path(__file__).parents[2]
 _SHORTEST, _LONGEST = 0.001, 0.02
-"""Seconds between two checks of the process: the shortest and the longest pause."""
+"""Seconds of the shortest and the longest pause between two checks of the process."""
 _LEAST_MEMORY = 4 << 30
 _MOST_ANSWERS = 64 << 20
-"""Bytes of answers that trtlint reads."""
+"""Largest number of bytes of answers that trtlint reads."""
 
 
 class Limits(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Limits(Struct, frozen=True):
 
 
 class ProcessResult(Struct, frozen=True):
-    """Result of a process: how it ended, and its answers.
+    """The result of a process: how the process ended, and its answers.
 
     Attributes:
         cause: how the process ended.
@@ -59,7 +59,7 @@ class ProcessResult(Struct, frozen=True):
         seconds: wall time.
         peak: peak resident memory in bytes; None if unknown. On Linux, this includes the memory of the parent
             when the child started.
-        answers: JSON data in order; an answer that was cut off is missing.
+        answers: the answers as JSON data, in order; an incomplete answer is left out.
         processor: seconds of processor time; 0 if unknown.
     """
 
@@ -73,7 +73,10 @@ class ProcessResult(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Describe how the process ended: ``crashed (SIGSEGV)``. The words continue "the process"."""
+        """Describe how the process ended, such as ``crashed (SIGSEGV)``.
+
+        The text continues a sentence that begins with "the process".
+        """
         if self.cause == "crashed":
             return f"crashed ({self.signal})"
         if self.cause == "time":
@@ -103,7 +106,7 @@ def run(
         log: file for the output of the process; None to discard the output.
         paths: folders that come before the installed packages on the import path.
         environment: environment variables in addition to the variables of this process.
-        listen: function that is called with each answer when it arrives.
+        listen: function that gets each answer when it arrives.
         executable: Python interpreter to run; by default this interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
@@ -190,7 +193,7 @@ def _size(file: Path) -> int:
 
 
 def machine_memory() -> int:
-    """Return the memory of this machine in bytes; 4 GiB if it is smaller."""
+    """Return the memory of this machine in bytes, at least 4 GiB."""
     with suppress(AttributeError, OSError, ValueError):
         return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return _LEAST_MEMORY

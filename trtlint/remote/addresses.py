@@ -1,7 +1,7 @@
-"""Addresses of remote models: ``https://``, ``hf://``, ``s3://``.
+"""Parse addresses of remote models: ``https://``, ``hf://``, ``s3://``.
 
-Addresses are accepted only from the command line and the Python API.  A URL in a model, a configuration or a
-baseline is never opened.
+Addresses are accepted only from the command line and the Python API.  trtlint never opens a URL in a model, a
+configuration or a baseline.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from msgspec import Struct
 from trtlint.errors import SettingError
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
-"""Package that fsspec needs for each scheme."""
+"""Names of the packages that fsspec needs, by scheme."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class AddressError(SettingError):
-    """Error: an address is invalid or not supported. The message is the reason."""
+    """An address is invalid or not supported. The message is the reason."""
 
 
 class Address(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Address(Struct, frozen=True):
 
 
 def is_address(text: str) -> bool:
-    """Return whether a command-line argument is an address and not a path."""
+    """Return whether a command-line argument is an address; False for a path."""
     return _ADDRESS.match(text) is not None
 
 
@@ -88,7 +88,7 @@ def is_loopback(host: str) -> bool:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that a host consists of, such as ``127.0.0.1``; None if the host is a name."""
+    """Return the IP address in ``host``, such as ``127.0.0.1``; None if the host is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:
@@ -98,5 +98,5 @@ def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether an IP address is on the public network: not loopback, private or multicast."""
+    """Return whether an IP address is public; False for loopback, private and multicast addresses."""
     return address.is_global and not address.is_multicast

@@ -1,4 +1,4 @@
-"""Read parts of remote files through fsspec, several at a time.
+"""Read parts of remote files through fsspec, with several requests at the same time.
 
 https://filesystem-spec.readthedocs.io
 """
@@ -20,22 +20,22 @@ from trtlint.knowledge.extras import how_to_install
 from trtlint.remote.addresses import PACKAGES, Address, AddressError
 
 WHOLE = 16 << 20
-"""Bytes of the largest file that is read whole from a server without range requests."""
+"""Size in bytes of the largest file that is read whole, if the server does not support range requests."""
 _MOST_BYTES = 256 << 20
-"""Bytes read from one file at most."""
+"""Largest number of bytes that are read from one file."""
 _SECONDS = 600.0
-"""Seconds to read one file at most."""
+"""Time limit in seconds to read one file."""
 _AT_ONCE = 16
-"""Concurrent requests."""
+"""Largest number of concurrent requests."""
 _VERSIONS = ("ETag", "etag", "VersionId", "blob_id")
-"""Keys that file systems use for the version of a file's content."""
+"""Keys under which file systems of fsspec return the version of a file's content."""
 
 Span = tuple[int, int]
-"""Start and end of a part, in bytes."""
+"""Start and end (exclusive) of a part of a file, in bytes."""
 
 
 class RemoteError(UnreadableError):
-    """Error: a remote file cannot be read."""
+    """A remote file cannot be read."""
 
 
 def require_packages(address: Address) -> None:
@@ -210,7 +210,10 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
 
 
 def _error(address: Address, error: Exception) -> RemoteError:
-    """Convert an exception of fsspec to one line of text, without secrets from the address."""
+    """Convert an exception of fsspec to an error with one line of text.
+
+    Secrets in the address are removed from the text.
+    """
     if isinstance(error, RemoteError):
         return error
     text = " ".join(str(error).split()).replace(address.url, address.name) or type(error).__name__

@@ -1,7 +1,7 @@
-"""An HTTP file system for fsspec that reads parts of one file, and checks that the file does not change.
+"""Read parts of a file over HTTP, and check that the file does not change.
 
-Redirects to other schemes or to local addresses are rejected.  Only ``https://`` addresses import this
-module, since ``aiohttp`` is an optional dependency.
+The module has a file system for fsspec.  Redirects to other schemes or to local addresses are rejected.  Only
+``https://`` addresses import this module, since ``aiohttp`` is an optional dependency.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _CHANGED = "the file changed while it was read"
 
 
 class RedirectError(TrtlintError):
-    """Error: trtlint does not follow a redirect."""
+    """trtlint does not follow a redirect."""
 
 
 class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
-    """HTTP file system for reading parts of one file.
+    """An HTTP file system that reads parts of one file.
 
     Args:
-        named: the address from the user.
+        named: the address that the user gave.
     """
 
     cachable = False
@@ -120,7 +120,7 @@ def _require_found(response: aiohttp.ClientResponse) -> None:
 def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
     """Return the response headers that identify the version of the file.
 
-    The weak comparison of ETags is used, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
+    ETags are compared weakly: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
     """
     size = _total(response) if response.status == _PARTIAL else response.content_length
     found = {
@@ -132,7 +132,10 @@ def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _content_range(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    """Parse a ``Content-Range`` header: ``bytes 0-0/1234`` gives the range ``0-0`` and the total ``1234``."""
+    """Return the range and the total size in a ``Content-Range`` header.
+
+    ``bytes 0-0/1234`` gives ``0-0`` and ``1234``.
+    """
     unit, _, rest = response.headers.get("Content-Range", "").partition(" ")
     span, _, total = rest.partition("/")
     return (span, total) if unit == "bytes" else ("", "")
@@ -151,7 +154,7 @@ def _first(response: aiohttp.ClientResponse) -> int | None:
 def _client_for(named: URL) -> Any:
     """Return a function that creates HTTP sessions.
 
-    The sessions connect only to the host of ``named`` (the user's address) and to public addresses.
+    The sessions connect only to public addresses and to the host of ``named``, the user's address.
     """
 
     async def client(**_: Any) -> aiohttp.ClientSession:
@@ -175,7 +178,8 @@ def _watch(named: URL) -> Any:
 def require_allowed(named: URL, target: URL) -> None:
     """Raise an error for a redirect to another scheme or to a local address.
 
-    This function does not resolve host names. The connection rejects names with local addresses later.
+    ``named`` is the user's address, and ``target`` the target of the redirect.  This function does not
+    resolve host names. When the connection is made, names with local addresses are rejected.
 
     Raises:
         RedirectError: the redirect is not allowed.
@@ -192,7 +196,10 @@ def require_allowed(named: URL, target: URL) -> None:
 
 
 class _Resolver(AbstractResolver):
-    """Resolve host names. Reject local addresses, except for the host that the user named."""
+    """Resolves host names, and rejects local addresses.
+
+    The host that the user named may have a local address.
+    """
 
     def __init__(self, named: str) -> None:
         self._named = named

@@ -16,10 +16,13 @@ from trtlint.remote.file import RemoteError, RemoteFile, remote_file
 from trtlint.remote.view import RemoteView
 
 _SMALL = 4 << 20
-"""Bytes of a model that is fetched whole, because reading parts would take longer."""
+"""Size in bytes of the largest model that is fetched whole.  Reading parts of it would take longer."""
 _LEAST_VALUES = 1 << 20
 _VALUES = 100
-"""Limit of bytes read for values of tensors: 1 MiB, or 1/100 of the file if that is more."""
+"""Divisor of the limit for reading tensor values.
+
+The limit is the file size divided by this number, and at least 1 MiB.
+"""
 
 
 class RemoteModel(Struct, frozen=True):
@@ -54,10 +57,10 @@ class RemoteModel(Struct, frozen=True):
 class RemoteTensors(TensorStore):
     """Reads small amounts of tensor data from a remote model.
 
-    External data files are never requested, because a model must not choose which addresses are opened.
+    External data files are never requested, because a model must not decide which addresses are opened.
 
     Attributes:
-        file: the remote file, which counts the bytes read.
+        file: the remote file, which counts the bytes that were read.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from trtlint.remote.file import RemoteFile
 
 _BLOCK = 1 << 13
 _AHEAD = 3
-"""Least number of blocks in one request."""
+"""Smallest number of blocks in one request."""
 
 
 class RemoteView(View):
@@ -43,7 +43,7 @@ class RemoteView(View):
         return self._read(start, stop - start) if stop > start else b""
 
     def _fetch(self, first: int, stop: int) -> None:
-        """Fetch the missing blocks between two byte offsets. Adjacent blocks are fetched with one request."""
+        """Fetch the missing blocks between two byte offsets, with one request for adjacent blocks."""
         beyond = -(-len(self) // _BLOCK)
         spans: list[tuple[int, int]] = []
         for block in range(first, min(stop, beyond)):

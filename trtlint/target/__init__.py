@@ -1,1 +1,1 @@
-"""The target of a build: product, version, GPU and builder settings."""
+"""Represent the target of a build: product, version, GPU and builder settings."""

@@ -36,7 +36,10 @@ class Completed(Struct, frozen=True):
 
 
 def complete(target: Target, record: BuildRecord) -> Completed:
-    """Fill in the unset version, GPU, precision flags, typing and TF32 of a target from a build."""
+    """Fill in unset properties of a target from the files of a build.
+
+    The properties are version, GPU, precision flags, typing and TF32.
+    """
     taken = _Completion(target, record)
     return Completed(taken.target, tuple(taken.notes))
 
@@ -131,9 +134,9 @@ class _Completion:
                 self.target = self.target.completed({flag: on})
 
     def _build_flags(self) -> Iterator[tuple[Flag, bool, str]]:
-        """Yield each flag that the build settings show, and whether it was on.
+        """Yield each flag that the build settings show, with True if it was on.
 
-        The third result is the name of the setting that shows the flag.
+        The third element of a result is the name of the field of the build settings, such as ``precision``.
         """
         settings = self.settings
         typed = settings.strongly_typed
@@ -159,9 +162,9 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return a version if it is known; else its longest beginning that is known.
+    """Return a version if it is known; else the longest known beginning of the version.
 
-    The beginning has at least two parts, such as ``10.7``.  The result is None if it is unknown, too.
+    The beginning has at least two parts, such as ``10.7``.  The result is None if no beginning is known.
     """
     parts = version.split(".")
     texts = (".".join(parts[:count]) for count in range(len(parts), 1, -1))

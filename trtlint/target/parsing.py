@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TargetError(SettingError):
-    """Error: a version, GPU or builder setting is unknown.  The message names similar known values."""
+    """A version, GPU or builder setting is unknown.  The message names similar known values."""
 
 
 _LONGEST_SHOWN = 60
@@ -143,9 +143,9 @@ def releases_matching(version: str | None, product: Product) -> tuple[Release, .
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """Return what decides the types in a network (see :attr:`Release.typing`) for the releases of a version.
+    """Return the source of the types in a network (see :attr:`Release.typing`) for a version.
 
-    The result is None if these releases differ.
+    The result is None if the releases of the version differ.
     """
     found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None

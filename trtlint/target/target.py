@@ -1,4 +1,4 @@
-"""The target of a build: product, version, GPU and builder settings.
+"""Represent the target of a build: product, version, GPU and builder settings.
 
 A property that is not set is unknown, not false.  So a property is True, False or None.  For None,
 :meth:`Target.needs` returns the command-line options that would decide the property.
@@ -46,13 +46,13 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "gpu": (str, "a text such as 'L4' or 'sm89'"),
     "previous": (str, "a text such as '10.7'"),
 }
-"""Single-valued fields: the type, and the allowed values for messages."""
+"""The fields with one value: the type of each field, and its allowed values as a text for messages."""
 _SETS: Mapping[str, str] = {
     "plugins": "a set of plugin names, such as {'MyPlugin'}",
     "asked": "a set of builder settings that are on, such as {'fp16'}",
     "refused": "a set of builder settings that are off, such as {'tf32'}",
 }
-"""Multi-valued fields: the allowed values for messages."""
+"""The fields with several values: the allowed values of each field, as a text for messages."""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
@@ -61,10 +61,10 @@ class Target(Struct, frozen=True):
 
     Attributes:
         product: ``tensorrt`` or ``tensorrt-rtx``.
-        version: a release number or its beginning; ``10.8`` means every 10.8.x.
+        version: a release number or its beginning, such as ``10.8`` for every 10.8.x; None if unknown.
         sm: compute capability times ten, such as 89 for SM 8.9.  If ``gpu`` is set, ``sm`` is derived from
             ``gpu``.
-        gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
+        gpu: name of the GPU, or its compute capability as ``sm89`` or ``8.9``; None if unknown.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
         plugins: plugins that the build loads in addition to the product's own plugins; None if unknown.
@@ -97,7 +97,7 @@ class Target(Struct, frozen=True):
         "strongly_typed": "--strongly-typed",
         "plugins": "--plugins",
     }
-    """The command-line option that decides an unknown property."""
+    """The command-line option that decides a property, by the name of the property."""
 
     def __post_init__(self) -> None:
         self._require_types()
@@ -142,7 +142,7 @@ class Target(Struct, frozen=True):
 
     @property
     def release(self) -> tuple[int, int] | None:
-        """The release line as numbers, (10, 7) for 10.7; None without a version."""
+        """The release line as numbers, such as (10, 7) for 10.7; None without a version."""
         if self.version is None:
             return None
         major, minor = self.releases[0].number.release[:2]
@@ -152,7 +152,7 @@ class Target(Struct, frozen=True):
         """Return this target with unset properties filled in, for example from a build command.
 
         Args:
-            settings: builder settings by name, on or off; settings of this target take precedence.
+            settings: builder settings by name, True for on. The settings of this target take precedence.
             product: the product, used if this target has no version.
 
         Raises:
@@ -231,7 +231,7 @@ class Target(Struct, frozen=True):
 
     @property
     def flag_notice(self) -> str | None:
-        """A sentence about given precision flags that the version ignores; None without such flags."""
+        """A sentence about the user's precision flags that the version ignores; None without such flags."""
         flags = sorted(self.asked & _PRECISIONS)
         if not flags or self._typing != "strong":
             return None
@@ -356,7 +356,9 @@ class Target(Struct, frozen=True):
         return self._best(flag) if "best" in self.asked else None
 
     def _best(self, flag: Flag) -> bool | None:
-        """Return whether the setting ``best`` enables a type; None if it does not decide this.
+        """Return whether the setting ``best`` enables a type.
+
+        The result is None if the setting does not decide this, or if the GPU is unknown.
 
         ``best`` enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0), but not FP8.
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp

@@ -2,8 +2,8 @@
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
 operand makes the result unknown only if the operand can change the result.  An unknown value also has two
-sets of command-line options.  The options in one set could make the value true, the options in the other set
-could make it false.  Reports name these options.
+sets of command-line options.  The options in the first set could make the value true, and those in the second
+set could make it false.  Reports name these options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Unknown(Struct, frozen=True):
 
     Attributes:
         needs: command-line options that could make the value true; empty without such options.
-        refutes: command-line options that could make the value false; by default the same as ``needs``.
+        refutes: command-line options that could make the value false; by default, those in ``needs``.
     """
 
     needs: frozenset[str] = frozenset()
