@@ -52,7 +52,7 @@ _ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
-    """A text or file has no build command, or a command has shapes that cannot be read."""
+    """Error: a text or file has no build command, or a command has shapes that cannot be read."""
 
 
 class Option(Struct, frozen=True):

@@ -107,7 +107,7 @@ def amount(memory: int) -> str:
 
 
 class LimitError(UnreadableError):
-    """The work on a file exceeded a limit of time or memory."""
+    """Error: the work on a file exceeded a limit of time or memory."""
 
 
 class _StopError(BaseException):

@@ -34,7 +34,7 @@ def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
 
 
 class UnreadableError(FileError):
-    """A file cannot be read. The error has the position of the problem in the file.
+    """Error: a file cannot be read. The exception has the position of the problem in the file.
 
     Attributes:
         message: the reason, and what the user can do.

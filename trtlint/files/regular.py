@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class IrregularError(FileError, OSError):
-    """A file is not regular, or is too large; ``strerror`` is the reason."""
+    """Error: a file is not regular, or is too large; ``strerror`` is the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))

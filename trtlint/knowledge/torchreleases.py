@@ -42,7 +42,7 @@ _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
 
 
 class TorchReleaseError(SettingError):
-    """A release of Torch-TensorRT is unknown."""
+    """Error: a release of Torch-TensorRT is unknown."""
 
 
 class TorchRelease(Struct, frozen=True):

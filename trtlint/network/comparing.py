@@ -51,7 +51,7 @@ Progress = Callable[[float], None]
 
 
 class NotComparableError(ExperimentError):
-    """A model and its network cannot be compared. The message is the reason."""
+    """Error: a model and its network cannot be compared. The message is the reason."""
 
 
 class _Found(Struct, eq=False):

@@ -40,7 +40,7 @@ Feeds = Mapping[str, Array]
 
 
 class WeightsMissingError(ExperimentError, ValueError):
-    """The weights of the model cannot be read."""
+    """Error: the weights of the model cannot be read."""
 
 
 def linked(model: Path, types: Types | None = None) -> ModelProto:

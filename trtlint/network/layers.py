@@ -14,7 +14,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NotComputedError(ExperimentError):
-    """trtlint cannot compute a layer.  The message is the reason."""
+    """Error: trtlint cannot compute a layer.  The message is the reason."""
 
 
 class Tensor(Struct, frozen=True):

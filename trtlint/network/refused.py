@@ -14,7 +14,7 @@ https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bf
 
 
 class RuntimeRefusedError(ExperimentError):
-    """ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
+    """Error: ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
 
 
 def reason_of(error: Exception) -> str:

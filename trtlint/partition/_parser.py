@@ -53,7 +53,7 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """The provider gives up, because it has called the parser too often."""
+    """Error: the provider gives up, because it has called the parser too often."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:

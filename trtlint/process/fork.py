@@ -182,7 +182,7 @@ def write_all(writer: int, data: bytes) -> None:
 
 
 class ComputationError(ExperimentError):
-    """A computation failed.  The message is the reason."""
+    """Error: a computation failed.  The message is the reason."""
 
 
 def compute(work: Work) -> bytes:

@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class AddressError(SettingError):
-    """An address is invalid or not supported. The message is the reason."""
+    """Error: an address is invalid or not supported. The message is the reason."""
 
 
 class Address(Struct, frozen=True):

@@ -35,7 +35,7 @@ Span = tuple[int, int]
 
 
 class RemoteError(UnreadableError):
-    """A remote file cannot be read."""
+    """Error: a remote file cannot be read."""
 
 
 def require_packages(address: Address) -> None:

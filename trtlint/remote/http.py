@@ -24,7 +24,7 @@ _CHANGED = "the file changed while it was read"
 
 
 class RedirectError(TrtlintError):
-    """trtlint does not follow a redirect."""
+    """Error: trtlint does not follow a redirect."""
 
 
 class HttpRanges(HTTPFileSystem):  # type: ignore[misc]

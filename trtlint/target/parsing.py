@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TargetError(SettingError):
-    """A version, GPU or builder setting is unknown.  The message names similar known values."""
+    """Error: a version, GPU or builder setting is unknown.  The message names similar known values."""
 
 
 _LONGEST_SHOWN = 60
