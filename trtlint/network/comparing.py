@@ -1,8 +1,7 @@
 """Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
-After a tensor is compared, later layers of the network read the value that ONNX Runtime computed.  So each
-layer and its ONNX nodes start from the same values.  Rounding errors do not add up, and a difference does not
-cause further differences.
+After a tensor is compared, later layers read the value that ONNX Runtime computed.  So each layer and its
+ONNX nodes start from the same values.  Rounding errors and differences do not reach later layers.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, n
 MOST_DIFFERENCES = 20
 """Largest number of differences to examine; each difference needs a separate run."""
 _SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
-"""Replaces DOUBLE by FLOAT, in which TensorRT computes DOUBLE tensors.
+"""Replaces DOUBLE by FLOAT, the type in which TensorRT computes DOUBLE tensors.
 
 https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md
 """
@@ -129,14 +128,11 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs.
+        """Compare on one set of inputs. Return why ONNX Runtime rejects the inputs; empty if it accepts them.
 
         Args:
             name: the name of the inputs in the report.
             feeds: the inputs, by name.
-
-        Returns:
-            The reason why ONNX Runtime rejects the inputs; empty if it accepts them.
 
         Raises:
             MemoryError: there is too little memory.
@@ -220,10 +216,7 @@ class Comparing:
 
     @staticmethod
     def _has_4_bit_input(proto: ModelProto) -> bool:
-        """Return whether an input of the model has a 4-bit type.
-
-        For such a type, NumPy stores two numbers in a byte.
-        """
+        """Return whether an input has a 4-bit type, of which NumPy stores two numbers in a byte."""
         elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
         return not _PACKED.isdisjoint(elements)
 
@@ -237,16 +230,7 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare a network tensor with the ONNX tensor of the same name.
-
-        Args:
-            tensor: the position of the tensor in ``Network.tensors``.
-            layer: the layer that computes the tensor.
-            value: the value of the tensor in the network.
-
-        Returns:
-            The value that later layers read: ONNX's value if there is one, otherwise the network's value.
-        """
+        """Compare network tensor number ``tensor`` with ONNX's. Return the value that later layers read."""
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -281,10 +265,7 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's value for the result of a layer, if the layer equals an ONNX node; else None.
-
-        The layer then need not be computed.
-        """
+        """Return ONNX's result of a layer that equals an ONNX node, so that it is not computed; else None."""
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -306,10 +287,7 @@ class Comparing:
     def _record_difference(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
     ) -> None:
-        """Record a difference, unless it has another explanation, such as a documented deviation.
-
-        ``values`` are the network's and ONNX's values of the tensor, and ``kind`` is its element type.
-        """
+        """Record a difference, unless it has another explanation, such as a documented deviation."""
         got, expected = values
         region = self._regions.of(name, self._settled)
         node = region.nodes[-1]
@@ -343,11 +321,7 @@ class Comparing:
     def _agrees_in_fp32(
         self, region: Subgraph, name: str, known: Mapping[str, Array], got: Array, kind: str
     ) -> bool:
-        """Return whether the network agrees with ONNX if ``region`` is computed in FP32 instead of DOUBLE.
-
-        ``known`` has the input values of the region, and ``got`` is the network's value of the tensor
-        ``name``.
-        """
+        """Return whether the network agrees with ONNX if ``region`` is computed in FP32 instead of DOUBLE."""
         single = {
             each: array.astype(np.float32) if array.dtype == np.float64 else array
             for each, array in known.items()
@@ -356,22 +330,17 @@ class Comparing:
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether a 16-bit overflow explains a difference.
-
-        ``got`` is the network's value, ``expected`` the value of ONNX Runtime in FP32, and ``opinion`` the
-        value of ONNX's reference evaluator.
-        """
+        """Return whether a 16-bit overflow explains a difference to ``expected``, an FP32 result."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains a difference.
+        """Return whether rounding explains that only ONNX Runtime differs, and ONNX's reference agrees.
 
-        ONNX's reference evaluator agrees with the network, so ONNX Runtime may be less exact.  It keeps FP32
-        where the model rounds to 16 bits.  In FP32, the difference of two nearly equal numbers has a rounding
-        error that is small compared with these numbers.
+        ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
+        numbers has a rounding error that is small compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True
@@ -402,10 +371,7 @@ class Comparing:
         )
 
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ONNX's values of the tensors ``names``, by name.
-
-        Tensors that no runtime can compute are left out.
-        """
+        """Return ONNX's values of ``names``, by name. Tensors that no runtime can compute are left out."""
         found = {name: array for name, array in self._feeds.items() if name in names}
         found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))

@@ -98,7 +98,7 @@ class Rejection(Fact, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if the refusal is about the whole model.  The node of the fact is then only an example."""
+        """True if the refusal is about the whole model; the node of the fact is then only an example."""
         return self.once
 
     @property
@@ -118,10 +118,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal with its condition in the table trtlint/knowledge/conditions.yaml.
-
-    The condition is None if the refusal does not come from the table.
-    """
+    """Yield each refusal with its condition in conditions.yaml; None for refusals from other sources."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -198,10 +195,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition is about element types that the parser refuses in every network.
-
-    Conditions that also depend on a plugin or on the GPU are left out.
-    """
+    """Return whether a condition refuses element types in every network, for all GPUs and plugins."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
