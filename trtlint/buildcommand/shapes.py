@@ -70,7 +70,7 @@ class ShapeSpec(Struct, frozen=True):
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:
-        """Return whether these shapes are for the input ``name``."""
+        """Return whether the shapes are for the input ``name``."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 

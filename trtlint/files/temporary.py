@@ -89,8 +89,12 @@ def lock(descriptor: int) -> bool | None:
 def remove_stale(folder: Path) -> None:
     """Remove the temporary files that killed processes left in a folder.
 
-    A file is removed only if its name matches exactly, it is regular, this user owns it, it has one link, and
-    no process has locked it.
+    A file is removed only if all these conditions are true:
+
+    - It is a regular file whose name matches exactly.
+    - This user owns the file.
+    - The file has one link.
+    - No process has locked the file.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in islice(entries, _MOST_ENTRIES):

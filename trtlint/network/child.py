@@ -31,9 +31,9 @@ def work(request: dict[str, Any], say: Say) -> None:
     Args:
         request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs of the user),
             ``probe`` (True to generate edge cases) and ``shapes`` (shapes of inputs by name).
-        say: function that receives the messages: ``{"done": share}`` for progress, ``{"inputs": ...}`` for
-            inputs that cannot be used, ``{"reason": ...}`` if nothing can be compared, ``{"memory": True}``
-            for too little memory, and ``{"agreement": ...}`` for the result.
+        say: function that receives the messages.  ``{"done": share}``: progress.  ``{"inputs": ...}``: inputs
+            that cannot be used.  ``{"reason": ...}``: nothing can be compared.  ``{"memory": True}``: too
+            little memory.  ``{"agreement": ...}``: the result.
     """
     began = time.monotonic()
     path = Path(request["model"])

@@ -35,8 +35,8 @@ _UNTAKEN = frozenset(
 )
 """Element types that TensorRT networks lack.
 
-The parser refuses them as inputs of a region. The RTX provider does not even pass nodes with these types to
-the parser (``IsSupportedDataType``).
+The parser refuses regions with inputs of these types. The RTX provider does not even pass nodes with these
+types to the parser (``IsSupportedDataType``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {"f64"}

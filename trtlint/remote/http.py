@@ -206,7 +206,6 @@ class _Resolver(AbstractResolver):
         self._inner = aiohttp.ThreadedResolver()
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> Any:
-        """Return the addresses of a host."""
         found = await self._inner.resolve(host, port, family)
         if host != self._named:
             for entry in found:
@@ -216,5 +215,4 @@ class _Resolver(AbstractResolver):
         return found
 
     async def close(self) -> None:
-        """Close the inner resolver."""
         await self._inner.close()

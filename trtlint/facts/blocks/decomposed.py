@@ -31,15 +31,15 @@ class Decomposed(Struct, frozen=True):
         tensor: the input of the normalization.
         mean, centre: the node of the mean and the node of the subtraction; None for an RMS norm.
         square: the node that computes the squares.
-        variance: the node that computes the mean of the squares. epsilon_node, epsilon: the node that adds
-            the epsilon (or applies it as a lower bound), and the value of the epsilon; None and 0 without an
-            epsilon.
+        variance: the node that computes the mean of the squares.
+        epsilon_node: the node that adds the epsilon or applies it as a lower bound; None without an epsilon.
+        epsilon: the value of the epsilon; 0 without an epsilon, None if unknown.
         root: the square root.
         divide: the division by the root, or the multiplication by the reciprocal of the root.
         axes: the reduced axes, counted from the end if the rank is known.
         centred: True if the squares are of ``x - mean(x)``; False if they are of ``x``.
-        standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
-            below the root, and the variance has no correction such as Bessel's n / (n - 1).
+        standard: whether the formula equals LayerNormalization or RMSNormalization.  The epsilon must be
+            added below the root, and the variance must have no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
     """
 
@@ -208,8 +208,8 @@ def _advance(state: _State, node: Node, port: int, constants: Constants) -> _Sta
     """Follow the path from the mean of squares to the division over one more node.
 
     Returns:
-        The new position on the path; the end of the path if the node is the division; None if the path is not
-        that of a normalization.
+        The new position on the path.  If the node is the division, the end of the path.  None if the path
+        does not belong to a normalization.
     """
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):

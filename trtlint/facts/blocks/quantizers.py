@@ -34,8 +34,8 @@ class Quantizer(Struct, frozen=True):
 
     Attributes:
         dtype: type of the quantized numbers, such as ``i8`` or ``f8e4m3fn``; None if unknown.
-        granularity: ``tensor`` for one scale for the whole tensor, ``axis`` for one scale for each index of
-            an axis, ``block`` for one scale for each block of elements; None if unknown.
+        granularity: the elements that share a scale; None if unknown. ``tensor``: the whole tensor. ``axis``:
+            the elements with the same index on an axis. ``block``: a block of elements.
         axis: for the granularity ``axis``, this axis in the tensor that the operator reads, counted from 0.
             None for another granularity, or if the axis is unknown because of a view.
         scales: number of scales; None if unknown.

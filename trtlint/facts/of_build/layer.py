@@ -182,8 +182,8 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
     """Return the names of the engine's inputs and outputs.
 
-    If the layer file does not list them, the inputs are the tensors that no layer writes, and the outputs are
-    the tensors that no layer reads.
+    The layer file may not list them.  The inputs are then the tensors that no layer writes, and the outputs
+    are the tensors that no layer reads.
     """
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}

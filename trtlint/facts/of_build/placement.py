@@ -25,8 +25,8 @@ class Placement(Fact, frozen=True):
         layers: names of the layers, in engine order; empty if the engine's file does not show them.
         shape: whether the node only computes tensor sizes from other sizes.  TensorRT computes such a node on
             the CPU, not in a layer of the engine.
-        absorbed: True if the node only changes the layout, and other layers include this change. The node
-            then has no own layer.
+        absorbed: True if the node only changes the layout, and other layers include this change. No layer
+            then belongs to the node alone.
         precision: the type that the layers compute in; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
         others: number of further nodes that these layers compute.

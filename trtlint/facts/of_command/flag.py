@@ -25,10 +25,11 @@ class Flag(Fact, frozen=True):
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
         text: the option as written, such as ``--workspace=4096``.
-        state: ``given``; ``misspelt`` for an unknown option that is similar to a known option; ``future`` in
-            versions before the option was added; ``absent`` in versions without the option, if earlier and
-            later versions have it; ``deprecated``; ``removed``; ``idle`` in versions that accept and ignore
-            the option.
+        state: the state of the option in ``versions``. ``given``: the command has the option. ``misspelt``:
+            the option is unknown, but similar to a known option. ``future``: later versions add the option.
+            ``absent``: only earlier and later versions have the option. ``deprecated``: the versions
+            deprecate the option. ``removed``: the versions do not have the option any more. ``idle``: the
+            versions accept and ignore the option.
         since: the first release line with this state, such as ``11.0``.  For ``future``, the first line that
             has the option.  Empty if there is no such line.
         group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,

@@ -25,8 +25,9 @@ _NO_BODY = Body((), ())
 class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
-    A source of a value is ``stored`` (in the file), ``static`` (computed from stored tensors and static
-    sizes), ``dynamic`` (computed from sizes, including dynamic sizes) or ``data`` (computed from input data).
+    Several fields name the source of a value. ``stored``: the file stores the value. ``static``: computed
+    from stored tensors and static sizes. ``dynamic``: computed from sizes, including dynamic sizes. ``data``:
+    computed from input data.
 
     Attributes:
         op: ``If`` or ``Loop``.

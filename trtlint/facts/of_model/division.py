@@ -40,9 +40,9 @@ class Division(Fact, frozen=True):
         divisor: ``root`` if the divisor is a square root, else ``norm``.
         reduction: the operator that reduces, such as ``ReduceL2``.
         spelling: the divisor as a formula, such as ``sqrt(mean(square))``.
-        epsilon: ``added`` for an added positive constant; ``clipped`` for a lower bound by ``Clip``, ``Max``
-            or ``Where``; ``zero`` if the constant is 0 in its type (as 1e-8 in FP16); ``absent`` without a
-            constant; ``runtime`` if the added value is known only at run time.
+        epsilon: the form of the epsilon. ``added``: a positive constant is added. ``clipped``: ``Clip``,
+            ``Max`` or ``Where`` applies a lower bound. ``zero``: the constant is 0 in its type (as 1e-8 in
+            FP16). ``absent``: no epsilon. ``runtime``: the added value is known only at run time.
         value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
             ``yes``: the metadata of PyTorch's exporter name an addition that is missing in the file. ``no``:

@@ -110,10 +110,12 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 
 
 def _is_external(values: Sequence[Value]) -> bool:
-    """Return whether an external data file of the user stores one of these values.
+    """Return whether an external data file of the user stores one of ``values``.
 
-    Two kinds of tensors do not count: large tensors that trtlint itself reads from the model file on
-    demand, and tensors without data in a skeleton.
+    Two kinds of tensors do not count:
+
+    - large tensors in the model file, which trtlint reads on demand,
+    - tensors without data in a skeleton (a model without weights).
     """
     return any(
         entry.key == "location" and entry.value not in (LEFT, LEFT_OUT)

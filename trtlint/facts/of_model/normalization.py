@@ -41,8 +41,8 @@ class Normalization(Fact, frozen=True):
         statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
             unknown.
         squares_dtype: the element type of the squares, if they are separate operators.
-        standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
-            below the root, and the variance has no correction such as Bessel's.
+        standard: whether the formula equals LayerNormalization or RMSNormalization. The epsilon must be added
+            below the root, and the variance must have no correction such as Bessel's.
         upcast: whether a Cast widens the tensor before its statistics are computed.
         follows_attention: whether the normalization is a few operators downstream of an attention block.
     """

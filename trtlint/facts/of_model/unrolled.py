@@ -27,8 +27,8 @@ class Unrolled(Fact, frozen=True):
     ``node`` is the first of these convolutions or products.
 
     Attributes:
-        op: the type of these operators.
-        count: number of these operators.
+        op: the operator type of the convolutions or products.
+        count: number of the convolutions or products.
         cut: the operator that cuts the tensor into pieces: ``Gather``, ``Slice`` or ``Split``.
         weight: name of the stored weight.
     """
@@ -43,7 +43,10 @@ class Unrolled(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Unrolled]:
-    """Yield each group of at least two operators that share a weight and a tensor, in graph order."""
+    """Yield each group of at least two products that share a weight and a tensor, in graph order.
+
+    The products are convolutions or matrix products.
+    """
     constants = facts.model.constants
     weights: dict[tuple[str, Value], list[Node]] = defaultdict(list)
     for node in facts.model.graph.by_op(*_PRODUCTS):

@@ -32,10 +32,9 @@ class TorchArgumentFact(TorchFact, frozen=True):
     Attributes:
         name: the name of the argument.
         text: the value of the argument as written, shortened.
-        state: ``read`` if the release uses the argument; ``gone`` if only earlier releases use it;
-            ``future`` if only later releases use it; ``unknown`` if no release uses it; ``idle`` if the
-            argument has no effect; ``alone`` if the argument has no effect because another argument is not
-            set.
+        state: the use of the argument by the release. ``read``: the release uses it. ``gone``: only earlier
+            releases use it. ``future``: only later releases use it. ``unknown``: no release uses it.
+            ``idle``: the release ignores it. ``alone``: it has no effect because another argument is not set.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         minor: the minor number of the release, such as 13.
         route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of

@@ -26,10 +26,10 @@ class TorchOperatorFact(TorchFact, frozen=True):
         name: the name of its node in the graph.
         type: type and shape of the result; empty if unknown.
         reason: why the operator runs in PyTorch, as a text.
-        reason_kind: ``none`` if there is no converter, ``validator`` if the converter's validator refuses the
-            operator, ``static`` if the converter accepts only static shapes, ``excluded`` if the options
-            exclude the operator, ``complex`` for complex numbers, ``data`` if ``fallback_data_dependent_ops``
-            applies.
+        reason_kind: the kind of reason. ``none``: there is no converter. ``validator``: the converter's
+            validator refuses the operator. ``static``: the converter accepts only static shapes.
+            ``excluded``: the options exclude the operator. ``complex``: the operator has complex numbers.
+            ``data``: the option ``fallback_data_dependent_ops`` applies.
         measured: whether Torch-TensorRT reported the fallback in a dry run; False if the fact comes from
             trtlint's table of releases.
         release: the release of Torch-TensorRT, such as ``2.13.0``.

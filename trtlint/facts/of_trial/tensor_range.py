@@ -44,8 +44,8 @@ class TensorRange(Fact, frozen=True):
             input is infinite.
         reader: the first operator that reads the tensor; empty if none does.
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
-        harm: whether an output of the model becomes inaccurate in a 16-bit type.  None if this was not
-            simulated, or if it depends on the operators that TensorRT fuses.
+        harm: whether an output of the model becomes inaccurate in a 16-bit type. None without a simulation,
+            or if the result depends on the operators that TensorRT fuses.
         tf32: whether an output of the model becomes inaccurate in TF32; None if this was not simulated.
         keep: whether the operator that computes the tensor must stay in FP32.
         misfit: True if the narrow type is unsuitable for the model, because too many operators must stay in
@@ -154,7 +154,7 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None if this was not simulated, or if it depends on the operators that TensorRT fuses.
+    The result is None without a simulation, or if it depends on the operators that TensorRT fuses.
     """
     if FORMATS[found.type].operands_only:
         return False
