@@ -152,7 +152,7 @@ class Comparing:
             self._expected.begin(feeds)
             self._runner.run(feeds)
         except RuntimeRefusedError as error:
-            self._found = before  # of inputs that fail later on, nothing counts
+            self._found = before  # discard the results for rejected inputs
             return str(error)
         self._found.sets += 1
         return ""
@@ -303,7 +303,7 @@ class Comparing:
             self._found.deviations.add(explained)
             return
         if any(each in self._found.differences for inner in region.nodes[:-1] for each in inner.output):
-            return  # what follows from a difference that the network's type cannot be rid of
+            return  # a difference of an inner tensor explains this one
         if _involves_double(expected, known) and self._agrees_in_fp32(region, name, known, got, kind):
             self._found.deviations.add("DOUBLE is computed as FLOAT")
             return

@@ -31,7 +31,7 @@ def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: A
     """
     scores = inputs[1] if len(inputs) > 1 else None
     if scores is not None and np.unique(wide(scores)).size < scores.size:
-        return True  # which of two equal boxes is suppressed is not said
+        return True  # ONNX does not define which of two equal boxes is suppressed
     if got.shape != expected.shape or got.ndim != 2:
         return False
     rows = [sorted(map(tuple, array.astype(np.int64).tolist())) for array in (got, expected)]

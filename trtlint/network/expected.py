@@ -114,7 +114,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     runtime.set_default_logger_severity(4)
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.enable_cpu_mem_arena = False  # each session would keep the memory of its largest run
+    options.enable_cpu_mem_arena = False  # an arena keeps the memory of the largest run
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(_ROOT))
     if weights >= _HEAVY:

@@ -64,7 +64,7 @@ def compare_all(
     if base is None:
         raise NotComparableError(f"the model rejects all generated inputs; give your own: {failure}")
     for name, feeds in probes(comparing.proto, inputs, base) if probe else ():
-        comparing.run(name, feeds)  # some of them are refused
+        comparing.run(name, feeds)  # the model may reject some sets
 
 
 def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> dict[str, Array]:

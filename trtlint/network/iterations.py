@@ -26,7 +26,7 @@ def bound_loops(proto: ModelProto) -> None:
     """
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
-    # All are found before one changes: what is written to a graph is a copy of the bodies in it.
+    # Find all graphs before the first change: writing to a graph copies the bodies in it.
     holders: list[GraphProto | FunctionProto] = [*graphs(proto), *proto.functions]
     for holder in reversed(holders):
         known = _known(holder) if isinstance(holder, GraphProto) else {}

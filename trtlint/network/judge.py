@@ -157,7 +157,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
             worst = max(float(off.max()), -float(off.min()))
             if not worst <= allowed and not scaled:
                 allowed, scaled = tolerance * _scale(wide(expected)), True
-            if not worst <= allowed:  # or not a number
+            if not worst <= allowed:  # also true for NaN
                 return False
     return True
 

@@ -90,7 +90,7 @@ def parse(trt: Any, path: Path) -> Parsed:
         ModelError: the file is not a model.
     """
     files = WeightFiles()
-    with suppress(OSError, ValueError):  # what cannot be mapped is read
+    with suppress(OSError, ValueError):  # if a file cannot be mapped, the parser reads it
         proto, weights = _structure(path, files)
         if sum(data.nbytes for _, data in weights) >= _HEAVY:
             network, held = _created(trt)

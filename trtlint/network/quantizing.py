@@ -21,7 +21,7 @@ def _broadcastable(given: Array, x: Array, axis: int) -> Array:
     """
     if given.size == 1:
         return given.reshape(())
-    if given.ndim == x.ndim:  # blocks
+    if given.ndim == x.ndim:  # one scale for each block
         for at, (size, count) in enumerate(zip(x.shape, given.shape, strict=True)):
             if 1 < count < size:
                 given = np.repeat(given, -(-size // count), axis=at).take(range(size), axis=at)

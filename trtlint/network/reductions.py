@@ -107,7 +107,7 @@ def _normalization(layer: Layer, inputs: Inputs) -> list[Array]:
         apart = x.reshape(x.shape[0], groups, -1)
         found = _normed(apart, (2,), epsilon).reshape(x.shape)
         each = x.shape[1] // max(1, scale.shape[1]) if scale.ndim > 1 else 1
-        if each > 1 and scale.shape[1] > 1:  # a number a group
+        if each > 1 and scale.shape[1] > 1:  # one number for each group
             scale, bias = (np.repeat(array, each, axis=1) for array in (scale, bias))
     else:
         found = _normed(x, axes_of(layer.get("axes", 0)), epsilon)

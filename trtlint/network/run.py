@@ -109,7 +109,7 @@ class Runner:
     def _run(self, block: Block, scope: _BlockTensors, watch: Watch | None) -> None:
         for step, guard, last in zip(block.steps, block.guards, block.last, strict=True):
             if step.loop is None and step.layer.kind in ("RECURRENCE", "ITERATOR"):
-                continue  # given by the loop
+                continue  # the loop sets the outputs of these layers
             if any(self._skips(scope, branch, taken) for branch, taken in guard):
                 found: Sequence[Value] = [
                     Missing("the layer is in a branch of an If that does not run")

@@ -89,7 +89,7 @@ class _Scheduler:
         self._bodies = {group: self._body(group) for group in self._bounds}
         by_size = sorted(self._bodies, key=lambda group: len(self._bodies[group]))
         self._home: dict[int, int | None] = {layer.index: None for layer in network.layers}
-        for group in reversed(by_size):  # the innermost loop is written last
+        for group in reversed(by_size):  # inner loops overwrite outer loops
             self._home.update(dict.fromkeys(self._bodies[group], group))
         self._parent = {group: self._outer(group, by_size) for group in by_size}
         self._conditions = {

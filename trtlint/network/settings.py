@@ -91,5 +91,5 @@ def plain(value: Any) -> Any:
         return name
     try:
         return tuple(each if isinstance(each, float) else int(each) for each in value)
-    except (TypeError, ValueError):  # dimensions that are not set, which the bindings cannot iterate
+    except (TypeError, ValueError):  # the Python API cannot iterate over unset dimensions
         return None

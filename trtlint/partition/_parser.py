@@ -134,7 +134,7 @@ class _Parser:
     def _taken(
         self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int
     ) -> Iterator[Region]:
-        # Each call cuts a region that is not taken whole; one that comes back uncut would do so for ever.
+        # The parser may return the same region again, so the number of calls is limited.
         if depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
             raise _EndedError
         whole, listed = self._ask(self._built(nodes, region, around, strict=depth > 1))
@@ -162,7 +162,7 @@ class _Parser:
         If ``strict`` is true, every input of the model needs a shape.
         """
         nodes = [all_nodes[position] for position in region]
-        built = onnx.ModelProto(ir_version=onnx.IR_VERSION)  # as the providers do, whatever the file has
+        built = onnx.ModelProto(ir_version=onnx.IR_VERSION)  # the providers ignore the IR version of the file
         built.opset_import.extend(self.model.opset_import)
         built.functions.extend(self.model.functions)
         graph = built.graph

@@ -129,7 +129,7 @@ def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int
                 open_.discard(path.pop())
                 ways.pop()
             elif step in open_:
-                # the vertex that closes the cycle first, then those of the walk but its first, backwards
+                # first the vertex that closes the cycle, then the path backwards, without its first vertex
                 return [step, *reversed(path[1:])]
             elif step not in done:
                 done.add(step)

@@ -110,7 +110,7 @@ def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
-    for scope in reversed(scopes):  # owners come before their bodies
+    for scope in reversed(scopes):  # outer graphs come before their subgraphs
         owner = scope["scope"].rpartition("/")[0]
         if scope["scope"] and scope["whole"]:
             if owner in part_of:

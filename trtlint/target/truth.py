@@ -58,7 +58,7 @@ def both(*truths: Truth) -> Truth:
     first = unknown[0]
     if all(part is first for part in unknown):
         return first
-    # All of them must become true; one that cannot makes this impossible.
+    # All values must become true. This is impossible if one of them cannot.
     reachable = all(part.needs for part in unknown)
     needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
     refutes: frozenset[str] = frozenset().union(*(part.refutes for part in unknown))

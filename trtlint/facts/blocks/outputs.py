@@ -18,7 +18,7 @@ def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
         if any(value.is_output for value in node.outputs):
             distances[node] = 0
             continue
-        # Successors, not uses: a result of a body is read by the operator that owns the body.
+        # Successors include the operator that owns a body, which reads the results of the body.
         behind = [distances[after] for after in graph.successors(node) if after in distances]
         if behind:
             distances[node] = 1 + min(behind)

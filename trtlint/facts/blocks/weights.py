@@ -30,8 +30,9 @@ class Weight(Struct, frozen=True):
 
     Attributes:
         source: the kind of origin. ``initializer``: stored in the file, directly or through ``Identity``.
-            ``quantized``: the output of ``DequantizeLinear``, or the integer operand of an integer operator.
-            ``foldable``: computed only from constants. ``runtime``: depends on an input of the model.
+            ``quantized``: the output of a ``DequantizeLinear`` that depends only on stored tensors, or the
+            integer operand of an integer operator. ``foldable``: computed only from constants. ``runtime``:
+            depends on an input of the model.
         dtype: element type that the operator reads, such as ``f32``; None if unknown.
         shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
             kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.

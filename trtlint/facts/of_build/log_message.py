@@ -219,7 +219,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
-    # What a build says of every node or layer no rule can be about; ``record.counts`` counts it.
+    # No rule is about messages that every node or layer gets; ``BuildFact.counts`` counts them.
     everywhere = {entry.name for entry in table().patterns if entry.everywhere}
     kept = [record for name, found in log.records.items() if name not in everywhere for record in found]
     diagnosis, done = diagnose(log), successes(log)
@@ -362,7 +362,7 @@ def _of_island(
         ranges = layer_names(island).ranges
         found = tuple(node for range_ in ranges for node in island_nodes(range_, facts.names))
     if record.pattern == "attention_kernel":
-        # The message is about one Attention operator; of several in the island it does not say which.
+        # The message is about one Attention operator. If the island has several, it is unknown which.
         attentions = tuple(node for node in found if node.op == "Attention")
         return attentions if len(attentions) == 1 else ()
     return found

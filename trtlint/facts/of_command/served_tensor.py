@@ -86,7 +86,7 @@ def find(facts: Facts) -> Iterator[ServedTensorFact]:
         values = graph.inputs if tensor.role == "input" else graph.outputs
         yield _fact(served, source, tensor, {value.name: value for value in values})
     inputs = {tensor.name for tensor in served.tensors if tensor.role == "input"}
-    if inputs:  # a configuration without any leaves all of them to the server
+    if inputs:  # without any input, the server adds all inputs
         for value in graph.inputs:
             if value.name not in inputs:
                 yield _unnamed(served, source, value, tuple(each.name for each in graph.inputs))

@@ -300,7 +300,7 @@ def _mask(path: ScorePath, constants: Constants) -> Mask:
     for node in path.nodes:
         if node.op in ("Add", "Sub"):
             others = [value for value in node.inputs if value is not None and not _computed_by(value, path)]
-            # diffusers adds a zero to use torch.baddbmm; adding nothing masks nothing.
+            # diffusers adds a zero to use torch.baddbmm. A zero is not a mask.
             if others and constants.scalar(others[0]) != 0.0:
                 return Mask("additive", fill_of(others[0], constants))
     return Mask()

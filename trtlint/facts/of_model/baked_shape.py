@@ -179,9 +179,9 @@ def _with_wildcard(
             # Two groups of half the batch each, [2, -1, ...]: only the batch was divided.
             return []
         if more is None and left is not None and len(lost) == 2:
-            # Of [n, l, 768] to [-1, 128, 12, 64] n goes to the wildcard, and 128 stands for l.
+            # Example: [n, l, 768] to [-1, 128, 12, 64]. The -1 replaces n, and 128 replaces l.
             return [(lost[1] if wildcard == 0 else lost[0], "mixed", left)]
-    # The dimension was the first, and a number is in its place.
+    # The lost dimension was the first dimension, and a number replaces it.
     misplaced = dims[0] == lost[0] and wildcard
     return [(lost[0], "mixed", after[0])] if misplaced and isinstance(after[0], int) else []
 

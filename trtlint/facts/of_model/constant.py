@@ -19,7 +19,7 @@ from trtlint.model.values import Constants
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
-# Typed differently from one numpy to the next.
+# The type annotations of these functions differ between NumPy releases.
 _FMIN: Any = np.fmin
 _FMAX: Any = np.fmax
 FP16_MAX = 65504.0
@@ -92,7 +92,7 @@ class Values(Struct, frozen=True, eq=False):
             values = constants.array(value)
         if values is None or not (values.dtype.kind == "f" or values.dtype.name == "bfloat16"):
             return None
-        # FP16_MAX and what lies beyond it are compared in a type that holds both.
+        # Compare with FP16_MAX in a type that can represent larger numbers.
         return np.asarray(values if values.dtype.itemsize >= 4 else values.astype(np.float32))
 
 
@@ -208,5 +208,5 @@ def _fill_of(node: Node) -> np.ndarray[Any, Any] | None:
         return np.zeros(1, np.float32)
     try:
         return np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(-1)
-    except (ValueError, TypeError):  # a damaged file: fewer bytes than its dimensions ask for
+    except (ValueError, TypeError):  # damaged file: fewer bytes than the dimensions require
         return None

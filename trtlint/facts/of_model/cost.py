@@ -89,8 +89,8 @@ def _flops(node: Node, sizes: Sizes) -> int | None:
     if node.op in _CONVOLUTIONS:
         weight = node.input(1)
         size = geometry(node, None if weight is None else weight.shape)
-        # Each element of the result of a Conv takes the channels of its group through the kernel; of a
-        # ConvTranspose each element that is read gives as much.
+        # A Conv computes each element of the result from the kernel and the channels of a group. In a
+        # ConvTranspose, each element of the input takes part in as many products.
         outer = node.input(0) if node.op == "ConvTranspose" else node.output
         count = None if outer is None else sizes.elements(outer)
         inner = size.filters if node.op == "ConvTranspose" else size.channels

@@ -88,7 +88,7 @@ def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
         weight = weights[known[0]]
         assert weight is not None
         return (left if known[0] == right else right), weight
-    # Gemm is what exporters write for a linear layer; a MatMul of two tensors may be anything.
+    # Exporters write linear layers as Gemm. A MatMul of two tensors may be another operation.
     if not known and node.op == "Gemm" and (weight := weights[right]) is not None:
         return left, weight
     return None

@@ -110,7 +110,7 @@ def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
     if node.domain or len(node.inputs) < 2:
         return None
     types = [_imported(value) for value in node.inputs]
-    if len(set(types) - {None}) < 2:  # the common case, settled without the schema
+    if len(set(types) - {None}) < 2:  # the common case does not need the schema
         return None
     for group in same_type_groups(node.op, opset):
         ports = list(group[:-1]) + list(range(group[-2], len(types))) if group[-1] == -1 else list(group)

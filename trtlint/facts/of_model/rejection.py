@@ -175,7 +175,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                     stated.add(condition)
                 versions = without(condition.applies, taken)
                 if _of_types(condition):
-                    if condition in everywhere:  # the operator's own condition says more
+                    if condition in everywhere:  # the condition of the operator has a better text
                         versions = without(versions, typed_by_own)
                     else:
                         typed_by_own = joined(typed_by_own, versions)

@@ -77,7 +77,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
         other = second if data is first else first
         if source is None or source.dtype is None or other is None or constants.foldable(data):
             continue
-        if other.dtype != "f32":  # two types at one node are refused; mixed_type says so
+        if other.dtype != "f32":  # the fact mixed_types reports operands of two types
             continue
         yield WidenedProduct(
             node=node,
