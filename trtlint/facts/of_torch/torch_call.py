@@ -50,8 +50,8 @@ class TorchCallFact(TorchFact, frozen=True):
         weight_streaming: the setting ``enable_weight_streaming``.
         full_compilation: the setting ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
-        truncated_twice: True if the call sets ``truncate_double`` and also its former name, with True for at
-            least one of them.
+        truncated_twice: True if the call sets ``truncate_double`` to True, and also passes the former name of
+            this argument, ``truncate_long_and_double``.
         data_dependent_fallback: the setting ``fallback_data_dependent_ops``.
         unexported: True if the call passes a module, but the function requires an exported program.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
@@ -184,7 +184,10 @@ def _filled(value: object) -> bool | None:
 
 
 def _truncated_twice(call: TorchCall) -> bool | None:
-    """Return whether the call sets ``truncate_double`` and also its former name; None if unknown."""
+    """Return whether the call sets ``truncate_double`` to True and also passes its former name.
+
+    The result is None if the value is unknown.
+    """
     if call.route != "compile" or call.argument("truncate_long_and_double") is None:
         return False
     given = known_value(call.argument("truncate_double"), False)
