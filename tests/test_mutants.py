@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,12 @@ UNSEEN: tuple[tuple[str, set[str]], ...] = (
 """Sources, and the lines that their mutants change."""
 
 
-@pytest.mark.parametrize("entry", EQUIVALENT, ids=lambda entry: f"{entry['file']}: {entry['after']}"[:100])
+@pytest.mark.parametrize("entry", EQUIVALENT, ids=lambda entry: f"{entry['file']}: {entry['before']}"[:100])
 def test_what_was_judged_is_still_there(entry: dict[str, str]) -> None:
     lines = (REPOSITORY / entry["file"]).read_text("utf-8").splitlines()
     assert entry["before"] in {line.strip() for line in lines}
-    assert entry["after"] != entry["before"]
+    assert entry.get("after") != entry["before"]
+    assert "after" in entry or re.match(r"_?[A-Z][A-Z0-9_]*\b", entry["before"])
     assert entry["why"]
 
 

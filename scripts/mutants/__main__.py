@@ -147,7 +147,7 @@ def judged(
     workers = [Worker(copied(f"copy-{number}", files)) for number in range(min(jobs, len(mutants)))]
     for worker in workers:
         free.put(worker)
-    known = {(each["file"], each["before"], each["after"]) for each in equivalent()}
+    known = {(each["file"], each["before"], each.get("after")) for each in equivalent()}
 
     def control(mutant: Mutant) -> None:
         """Check that the tests of a mutant pass without this mutant."""
@@ -160,7 +160,7 @@ def judged(
     def judge(mutant: Mutant) -> dict[str, Any]:
         row = {"room": mutant.room, "file": mutant.file, "line": mutant.line, "operator": mutant.operator}
         row |= {"before": mutant.before, "after": mutant.after}
-        if mutant.key in known:
+        if not known.isdisjoint({mutant.key, (mutant.file, mutant.before, None)}):
             return {**row, "status": "equivalent"}
         tests = found.tests(mutant.file, mutant.line)
         seconds = 60 + _SLOWER * sum(found.durations[test] for test in tests)
@@ -184,7 +184,10 @@ def judged(
 
 
 def equivalent() -> list[dict[str, str]]:
-    """Return the mutants that a reviewer judged equivalent: the line before and after, and the reason."""
+    """Return the mutants that a reviewer judged equivalent: the line before and after, and the reason.
+
+    An entry without ``after`` is about all changes of a constant.
+    """
     found: list[dict[str, str]] = yaml.safe_load(EQUIVALENT.read_text("utf-8")) or []
     return found
 
