@@ -31,7 +31,7 @@ from trtlint.network.refused import RuntimeRefusedError, reason_of
 _LEAST = 128 << 20
 """Bytes of tensors that may be in memory at once, even on a machine with little memory."""
 _HEAVY = 64 << 20
-"""Bytes of weights above which ONNX Runtime is told not to prepack (copy) them."""
+"""Size of the weights, in bytes, above which the option against prepacking (a copy of the weights) is set."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Size in bytes of the largest model that ONNX's reference evaluator computes; the evaluator is slow."""
 _ROOT = Path("/")
