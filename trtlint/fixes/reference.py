@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class NoImplementationError(ExperimentError):
     """Error: ONNX's reference evaluator does not implement an operator.
 
-    No opset with an implementation gives the operator the same meaning.
+    No other opset helps: where the evaluator implements the operator, the operator means something else.
     """
 
 

@@ -39,7 +39,7 @@ def bytes_of(value: Value) -> int | None:
 
 
 class Sizes:
-    """The largest sizes of a model's tensors, with the largest shapes in the build command for the inputs.
+    """The largest sizes of a model's tensors.  Inputs have the largest shapes that the build command gives.
 
     If the build command gives no shape for an input, only the sizes in the file are known.
     """
