@@ -15,7 +15,7 @@ from tests.network.test_run import Maker
 from trtlint.network import comparing as module
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.judge import Difference
-from trtlint.network.layers import Network
+from trtlint.network.layers import Layer, Network
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.region import Regions
 
@@ -369,3 +369,22 @@ def test_numbers_that_fp32_explains(tmp_path: Path) -> None:
     y = maker.layer("ELEMENTWISE", [a, x], "y", op="SUB")
     found = agreement(tmp_path, text, maker.network(y), x=np.array([[1e39, 1, 2, 3]]))
     assert (found["differences"], found["deviations"]) == ([], ["DOUBLE is computed as FLOAT"])
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Cast <to = 1> (a)",
+        "b = Identity (a) y = Cast <to = 1> (b)",
+        "b = Identity (a) c = Identity (b) y = Cast <to = 1> (c)",
+    ],
+)
+def test_what_follows_from_a_difference_of_types_is_no_difference(nodes: str, tmp_path: Path) -> None:
+    text = f"g (float[1,4] x) => (float[1,4] y) {{ a = Cast <to = 2> (x) {nodes} }}"
+    maker = Maker()
+    x, a, y = maker.input("x"), maker.tensor("a", "INT8"), maker.tensor("y")
+    for at, (one, other, kind) in enumerate(((x, a, "INT8"), (a, y, "FLOAT"))):
+        maker.layers.append(Layer(at, "", "CAST", (one,), (other,), (kind,), {}))
+    found = agreement(tmp_path, text, maker.network(y), x=np.array([[1, 2, 3, 200]], np.float32))
+    assert [each["tensor"] for each in found["differences"]] == ["a"]
+    assert (found["compared"], found["deviations"], found["unclear"]) == (2, [], [])

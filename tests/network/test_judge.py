@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from trtlint.network.judge import compare, is_identical, says_nothing, tolerance_of
+from trtlint.network.judge import _near, compare, is_identical, says_nothing, tolerance_of
 
 RANDOM = np.random.default_rng(0)
 NARROW = frozenset({"FLOAT", "HALF"})
@@ -192,3 +192,26 @@ def test_fp32_beside_a_narrow_type_has_its_tolerance(
     kind: str, kinds: frozenset[str], tolerance: float
 ) -> None:
     assert tolerance_of(kind, kinds) == tolerance
+
+
+@pytest.mark.parametrize(
+    ("count", "usual", "differing", "near"),
+    [
+        (4, 1.0, 0.9e-3, True),
+        (4, 100.0, 0.09, True),
+        (4, 100.0, 0.11, False),
+        (4, 0.0, 0.9e-6, True),
+        (4, 0.0, 1.1e-6, False),
+        (4, 100.0, np.nan, False),
+        (40_000, 100.0, -0.09, True),
+        (40_000, 100.0, -0.11, False),
+    ],
+)
+def test_differences_that_are_small_beside_the_usual_number(
+    count: int, usual: float, differing: float, near: bool
+) -> None:
+    expected = np.full(count, usual, np.float32)
+    for places in ([0], [count - 1], [0, count - 1]):
+        got = expected.astype(np.float64)
+        got[places] += differing
+        assert _near(got, expected, 1e-3) is near

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -119,3 +120,21 @@ def test_large_initializers_are_mapped(
         else:
             values = numpy_helper.to_array(tensor, str(tmp_path))
             np.testing.assert_array_equal(values, given[tensor.name])
+
+
+class Mapped:
+    """A mapping of a file that records advice about its pages."""
+
+    def __init__(self) -> None:
+        self.advice: list[object] = []
+        self.madvise = self.advice.append
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_released_memory_is_that_of_all_files(supported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "mmap", SimpleNamespace(**({"MADV_DONTNEED": 4} if supported else {})))
+    maps = [Mapped(), Mapped()]
+    files = WeightFiles()
+    files._maps = {Path(str(at)): (cast("Any", each), np.zeros(1)) for at, each in enumerate(maps)}
+    files.release()
+    assert [each.advice for each in maps] == [[4] if supported else []] * 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,3 +73,38 @@ def test_a_failure_is_raised() -> None:
     assert compute(lambda: b"x") == b"x"
     with pytest.raises(ComputationError, match="ValueError"):
         compute(wrong)
+
+
+def test_an_answer_that_does_not_arrive_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "_PATIENCE", 0)
+    works = [lambda: str(time.sleep(60)).encode()]
+    (found,) = compute_all(works)
+    assert isinstance(found, ComputationError)
+    assert str(found) == f"the computation exceeded the limit of {forked._SECONDS} s"
+
+
+@pytest.mark.parametrize(
+    ("used", "total", "limits"),
+    [
+        (10.0, 13.0, [13.0]),
+        (10.0, 100.0, [15.0]),
+        (10.0, 10.5, [11.0]),
+        (10.0, 10.0, [11.0]),
+        (10.0, 9.9, []),
+    ],
+)
+def test_a_computation_has_the_rest_of_the_time_and_at_least_a_second(
+    used: float, total: float, limits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[float] = []
+    written: list[bytes] = []
+    monkeypatch.setattr(forked, "_SECONDS", 5)
+    monkeypatch.setattr(forked, "limit_time", found.append)
+    monkeypatch.setattr(forked, "time", SimpleNamespace(process_time=lambda: used))
+    monkeypatch.setattr(forked, "write_all", lambda writer, data: written.append(data))
+    allowance = Allowance(30.0, 1 << 30)
+    forked._work([lambda: b"x"], total, allowance, 0)
+    assert found == limits
+    answer = b"x" if limits else str(forked._spent(allowance)).encode()
+    kind = forked._ANSWER if limits else forked._FAILURE
+    assert written == [forked._HEAD.pack(kind, len(answer)), answer]

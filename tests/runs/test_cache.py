@@ -27,7 +27,7 @@ from trtlint.case import Case
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.files.problem import Problem
 from trtlint.model.source import Frame, Source
-from trtlint.runs import cache
+from trtlint.runs import cache, cachefolder
 from trtlint.runs.job import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -341,6 +341,23 @@ def test_it_does_not_grow_for_ever(
     monkeypatch.setattr(cache, "_MOST_BYTES", 10)
     cache.Cache(cache_folder).sweep()
     assert entries(cache_folder) == []
+
+
+@pytest.mark.parametrize(("most", "kept"), [(8, "abc"), (7, "bc"), (5, "bc"), (4, "c"), (3, "c"), (2, "")])
+def test_the_entries_used_last_stay(
+    most: int, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache"
+    now = int(time.time())
+    files = {}
+    for age, (name, size) in enumerate((("c", 3), ("b", 2), ("a", 3))):
+        files[name] = cachefolder.entry_in(folder, name * 40)
+        cachefolder.write_entry(files[name], bytes(size))
+        os.utime(files[name], (now - age, now - age))
+    os.utime(folder / cachefolder.TAG, (0, 0))
+    monkeypatch.setattr(cache, "_MOST_BYTES", most)
+    cache.Cache(folder).sweep()
+    assert [name for name in "abc" if files[name].exists()] == list(kept)
 
 
 def test_what_is_used_stays(work: Workspace, cache_folder: Path) -> None:

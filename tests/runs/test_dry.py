@@ -260,3 +260,31 @@ def test_a_comparison_needs_the_memory_of_two_parses(asked: Asked, monkeypatch: 
     ]
     assert found == [(MODEL, "inputs")] * 2
     assert asked.needed == [(200, 1000), (150, 1000)]
+
+
+def test_a_result_in_the_cache_needs_no_dry_build(asked: Asked, tmp_path: Path) -> None:
+    model = tmp_path / MODEL
+    model.write_bytes(b"model")
+    kept = tmp_path / "cache"
+    entry = dry._entry(kept, DryBuildRequest(Wheels("1.7.1", ""), sm=86), model)
+    assert entry is not None
+    result = DryBuildResult("1.7.1", sm=86, asked_sm=86)
+    log = tmp_path / "log"
+    log.write_text("old", "utf-8")
+    _keep(entry, result, model, log)
+    (found,) = dry.dry_builds(job(kept=kept), model, (A10,))
+    assert (asked.requests, found.build) == ([], (result, "old"))
+
+
+def test_a_result_of_a_dry_build_is_cached(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    MODEL.write_bytes(b"model")
+    kept = tmp_path / "cache"
+    first, second, third = (dry.dry_builds(job(kept=kept), MODEL, (gpu,)) for gpu in (A10, A10, T4))
+    assert first == second
+    assert asked.requests == [("build", 86), ("build", 75)]
+    assert third != first
+    dry.dry_builds(job(), MODEL, (A10,))
+    assert len(asked.requests) == 3

@@ -272,3 +272,21 @@ def test_a_worker_has_no_bar(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
     with Activity("all"):
         pass
     assert bar.calls == []
+
+
+def test_a_bar_that_is_due_while_it_is_hidden_starts_later(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 3600)
+    with Activity("all", 2) as activity:
+        with activity.hidden():
+            activity._begin()
+            assert bar.calls == [True, ("task", "all", 2)]
+        assert bar.calls[2:] == [("start",)]
+    activity._begin()
+    assert bar.calls[2:] == [("start",), ("stop",)]
+
+
+def test_a_bar_that_is_not_due_yet_stays_hidden(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 3600)
+    with Activity("all", 2) as activity, activity.hidden():
+        activity.step("one")
+    assert bar.calls == [True, ("task", "all", 2), ("update", "id", "one"), ("stop",)]

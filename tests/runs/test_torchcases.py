@@ -155,3 +155,13 @@ def test_targets_of_a_release() -> None:
     assert [each.version for each in flags] == [release.tensorrt, "10.7", None]
     assert flags[2] == TARGETS[2]
     assert flags[1] != TARGETS[1]
+
+
+def test_a_program_whose_folder_cannot_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    export = SimpleNamespace(save=lambda program, file: None)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(export=export))
+    with program_saved(SimpleNamespace(graph_signature=1)) as ((path,), _):
+        folder = Path(path).parent
+        folder.rmdir()
+        folder.touch()
+    folder.unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""Evidence that the options of a command and the configuration request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+from trtlint.commands.evidence import DryBuildReader, Read
+from trtlint.files.problem import Problem
+from trtlint.network.compare import CompareRequest
+from trtlint.policy.options import DryOptions
+from trtlint.process.spawn import Limits
+from trtlint.runs.dryjob import DryJob
+
+PARSE = DryOptions("parse", "")
+
+
+@pytest.fixture(autouse=True)
+def wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The installed release is 1.7.1, and each folder has the requested release."""
+    monkeypatch.setattr(
+        "trtlint.dry_build.wheels.find", lambda version, folder: SimpleNamespace(version=version or "1.7.1")
+    )
+
+
+NOTHING = Read()
+
+
+def read(
+    options: DryOptions, *choices: DryOptions, before: Read = NOTHING, models: Any = ("a.onnx",)
+) -> Read:
+    """Return the request for the first of some models."""
+    settings: Any = SimpleNamespace(
+        file=Path(models[0]),
+        choices=[SimpleNamespace(dry=each) for each in choices],
+        configuration=SimpleNamespace(file=Path("trtlint.toml")),
+        command=None,
+    )
+    given: Any = SimpleNamespace(dry=options)
+    return DryBuildReader(given, [Path(model) for model in models], ()).read(settings, before)
+
+
+def job(**more: Any) -> Read:
+    """Return a request, by default for the parser only."""
+    fields: dict[str, Any] = {"version": "1.7.1", "folder": None, "level": "parse", "shapes": (),
+                              "limits": Limits(), **more}  # fmt: skip
+    return Read((DryJob(**fields),))
+
+
+@pytest.mark.parametrize(
+    ("options", "choices", "expected"),
+    [
+        (DryOptions(), (), Read()),
+        (DryOptions("off"), (PARSE,), Read()),
+        (DryOptions(), (PARSE, DryOptions("off")), Read()),
+        (DryOptions(), (DryOptions("off"), PARSE), job()),
+        (DryOptions(), (PARSE, DryOptions()), job()),
+        (DryOptions("build", ""), (PARSE,), job(level="build")),
+        (DryOptions("build", "1.6"), (), job(level="build", version="1.6")),
+        (DryOptions("build"), (), job(level="build")),
+        (DryOptions(seconds=2.0, memory=3, logs="logs"), (PARSE,),
+         job(limits=Limits(2.0, 3), logs=Path("logs"))),
+        (DryOptions(seconds=2.0), (PARSE,), job(limits=Limits(2.0, Limits().memory))),
+        (DryOptions(rtx_path="/a/../b"), (PARSE,), job(folder="/b")),
+        (DryOptions(compare=("",)), (PARSE,), job(compare=CompareRequest())),
+        (DryOptions(compare=()), (DryOptions("parse", "", compare=("",)),), job()),
+        (DryOptions(), (DryOptions("parse", "", compare=("",)), DryOptions(compare=("probe",))),
+         job(compare=CompareRequest(probe=True))),
+        (DryOptions(), (DryOptions("parse", "", compare=("probe",)), DryOptions()),
+         job(compare=CompareRequest(probe=True))),
+        (DryOptions(), (DryOptions("parse", "", compare=("probe",)), DryOptions(compare=())), job()),
+    ],
+)  # fmt: skip
+def test_the_request_for_a_dry_build(
+    options: DryOptions, choices: tuple[DryOptions, ...], expected: Read
+) -> None:
+    assert read(options, *choices) == expected
+
+
+def test_a_real_build_needs_no_dry_build() -> None:
+    for before in (Read(problems=(Problem("a.log", "damaged"),)), job()):
+        assert read(PARSE, before=before) == Read()
+
+
+def test_shapes_for_generated_inputs() -> None:
+    found = read(DryOptions("parse", "", shapes=("x:1x3",), compare=("",)), DryOptions(shapes=("y:2",)))
+    (request,) = found.evidence
+    assert isinstance(request, DryJob)
+    assert [each.name for each in request.shapes] == ["y", "x"]
+    assert request.compare == CompareRequest(shapes=(("y", (2,)), ("x", (1, 3))))
+
+
+@pytest.mark.parametrize(
+    ("options", "choice", "where"),
+    [
+        (DryOptions("parse", "", compare=("none.npz",)), DryOptions(), "--compare"),
+        (DryOptions(), DryOptions("parse", "", compare=("none.npz",)), "trtlint.toml: compare"),
+    ],
+)
+def test_inputs_that_cannot_be_used(options: DryOptions, choice: DryOptions, where: str) -> None:
+    with pytest.raises(click.UsageError) as error:
+        read(options, choice)
+    assert error.value.message == f"{where}: none.npz: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("models", "folder"),
+    [
+        (("a.onnx", "b.onnx"), "logs"),
+        (("one/a.onnx", "two/a.onnx"), "logs/one"),
+        (("/one/../three/a.onnx", "two/a.onnx"), "logs/one/three"),
+    ],
+)
+def test_models_of_the_same_name_have_logs_in_folders(models: tuple[str, ...], folder: str) -> None:
+    options = DryOptions("parse", "", logs="logs")
+    assert read(options, models=models) == job(logs=Path(folder))

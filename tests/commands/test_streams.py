@@ -1,0 +1,59 @@
+"""Standard output and standard error: missing streams, unprintable text and closed pipes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from trtlint.commands.streams import complain, discard_output, prepare_streams
+
+
+def test_streams_print_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffers = io.BytesIO(), io.BytesIO()
+    out, error = (io.TextIOWrapper(each, "ascii") for each in buffers)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", error)
+    prepare_streams()
+    for stream in (out, error):
+        stream.write("é\udc80")
+        stream.flush()
+    assert [each.getvalue() for each in buffers] == [b"\\xe9\\udc80"] * 2
+
+
+def test_streams_without_an_encoding_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", out := io.StringIO())
+    monkeypatch.setattr(sys, "stderr", error := io.StringIO())
+    prepare_streams()
+    assert (sys.stdout, sys.stderr) == (out, error)
+
+
+def test_a_closed_output_takes_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    prepare_streams()
+    with sys.stdout as nowhere:
+        assert (nowhere.name, nowhere.write("é\udc80")) == (os.devnull, 2)
+
+
+def test_text_for_a_closed_pipe_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w", encoding="utf-8") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        out.write("one")
+        discard_output()
+        assert os.read(reader, 9) == b"one"
+        os.close(reader)
+        out.write("two")
+        discard_output()
+        out.flush()
+        assert os.fstat(writer).st_rdev == Path(os.devnull).stat().st_rdev
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("one\n  two\tthree \x1b")
+    out, error = capsys.readouterr()
+    assert (out, error.startswith("trtlint: one two three")) == ("", True)
+    assert (error.count("\n"), "\x1b" in error) == (1, False)
