@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -134,8 +135,6 @@ def _cache() -> str:
             files += 1
             if files > _MOST_FILES:
                 return f"{folder}, more than {_MOST_FILES:,} files"
-            try:
+            with suppress(OSError):
                 size += Path(base, name).lstat().st_size
-            except OSError:
-                continue
     return f"{folder}, {size / 1e6:.1f} MB in {files:,} files" if files else f"{folder}, empty"

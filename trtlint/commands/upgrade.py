@@ -172,10 +172,14 @@ def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, opti
         from trtlint.report.upgradejson import dumps
 
         file.write(dumps(upgrades, problems) + "\n")
-    elif format in ("markdown", "html"):
-        from trtlint.report.upgradepages import html, markdown
+    elif format == "markdown":
+        from trtlint.report.upgradepages import markdown
 
-        file.write((markdown if format == "markdown" else html)(upgrades, problems))
+        file.write(markdown(upgrades, problems))
+    elif format == "html":
+        from trtlint.report.upgradepages import html
+
+        file.write(html(upgrades, problems))
     else:
         for _ in _reported(iter(results), file, options, len(results) > 1):
             pass

@@ -27,7 +27,7 @@ def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     shared = query.shape[1] // max(1, key.shape[1])
     if shared > 1:
         key, value = np.repeat(key, shared, axis=1), np.repeat(value, shared, axis=1)
-    scores = np.matmul(query, np.swapaxes(key, -1, -2))
+    scores = np.matmul(query, np.swapaxes(key, 2, 3))
     if mask is not None:
         if mask.dtype.kind == "b":
             scores = np.where(mask, scores, scores.dtype.type(-np.inf))
