@@ -10,6 +10,8 @@ import click
 import pytest
 
 from trtlint.commands.evidence import DryBuildReader, Read
+from trtlint.dry_build.errors import WheelError
+from trtlint.dry_build.shapes import ShapeRange
 from trtlint.files.problem import Problem
 from trtlint.network.compare import CompareRequest
 from trtlint.policy.options import DryOptions
@@ -111,6 +113,7 @@ def test_inputs_that_cannot_be_used(options: DryOptions, choice: DryOptions, whe
     ("models", "folder"),
     [
         (("a.onnx", "b.onnx"), "logs"),
+        (("one/a.onnx", "one/b.onnx"), "logs"),
         (("one/a.onnx", "two/a.onnx"), "logs/one"),
         (("/one/../three/a.onnx", "two/a.onnx"), "logs/one/three"),
     ],
@@ -118,3 +121,18 @@ def test_inputs_that_cannot_be_used(options: DryOptions, choice: DryOptions, whe
 def test_models_of_the_same_name_have_logs_in_folders(models: tuple[str, ...], folder: str) -> None:
     options = DryOptions("parse", "", logs="logs")
     assert read(options, models=models) == job(logs=Path(folder))
+
+
+def test_generated_inputs_have_the_optimum_shape() -> None:
+    shapes = (ShapeRange("x", ((1,), (2,), (3,))),)
+    assert DryBuildReader._comparison(("",), shapes, "") == CompareRequest(shapes=(("x", (2,)),))
+
+
+def test_a_release_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(version: str, folder: Path | None) -> None:
+        raise WheelError(f"no {version} in {folder}")
+
+    monkeypatch.setattr("trtlint.dry_build.wheels.find", find)
+    with pytest.raises(click.UsageError) as error:
+        read(DryOptions("parse", "1.6", rtx_path="wheels"))
+    assert error.value.message == "no 1.6 in wheels"
