@@ -123,7 +123,7 @@ def test_models_of_the_same_name_have_logs_in_folders(models: tuple[str, ...], f
     assert read(options, models=models) == job(logs=Path(folder))
 
 
-def test_generated_inputs_have_the_optimum_shape() -> None:
+def test_generated_inputs_have_the_usual_shape() -> None:
     shapes = (ShapeRange("x", ((1,), (2,), (3,))),)
     assert DryBuildReader._comparison(("",), shapes, "") == CompareRequest(shapes=(("x", (2,)),))
 
