@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
+import numpy as np
 import pytest
+from onnx import helper
 
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import load_builtin
-from trtlint.model.sizes import broadcast_shape, pad_shape, quotient, slice_shape, tile_shape
+from trtlint.model import symbolic
+from trtlint.model.elements import Node, Value
+from trtlint.model.sizes import Dimensions, broadcast_shape, pad_shape, quotient, slice_shape, tile_shape
+from trtlint.model.symbolic import SymbolicShapes
 from trtlint.target.target import Target
 
 HEADS = """
@@ -204,3 +210,243 @@ def test_an_unknown_size_to_expand_to_is_no_contradiction() -> None:
     rules = [rule for rule in load_builtin() if rule.id == "BLD209"]
     report = evaluate(rules, facts, Target(product="tensorrt", version="10.8"))
     assert not report.findings
+
+
+def node_of(op: str, inputs: list[Any], outputs: int, attributes: dict[str, Any]) -> Node:
+    """A node with inputs of unknown type; an input of None is omitted."""
+    domain = attributes.pop("domain", "")
+    node = Node(helper.make_node(op, [], [], domain=domain, **attributes), "n", "")
+    node.inputs = tuple(None if given is None else Value(f"in{port}") for port, given in enumerate(inputs))
+    node.outputs = tuple(Value(f"out{port}", node, port) for port in range(outputs))
+    return node
+
+
+def shapes_of(
+    op: str, shapes: list[Any], elements: dict[int, Dimensions], outputs: int = 1, **attributes: Any
+) -> list[Dimensions | None]:
+    """The output shapes of a node; an input shape of None is an omitted input, "?" an unknown shape."""
+    node = node_of(op, shapes, outputs, attributes)
+    found = SymbolicShapes([node])
+    for port, (value, shape) in enumerate(zip(node.inputs, shapes, strict=True)):
+        if value is not None:
+            found._shapes[value] = None if shape == "?" else shape
+            found._known[value] = elements.get(port)
+    return [found.dimensions(value, lambda _: None) for value in node.outputs]
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "elements", "attributes", "expected"),
+    [
+        ("Relu", [("n", None)], {}, {}, ("n", None)),
+        ("Relu", ["?"], {}, {}, None),
+        ("Relu", [("n",)], {}, {"domain": "own"}, None),
+        ("Unknown", [("n",)], {1: (2,)}, {}, None),
+        ("ConstantOfShape", [(2,)], {0: ("n", 3)}, {}, ("n", 3)),
+        ("ConstantOfShape", [(2,)], {}, {}, (None, None)),
+        ("ConstantOfShape", [(16,)], {}, {}, (None,) * 16),
+        ("ConstantOfShape", [(17,)], {}, {}, None),
+        ("ConstantOfShape", [("n",)], {}, {}, None),
+        ("ConstantOfShape", [(2, 3)], {}, {}, None),
+        ("ConstantOfShape", [()], {}, {}, None),
+        ("ConstantOfShape", ["?"], {}, {}, None),
+        ("ConstantOfShape", [None], {}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: ("n",), 2: (1,)}, {}, ("n",)),
+        ("Range", [(), (), ()], {0: (0,), 1: (5,), 2: (1,)}, {}, (5,)),
+        ("Range", [(), (), ()], {0: (0,), 1: (0,), 2: (1,)}, {}, (0,)),
+        ("Range", [(), (), ()], {0: (0,), 1: (-1,), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (1,), 1: (5,), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (-1,), 1: (5,), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: (5,), 2: (2,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: (5,), 2: (0,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: (5, 6), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: (), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {1: (5,), 2: (1,)}, {}, None),
+        ("Range", [(), (), ()], {0: (0,), 1: (5,)}, {}, None),
+        ("Reshape", [("n", 12), (2,)], {1: (-1, 4)}, {}, ("3*n", 4)),
+        ("Reshape", [("n", 12), (3,)], {1: ("n", -1, 6)}, {}, ("n", 2, 6)),
+        ("Reshape", [("n", 12), (2,)], {1: ("n", 1)}, {}, ("n", 1)),
+        ("Reshape", [("n", 12), (2,)], {1: (None, -1)}, {}, (None, None)),
+        ("Reshape", [("n", 12), (2,)], {1: (None, 4)}, {}, (None, 4)),
+        ("Reshape", [("n", 12), (2,)], {1: (-1, -1)}, {}, (None, None)),
+        ("Reshape", [("n", 12), (2,)], {1: (0, 12)}, {}, (None, None)),
+        ("Reshape", [("n", 12), (2,)], {}, {}, (None, None)),
+        ("Reshape", [("n", 12), "?"], {}, {}, None),
+        ("Reshape", ["?", (2,)], {1: (3, 4)}, {}, (None, None)),
+        ("Add", [("n", 1), (4,)], {}, {}, ("n", 4)),
+        ("Add", [("n", 1), "?"], {}, {}, None),
+        ("Where", [("n", 1), (4,), (3, 1, 1)], {}, {}, (3, "n", 4)),
+        ("Concat", [("n", 1), ("n", 4)], {}, {"axis": 1}, ("n", 5)),
+        ("Concat", [("n", 1), ("n", 4)], {}, {"axis": -1}, ("n", 5)),
+        ("Concat", [(2, 3), (5, 3)], {}, {}, (7, 3)),
+        ("MatMul", [("n", 4), (4, 7)], {}, {}, ("n", 7)),
+        ("MatMul", [("n", 4)], {}, {}, None),
+        ("Gemm", [("n", 4), (4, 7)], {}, {}, ("n", 7)),
+        ("Gemm", [("n", 4), (4, 7), (7,)], {}, {}, ("n", 7)),
+        ("Gemm", [("k", "n"), (4, 7)], {}, {"transA": 1}, ("n", 7)),
+        ("Gemm", [("n", 7), (4, 7)], {}, {"transB": 1}, ("n", 4)),
+        ("Gemm", [("n", 4)], {}, {}, None),
+        ("Gemm", [(2, "n", 4), (4, 7)], {}, {}, None),
+        ("Gemm", [("n", 4), (2, 4, 7)], {}, {}, None),
+        ("Gemm", [("n",), (4, 7)], {}, {}, None),
+        ("Gemm", [("n", 4), (4,)], {}, {}, None),
+        ("Gemm", [(4,), (4,)], {}, {}, None),
+        ("Gemm", [(2, 4, 4), (2, 4, 4)], {}, {}, None),
+        ("Transpose", [("n", 2, 3)], {}, {"perm": [1, 2, 0]}, (2, 3, "n")),
+        ("Transpose", [("n", 2, 3)], {}, {}, (3, 2, "n")),
+        ("Transpose", [("n", 2, 3)], {}, {"perm": [1, 0]}, None),
+        ("Transpose", [("n", 2, 3)], {}, {"perm": [1, 1, 0]}, None),
+        ("Gather", [("a", "b", "c"), ("n", 2)], {}, {}, ("n", 2, "b", "c")),
+        ("Gather", [("a", "b", "c"), ("n", 2)], {}, {"axis": 1}, ("a", "n", 2, "c")),
+        ("Gather", [("a", "b", "c"), ()], {}, {"axis": -1}, ("a", "b")),
+        ("Gather", [("a", "b", "c"), ()], {}, {"axis": -3}, ("b", "c")),
+        ("Gather", [("a", "b", "c"), ()], {}, {"axis": 2}, ("a", "b")),
+        ("Gather", [("a", "b", "c"), ()], {}, {"axis": 3}, None),
+        ("Gather", [("a", "b", "c"), ()], {}, {"axis": -4}, None),
+        ("Gather", [("a", "b", "c"), "?"], {}, {}, None),
+        ("Gather", [("a", "b", "c"), None], {}, {}, None),
+        ("Unsqueeze", [("n", 3), (1,)], {1: (0,)}, {}, (1, "n", 3)),
+        ("Unsqueeze", [("n", 3)], {}, {"axes": [1, -1]}, ("n", 1, 3, 1)),
+        ("Unsqueeze", [("n", 3), (1,)], {}, {}, None),
+        ("Pad", [("n", 3), (4,)], {1: (0, 1, 0, 2)}, {}, ("n", 6)),
+        ("Pad", [("n", 3), (4,), ()], {1: (0, 1, 0, 2)}, {}, ("n", 6)),
+        ("Pad", [("n", 3), (2,), (), (1,)], {1: (1, 2), 3: (1,)}, {}, None),
+        ("Pad", [("n", 3), (4,), None, None, None], {1: (0, 1, 0, 2)}, {}, ("n", 6)),
+        ("Pad", [("n", 3)], {}, {"pads": [0, 1, 0, 0]}, ("n", 4)),
+        ("Pad", [("n", 3), (4,)], {}, {}, None),
+        ("Slice", [("n", 9), (1,), (1,), (1,), (1,)], {1: (1,), 2: (8,), 3: (1,), 4: (2,)}, {}, ("n", 4)),
+        ("Slice", [("n", 9), (1,), (1,)], {1: (1,), 2: (8,)}, {}, (None, 9)),
+        ("Slice", [("n", 9), (1,), (1,)], {1: (1,)}, {}, None),
+        ("Expand", [("n", 1), (2,)], {1: (1, 4)}, {}, ("n", 4)),
+        ("Expand", [(1,), (2,)], {1: (0, 4)}, {}, (0, 4)),
+        ("Expand", [(1,), (1,)], {1: (-1,)}, {}, None),
+        ("Expand", [(1,), (1,)], {1: ("n",)}, {}, ("n",)),
+        ("Expand", [(1,), (1,)], {}, {}, None),
+        ("Tile", [("n", 3), (2,)], {1: (1, 4)}, {}, ("n", 12)),
+        ("Tile", [("n", 3), (2,)], {1: (1, 0)}, {}, ("n", 0)),
+        ("Tile", [("n", 3), (2,)], {1: (1, -1)}, {}, None),
+    ],
+)
+def test_the_shape_that_an_operator_computes(
+    op: str,
+    shapes: list[Any],
+    elements: dict[int, Dimensions],
+    attributes: dict[str, Any],
+    expected: Dimensions | None,
+) -> None:
+    assert shapes_of(op, shapes, elements, **attributes) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "elements", "attributes", "expected"),
+    [
+        ([(8, "n", 3)], {}, {}, [(4, "n", 3), (4, "n", 3)]),
+        ([("n", 8, 3)], {}, {"axis": 1}, [("n", 4, 3), ("n", 4, 3)]),
+        ([("n", 3, 8)], {}, {"axis": -1}, [("n", 3, 4), ("n", 3, 4)]),
+        ([("n", 9)], {}, {"axis": 1}, [("n", None), ("n", None)]),
+        ([("n", 8)], {}, {}, [(None, 8), (None, 8)]),
+        ([("n", 8), (2,)], {1: (3, 5)}, {"axis": 1}, [("n", 3), ("n", 5)]),
+        ([("n", 8)], {}, {"axis": 1, "split": [2, 6]}, [("n", 2), ("n", 6)]),
+        ([("n", 8), (2,)], {}, {"axis": 1}, [("n", None), ("n", None)]),
+        ([("n", 8), (3,)], {1: (3, 3, 2)}, {"axis": 1}, [("n", None), ("n", None)]),
+        ([()], {}, {}, [None, None]),
+        (["?"], {}, {}, [None, None]),
+    ],
+)
+def test_the_shapes_of_the_parts_of_a_split(
+    shapes: list[Any],
+    elements: dict[int, Dimensions],
+    attributes: dict[str, Any],
+    expected: list[Dimensions | None],
+) -> None:
+    assert shapes_of("Split", shapes, elements, outputs=2, **attributes) == expected
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "elements", "attributes", "expected"),
+    [
+        ("Shape", ("n", 2, 3), [None], {}, ("n", 2, 3)),
+        ("Shape", ("n", 2, 3), [None], {"start": 1}, (2, 3)),
+        ("Shape", ("n", 2, 3), [None], {"start": -2, "end": -1}, (2,)),
+        ("Shape", ("n", 2, 3), [None], {"end": 1}, ("n",)),
+        ("Shape", None, [None], {}, None),
+        ("Identity", None, [("n", 2)], {}, ("n", 2)),
+        ("Cast", None, [("n", 2)], {"to": 7}, ("n", 2)),
+        ("Unsqueeze", None, [("n",), (0,)], {}, ("n",)),
+        ("Squeeze", None, [("n",)], {}, ("n",)),
+        ("Squeeze", None, [None], {}, None),
+        ("Neg", None, [("n",)], {}, None),
+        ("Identity", None, [("n",)], {"domain": "own"}, None),
+        ("Concat", None, [("n",), (2, None), ()], {}, ("n", 2, None)),
+        ("Concat", None, [("n",), None], {}, None),
+        ("Concat", None, [], {}, None),
+        ("Gather", None, [("a", "b", "c"), (2, 0)], {}, ("c", "a")),
+        ("Gather", None, [("a", "b", "c"), (-3, -1)], {}, ("a", "c")),
+        ("Gather", None, [("a", "b", "c"), (3,)], {}, None),
+        ("Gather", None, [("a", "b", "c"), (-4,)], {}, None),
+        ("Gather", None, [("a", "b", "c"), (0, "n")], {}, None),
+        ("Gather", None, [("a", "b", "c"), None], {}, None),
+        ("Gather", None, [("a", "b", "c"), ()], {}, ()),
+        ("Slice", None, [("a", "b", "c", "d"), (1,), (3,)], {}, ("b", "c")),
+        ("Slice", None, [("a", "b", "c", "d"), (-3,), (-1,), (0,)], {}, ("b", "c")),
+        ("Slice", None, [("a", "b", "c", "d"), (0,), (9,), (0,), (1,)], {}, ("a", "b", "c", "d")),
+        ("Slice", None, [("a", "b", "c", "d"), (0,), (4,), (0,), (2,)], {}, ("a", "c")),
+        ("Slice", None, [("a", "b", "c", "d"), (0,), (4,), (0,), (0,)], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), (3,), (0,), (0,), (-1,)], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), (0,), (4,), (0,), None], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), ("n",), (4,)], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), (0,), (None,)], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), (), (4,)], {}, None),
+        ("Slice", None, [("a", "b", "c", "d"), (0,)], {}, None),
+        ("Slice", None, [None, (0,), (1,)], {}, None),
+    ],
+)
+def test_the_sizes_that_an_operator_computes(
+    op: str,
+    shape: Dimensions | None,
+    elements: list[Dimensions | None],
+    attributes: dict[str, Any],
+    expected: Dimensions | None,
+) -> None:
+    node = node_of(op, [()] * len(elements), 1, dict(attributes))
+    found = SymbolicShapes([node])
+    found._array = lambda _: None
+    for value, known in zip(node.inputs, elements, strict=True):
+        assert value is not None
+        found._shapes[value], found._known[value] = shape, known
+    assert found._elements(node.output) == expected
+
+
+def test_the_depth_of_the_search_for_sizes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes are between the value and its known source."""
+    for most, expected in ((1, None), (2, ("n",))):
+        monkeypatch.setattr(symbolic, "_DEEPEST", most)
+        first, second = (node_of("Identity", [()], 1, {}) for _ in range(2))
+        second.inputs = first.outputs
+        found = SymbolicShapes([first, second])
+        found._array = lambda _: None
+        assert first.inputs[0] is not None
+        found._known[first.inputs[0]] = ("n",)
+        assert found._elements(second.output) == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "dtype", "expected"),
+    [
+        (np.ma.array([[2, 3]]), "i64", (2, 3)),
+        (np.ma.array(5), "i32", (5,)),
+        (np.ma.array([2, 3], mask=[True, False]), "i64", (None, 3)),
+        (np.ma.array([2, 3], mask=[False, True]), "i32", (2, None)),
+        (np.ma.array([2, 3], mask=[True, False]), "u8", None),
+        (np.ma.array([2.0, 3.0]), "f32", None),
+        (np.ma.array([2, 3], np.uint8), "u8", (2, 3)),
+        (None, "i64", None),
+    ],
+)
+def test_the_sizes_in_an_array(array: Any, dtype: Any, expected: Dimensions | None) -> None:
+    value = Value("sizes")
+    value.set_dtype(dtype)
+    found = SymbolicShapes([])
+    found._array = lambda _: array
+    assert found._elements(value) == expected
+    assert found._elements(None) is None
