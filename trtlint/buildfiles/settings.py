@@ -256,7 +256,7 @@ class Collector:
     def _module(self, groups: Mapping[str, str], line: int) -> None:
         module, version = groups["module"], groups["version"]
         if module in ("tensorrt", "tensorrt_rtx"):
-            self.set("product", "tensorrt" if module == "tensorrt" else "tensorrt-rtx", line)
+            self.set("product", module.replace("_", "-"), line)
             parts = version.split(".")
             self.set("version", ".".join(parts[:3]), line)
             self.set("build", _whole(parts[3]) if len(parts) > 3 else None, line)

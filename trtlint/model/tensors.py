@@ -35,7 +35,7 @@ PAYLOAD_FIELDS = frozenset(
     {_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA, _INT32_DATA, _INT64_DATA, _UINT64_DATA}
 )
 """The TensorProto fields that hold elements."""
-DATA_LOCATION_FIELD = 14
+DATA_LOCATION_FIELD = onnx.TensorProto.DATA_LOCATION_FIELD_NUMBER
 
 _BITS = {
     number.number: bits
