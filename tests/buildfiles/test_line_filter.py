@@ -68,3 +68,12 @@ def test_lines_are_counted_only_if_all_their_known_bytes_agree(monkeypatch: pyte
     assert rows == [*expected, (len(lines) + 1, b"", 0)]
     assert (count, end) == (len(lines) + 1, data.index(b"xx"))
     assert found.counts() == {known.encode(): 3}
+
+
+@pytest.mark.parametrize("place", range(len("Parsing")))
+def test_every_byte_that_is_hashed_distinguishes_lines(place: int) -> None:
+    """Six bytes of a short literal are hashed."""
+    known = "Parsing "
+    other = known[:place] + chr(ord(known[place]) ^ 64) + known[place + 1 :]
+    line = f"[V] {other}and a number of words behind it"
+    assert picked(line)[0] == ([(1, line.encode(), 4)] if place == 6 else [])

@@ -8,6 +8,7 @@ import pytest
 
 from trtlint.buildfiles import log as module
 from trtlint.buildfiles import record_buffer, toollines
+from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.log import LogReader, read_log
 from trtlint.buildfiles.profile import LayerTime, Profile
 from trtlint.buildfiles.records import Log, Record
@@ -247,3 +248,35 @@ def test_durations_are_sums_over_the_builds() -> None:
 )  # fmt: skip
 def test_text_that_is_a_log(text: str, expected: bool) -> None:
     assert read(text).is_log is expected
+
+
+def test_a_source_that_cannot_be_read() -> None:
+    closed = io.BytesIO(b"[V] a")
+    closed.close()
+    with pytest.raises(BuildFileError, match=r"^cannot read the log: I/O operation on closed file"):
+        LogReader(closed)
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            raise OSError("no device")
+
+    with pytest.raises(BuildFileError, match=r"^cannot read the log: no device$"):
+        LogReader(Broken())
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a", " b", "c "], "a\n b\nc"),
+        (["Error Code 9: Internal Error", "the reason"], "Error Code 9: Internal Error the reason"),
+        (["Error Code: 9: Internal Error ", " (a)", " b "], "Error Code: 9: Internal Error (a) b"),
+        (["Error Code 9: Internal Error", "(a)", "b ", "c "], "Error Code 9: Internal Error (a)\nb \nc"),
+        (["Error Code 9: Internal Error", "(a", "b)", "c"], "Error Code 9: Internal Error (a b)\nc"),
+        (["Error Code 9: Internal Error", "a)", "b", "c"], "Error Code 9: Internal Error a) b c"),
+        (["Error Code 9: Internal Error", "a", " b", "c"], "Error Code 9: Internal Error a b\nc"),
+        (["stopped due to exception", "a"], "stopped due to exception a"),
+        (["Error Code 9: 9", "a"], "Error Code 9: 9\na"),
+    ],
+)
+def test_a_reason_on_the_next_line_is_part_of_the_error(lines: list[str], message: str) -> None:
+    assert module._joined(lines) == message

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -238,3 +239,26 @@ def test_documented_limits(words: str, name: str, value: float) -> None:
     assert words in re.sub(r"\s+", " ", (REPOSITORY / "SECURITY.md").read_text("utf-8"))
     module, _, constant = name.rpartition(".")
     assert getattr(import_module(f"trtlint.{module}"), constant) == value
+
+
+def test_looks_end_the_work_at_once_and_again_a_while_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.process_time", lambda: clock[0])
+    watch = limits._Watch(Allowance(0.25, 1 << 40), widens=True)
+    watch._highest = 1 << 60
+    stops: list[float] = []
+    for now in (0.0, 0.25, 0.5, 0.5 + limits._AGAIN / 2, 0.5 + limits._AGAIN, 0.75 + limits._AGAIN):
+        clock[0] = now
+        try:
+            watch.look()
+        except limits._StopError as stop:
+            assert stop.reason.startswith(f"{limits._EXCEEDED} 0.2 s of processor time, ")
+            stops.append(now)
+    assert stops == [0.5, 0.5 + limits._AGAIN]
+
+
+def test_files_and_processes_that_do_not_exist_have_no_size(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(5))
+    files = [tmp_path / "a", str(tmp_path / "a"), tmp_path / "missing", tmp_path / "no\0name"]
+    assert [limits._size(file) for file in files] == [5, 5, 0, 0]
+    assert limits.memory_of("nothing") == 0

@@ -124,12 +124,36 @@ def test_names_read_from_kwargs_count() -> None:
     assert not argument("min_blocksize", "compile", torch_release("2.13")).read
 
 
-def test_misspelt_and_idle_arguments() -> None:
+def test_misspelt_arguments() -> None:
     release = torch_release("2.13")
     assert nearest_argument("min_blocksize", "compile", release) == "min_block_size"
     assert nearest_argument("enable_precisions", "compile", torch_release("2.9")) == "enabled_precisions"
-    assert idle("use_python_runtime", "compile", release)
-    assert not idle("use_python_runtime", "compile", torch_release("2.12"))
+
+
+RUNTIME = "nothing: the installed packages determine the runtime"
+
+
+@pytest.mark.parametrize(
+    ("name", "route", "release", "instead"),
+    [
+        ("use_python_runtime", "compile", "2.13", RUNTIME),
+        ("use_python_runtime", "options", "2.13", RUNTIME),
+        ("use_python_runtime", "windows", "2.14", RUNTIME),
+        ("use_python_runtime", "engine", "2.13", RUNTIME),
+        ("use_python_runtime", "compile", "2.12", ""),
+        ("torch_executed_modules", "compile", "2.5", "torch_executed_ops"),
+        ("torch_executed_modules", "windows", "2.5", "torch_executed_ops"),
+        ("torch_executed_modules", "engine", "2.5", "torch_executed_ops"),
+        ("torch_executed_modules", "options", "2.5", ""),
+        ("require_full_compilation", "options", "2.5", "ir='dynamo', which checks it"),
+        ("require_full_compilation", "compile", "2.5", ""),
+        ("require_full_compilation", "windows", "2.5", ""),
+        ("require_full_compilation", "engine", "2.5", ""),
+        ("min_block_size", "compile", "2.13", ""),
+    ],
+)
+def test_arguments_that_a_release_ignores(name: str, route: Route, release: str, instead: str) -> None:
+    assert idle(name, route, torch_release(release)) == instead
 
 
 def test_operators_that_fall_back() -> None:

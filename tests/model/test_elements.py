@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from tests.graphs import model_of
+from trtlint.model.elements import Value
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "my" : 1] > g (float[1,4,8,8] x) => (float[A] y) '
 
@@ -74,3 +75,41 @@ def test_whole_numbers_of_eight_bits_outside_of_the_raw_data(name: str, apart: b
         stored.CopyFrom(raw)
         name = "two"
     assert model.constants.in_int32_data(values[name][0]) is apart
+
+
+@pytest.mark.parametrize(("count", "known"), [(63, True), (64, True), (65, False)])
+@pytest.mark.parametrize("inferred", [True, False])
+def test_types_with_too_many_dimensions_are_unknown(count: int, known: bool, inferred: bool) -> None:
+    value = Value("x")
+    type_ = helper.make_tensor_type_proto(1, [2] * count)
+    if inferred:
+        value.set_type(type_)
+    else:
+        value.set_type(None, type_)
+    assert (value.dtype, value.shape) == ("f32", (2,) * count if known else None)
+
+
+@pytest.mark.parametrize(
+    ("inferred", "declared", "expected"),
+    [
+        ((1, ["a", None, 3]), None, ("f32", ("a", None, 3))),
+        ((1, ["a", None, None]), (1, [7, "b", 4]), ("f32", ("a", "b", 4))),
+        ((0, [None]), (10, [5]), ("f16", (5,))),
+        ((1, [2]), (10, [5]), ("f32", (2,))),
+        ((1, [None]), (10, [5, 6]), ("f32", (None,))),
+        ((1, [None, None]), (10, [0, 6]), ("f32", (None, 6))),
+        ((1, None), (1, [5]), ("f32", (5,))),
+        ((1, [None]), (1, None), ("f32", (None,))),
+        (None, (1, [0, "n"]), ("f32", (None, "n"))),
+        (None, None, (None, None)),
+    ],
+)
+def test_the_declared_type_completes_the_inferred_one(
+    inferred: tuple[int, Any] | None, declared: tuple[int, Any] | None, expected: object
+) -> None:
+    value = Value("x")
+    first, second = (
+        None if type_ is None else helper.make_tensor_type_proto(*type_) for type_ in (inferred, declared)
+    )
+    value.set_type(first, second)
+    assert (value.dtype, value.shape) == expected

@@ -13,6 +13,7 @@ from onnx import inliner, parser
 from tests.model.wirebytes import model
 from trtlint.model import infer as infer_module
 from trtlint.model.errors import ModelError
+from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
@@ -372,3 +373,23 @@ def test_the_number_of_dimensions_is_limited(tmp_path: Path, count: int, stored:
         load(path)
     message = "the tensor 'w' has 65 dimensions; trtlint supports at most 64"
     assert (caught.value.message, caught.value.node) == (message, None if stored else "k")
+
+
+def test_long_scopes_are_cut_at_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.model.graph._LONGEST_SCOPE", 6)
+    graph = Graph(onnx.ModelProto())
+    named, nameless = onnx.NodeProto(name="n", op_type="Abs"), onnx.NodeProto(op_type="Abs")
+    paths = [
+        graph.unique_path(scope, node, index)
+        for index, (scope, node) in enumerate(
+            [
+                ("", named),
+                ("", named),
+                ("", nameless),
+                ("If/abc", named),
+                ("AIf/abc", named),
+                ("If/ab", named),
+            ]
+        )
+    ]
+    assert paths == ["n", "n#2", "Abs_2", "If/abc/n", "If/abc/n#2", "If/ab/n"]

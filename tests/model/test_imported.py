@@ -108,6 +108,7 @@ def test_stored_values(body: str, stored: list[bool]) -> None:
         ("d = Size (t)  y = Neg (d)", None),
         ("d = Shape (t)  y = Add (d, n)", False),
         ("y = own.Make ()", False),
+        ("y = own.Arange ()", False),
         ("y = If (b) <then_branch = e () => (z) { z = Identity (w) }>", False),
     ],
 )

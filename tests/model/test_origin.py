@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.model.wirebytes import model
 from trtlint.model.load import Model, load
-from trtlint.model.origin import Origin, origin
+from trtlint.model.origin import Origin, _module_of_metadata, origin
 from trtlint.model.source import Frame, Source
 
 SCOPES = "pkg.torch.onnx.name_scopes"
@@ -195,3 +195,12 @@ def test_real_exports(exported: Path) -> None:
     origins = [origin(torchscript, node) for node in torchscript.graph.nodes]
     assert "blocks.0.attn" in {place.module for place in origins}
     assert {place.stable_module for place in origins} == {None}
+
+
+def test_only_short_lists_of_scopes_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scopes = "['', 'a.b.only_short', 'mul']"
+    for longest, module in ((len(scopes), "other"), (len(scopes) + 1, "a.b.only_short")):
+        monkeypatch.setattr("trtlint.model.origin._LONGEST", longest)
+        _module_of_metadata.cache_clear()
+        assert _module_of_metadata(scopes, ": M/other: C/mul: aten.mul") == module
+    _module_of_metadata.cache_clear()

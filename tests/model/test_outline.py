@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,7 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.linting import lint_file
 from trtlint.engine.rulebook import load_builtin
-from trtlint.model.outline import outline
+from trtlint.model.outline import _empty, _NameHider, outline
+from trtlint.model.tensors import LEFT_OUT
 from trtlint.target.target import Target
 
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent.parent / "examples").rglob("*.onnx"))
@@ -118,3 +121,64 @@ def test_names_that_differ_go_on_differing(
     hidden = outline(path, hide_names=True).graph
     assert len({node.name for node in hidden.node}) == len(nodes)
     assert [node.input[0] for node in hidden.node] == [value.name for value in hidden.input]
+
+
+@pytest.mark.parametrize(
+    ("array", "kept"),
+    [
+        (np.ones(16, np.float32), True),
+        (np.ones(17, np.float32), False),
+        (np.ones((4, 4), np.float16), True),
+        (np.ones((3, 6), np.float16), False),
+        (np.ones(128, np.int64), True),
+        (np.ones(129, np.int64), False),
+        (np.ones(1024, np.bool_), True),
+        (np.ones(1025, np.uint8), False),
+        (np.array(["secret"], object), False),
+    ],
+)
+def test_only_small_tensors_are_kept(array: Any, kept: bool) -> None:
+    """The limits are 16 elements, and 1024 bytes of integers."""
+    tensor = numpy_helper.from_array(array, "w")
+    expected = onnx.TensorProto.FromString(tensor.SerializeToString())
+    if not kept:
+        for name in ("raw_data", "string_data"):
+            expected.ClearField(name)
+        expected.data_location = TensorProto.EXTERNAL
+        expected.external_data.add(key="location", value=LEFT_OUT)
+    _empty(tensor)
+    assert tensor == expected
+
+
+@pytest.mark.parametrize("dims", [[0, 3], [-1, 3], []])
+def test_external_tensors_lose_their_place(dims: list[int]) -> None:
+    tensor = TensorProto(dims=dims, data_type=7, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="secret.bin")
+    _empty(tensor)
+    assert [(entry.key, entry.value) for entry in tensor.external_data] == [("location", LEFT_OUT)]
+
+
+def test_only_short_lists_of_numbers_are_kept(tmp_path: Path) -> None:
+    node = helper.make_node("Own", ["x"], ["y"], domain="own", a=[0.5] * 16, b=[0.5] * 17, c=[1] * 17)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("x", "y")]
+    graph = helper.make_graph([node], "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    kept = outline(tmp_path / "m.onnx").graph.node[0].attribute
+    assert [(each.name, len(each.floats), len(each.ints)) for each in kept] == [
+        ("a", 16, 0),
+        ("b", 0, 0),
+        ("c", 0, 17),
+    ]
+
+
+def test_words_are_numbered_in_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.model.outline._operators", lambda: ["Conv"])
+    hider = _NameHider()
+    words = ["".join(letters) for letters in itertools.product("pq", repeat=5)]
+    names = (
+        "wb wc wd we wf wg wh wi wj wk wl wm wn wo wp wq "
+        "wr ws wt wu wv ww wx wy wz wab wbb wcb wdb web wfb wgb"
+    )
+    assert hider.name(" ".join(words)) == names
+    assert hider.name("/ppppp.3_1/Conv_ppppq-qqqqq") == "/wb.3_1/Conv_wc-wgb"
+    assert hider.name("") == ""

@@ -647,3 +647,11 @@ def test_the_size_of_the_structure_is_limited(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ModelError, match="the graph exceeds 1 GB") as caught:
         structure(data)
     assert caught.value.offset == len(data) - len(graph)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1023, True), (1024, True), (1025, False)])
+def test_short_training_information_is_kept(size: int, kept: bool) -> None:
+    training = field(20, b"x" * size)
+    assert structure(HEAD + training + field(7, b"")).data == HEAD + (training if kept else b"") + field(
+        7, b""
+    )

@@ -140,3 +140,20 @@ def test_every_finding_of_a_report_is_located(project: Path) -> None:
     report = bare.located(Sources().find)
     for located in (*report.findings, *report.conditional, *report.suppressed):
         assert [place.source for place in located.sites] == [found("net/attention.py", 57)]
+
+
+def test_the_number_of_lookups_is_limited_by_model(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is found by the second lookup of the third frame."""
+    noted = source(("/b/generated.py", 9), ("/b/net/attention.py", 57))
+    count = len(noted.frames[0].parts) + noted.frames[1].parts.index("net") + 1
+    for most in (count, count - 1):
+        monkeypatch.setattr("trtlint.model.sources._MOST_LOOKS", most)
+        assert Sources().find(noted).found is (most == count)
+    monkeypatch.setattr("trtlint.model.sources._MOST_LOOKS", count)
+    sources = Sources()
+    assert sources.finder()(noted).found
+    again = source(("/b/other.py", 9), ("/b/net/attention.py", 57))
+    assert not sources.find(again).found
+    assert not sources.find(again).found
+    third = source(("/b/third.py", 9), ("/b/net/attention.py", 57))
+    assert sources.finder()(third).found
