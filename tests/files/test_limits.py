@@ -259,6 +259,11 @@ def test_looks_end_the_work_at_once_and_again_a_while_later(monkeypatch: pytest.
 
 def test_files_and_processes_that_do_not_exist_have_no_size(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(5))
-    files = [tmp_path / "a", str(tmp_path / "a"), tmp_path / "missing", tmp_path / "no\0name"]
+    files: list[str | Path] = [
+        tmp_path / "a",
+        str(tmp_path / "a"),
+        tmp_path / "missing",
+        tmp_path / "no\0name",
+    ]
     assert [limits._size(file) for file in files] == [5, 5, 0, 0]
     assert limits.memory_of("nothing") == 0

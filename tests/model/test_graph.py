@@ -377,7 +377,7 @@ def test_the_number_of_dimensions_is_limited(tmp_path: Path, count: int, stored:
 
 def test_long_scopes_are_cut_at_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trtlint.model.graph._LONGEST_SCOPE", 6)
-    graph = Graph(onnx.ModelProto())
+    graph = Graph(onnx.GraphProto())
     named, nameless = onnx.NodeProto(name="n", op_type="Abs"), onnx.NodeProto(op_type="Abs")
     paths = [
         graph.unique_path(scope, node, index)

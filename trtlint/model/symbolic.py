@@ -128,12 +128,12 @@ class SymbolicShapes:
             array = self._array(value)
             found: Dimensions | None = None
             if array is not None and not ma.is_masked(array):
-                found = tuple(int(x) for x in array.reshape(-1)) if array.dtype.kind in "iu" else None
+                found = tuple(int(x) for x in array.ravel()) if array.dtype.kind in "iu" else None
             elif value.producer is not None and not value.producer.domain and depth < _DEEPEST:
                 found = self._elements_of(value.producer, depth + 1)
             if found is None and array is not None and value.dtype in ("i64", "i32"):
-                masked = ma.getmaskarray(array).reshape(-1)
-                numbers = ma.getdata(array).reshape(-1)
+                masked = ma.getmaskarray(array).ravel()
+                numbers = ma.getdata(array).ravel()
                 found = tuple(None if gone else int(x) for gone, x in zip(masked, numbers, strict=True))
             self._known[value] = found
         return self._known[value]
