@@ -6,6 +6,7 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.fixes.proposing import outcome, proposal
@@ -72,8 +73,6 @@ def test_the_numbers_of_declarations_in_words(monkeypatch: pytest.MonkeyPatch) -
 
 def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
     def taps(*columns: tuple[float, ...]) -> Any:
-        import numpy as np
-
         try:
             return tuple(each.tolist() for each in _taps(np.array(columns).T))
         except NotApplicable as why:
@@ -87,6 +86,7 @@ def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
         == "an element of the result depends on no input element, or on more than 64"
     )
     assert taps((1.0,) * 64)[0] == [list(range(64))]
+    assert tuple(each.tolist() for each in _taps(np.zeros((3, 0)))) == ([], [])
     assert taps((1.0,) * 65) == "an element of the result depends on no input element, or on more than 64"
 
 

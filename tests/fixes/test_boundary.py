@@ -320,6 +320,7 @@ def test_scores_that_fp16_cannot_hold() -> None:
     assert np.isfinite(masked["x"]).all()
 
 
+ONE_HOT = "(int64[64] i) => (float y) < %sfloat[2] v = {0, 1} > { y = OneHot (i, d, v) }"
 INDEXED = "(float[6,5] x, int64[%s] i) => (float y) { y = %s (x, i) }"
 
 
@@ -336,6 +337,13 @@ INDEXED = "(float[6,5] x, int64[%s] i) => (float y) { y = %s (x, i) }"
         (INDEXED % (64, "Mod"), 17, 0, 1),
         ("(float[6,5] x, int64[64] i) => (int64[64] y) { y = Neg (i)  z = Neg (x) }", 17, 0, 1),
         ("(float[6,5] x, uint64[64] i) => (float y) { y = Gather (x, i) }", 17, 0, 5),
+        (ONE_HOT % "int64 d = {7}, ", 17, -7, 6),
+        (ONE_HOT % "int64 d = {7}, ", 10, 0, 6),
+        (ONE_HOT % "int64 d = {1}, ", 17, -1, 0),
+        (ONE_HOT % "int64 d = {0}, ", 17, 0, 1),
+        (ONE_HOT % "int64 d = {-3}, ", 17, 0, 1),
+        (ONE_HOT.replace("int64[64] i", "int64[64] i, int64 d") % "", 17, 0, 1),
+        ("(int64[64] i, int64 c) => (float y) < float[2] v = {0, 1} > { y = OneHot (c, i, v) }", 17, 0, 1),
     ],
 )
 def test_indices_reach_from_end_to_end(text: str, opset: int, low: int, high: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules
 from trtlint.fixes import names
-from trtlint.fixes.examples import _shape_of, fixed_by, fixed_examples, run_fixed_examples
+from trtlint.fixes.examples import _same, _shape_of, fixed_by, fixed_examples, run_fixed_examples
 
 BEFORE = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
@@ -97,3 +98,33 @@ def test_stored_numbers_are_compared_up_to_a_size(size: int, compared: bool) -> 
         graph = helper.make_graph([node], "g", ends[:1], ends[1:], [tensor])
         forms.append(_shape_of(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])))
     assert (forms[0] != forms[1]) is compared
+
+
+F32, F64 = np.float32, np.float64
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ([], [], True),
+        ([np.ones(2, F32)], [np.ones(2, F32)], True),
+        ([np.ones(2, F32)], [np.ones(2, F64)], False),
+        ([np.ones(2, F64)], [np.ones(2, F32)], False),
+        ([np.ones(2, F32)], [np.ones((1, 2), F32)], False),
+        ([np.ones(2, F32)], [np.ones(3, F32)], False),
+        ([np.array([8.0, 1.0])], [np.array([8.0, 1.5])], True),  # a sixteenth of the largest
+        ([np.array([8.0, 1.0])], [np.array([8.0, 1.75])], False),
+        ([np.array([-8.0, 1.0])], [np.array([-8.0, 0.5])], True),
+        ([np.array([8.0, 1.0])], [np.array([8.0, 0.25])], False),
+        ([np.array([np.nan, np.inf])], [np.array([np.nan, np.inf])], True),
+        ([np.array([np.nan, 1.0])], [np.array([1.0, 1.0])], False),
+        ([np.array([np.inf, 1.0])], [np.array([-np.inf, 1.0])], False),
+        ([np.array([np.inf, 1.0])], [np.array([np.inf, 2.0])], False),
+        ([np.zeros(2)], [np.full(2, 5e-8)], True),  # near zero, 1e-6 counts as the largest
+        ([np.zeros(2)], [np.full(2, 7e-8)], False),
+        ([np.ones(2), np.ones(2)], [np.ones(2), np.zeros(2)], False),
+        ([np.ones(2), np.ones(2)], [np.zeros(2), np.ones(2)], False),
+    ],
+)
+def test_results_of_an_example_are_the_same(before: list[Any], after: list[Any], same: bool) -> None:
+    assert _same([before, after], 0.0625) is same

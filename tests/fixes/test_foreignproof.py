@@ -61,8 +61,10 @@ class Runtime:
     def __init__(self, *answers: list[Comparison | InputsError]) -> None:
         self.answers = list(answers)
         self.asked: list[list[list[tuple[int, ...]]]] = []
+        self.limits: list[object] = []
 
     def __call__(self, pairs: Iterable[SimpleNamespace], limits: object) -> list[Comparison | InputsError]:
+        self.limits.append(limits)
         self.asked.append(
             [[np.load(file)["x"].shape for file in pair.inputs.files] for pair in pairs],
         )
@@ -94,6 +96,13 @@ def test_the_first_choice_of_sizes_that_runs_counts(runtime: Runtime) -> None:
     assert runtime.asked == [[[(3,)] * 4] * 2, [[(2,)] * 2], [[(0,)]] * 2]
     assert (first.equal, first.figures) == (True, {"sets": 4, "difference": 0.0})
     assert (second.equal, second.words) == (True, "words")
+
+
+def test_a_proof_leaves_time_for_the_whole_model(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreignproof, "usual_limits", lambda *, part=False: "part" if part else "whole")
+    runtime.answers = [[result(True)], [result(True)]]
+    prove_foreign([(REGION, [feeds(3), feeds(0)])])
+    assert runtime.limits == ["part", "part"]
 
 
 def test_two_choices_of_sizes_are_tried(runtime: Runtime) -> None:

@@ -35,6 +35,22 @@ def test_the_number_of_heads_is_left_to_the_reshape() -> None:
 
 
 @pytest.mark.parametrize(
+    ("width", "settings", "shape"),
+    [
+        ("W", "num_heads = 2", "[0, 0, 2, 8]"),
+        ("W", "num_heads = 2, rotary_embedding_dim = 4", "[0, 0, 2, -1]"),
+        ("32", "num_heads = 2", "[0, 0, 2, 16]"),
+        ("32", "num_heads = 2, rotary_embedding_dim = 4", "[0, 0, 2, 16]"),
+        ("32", "num_heads = 0", "[0, 0, 4, 8]"),
+    ],
+)
+def test_heads_of_a_rotary_embedding_are_as_wide_as_its_caches(width: str, settings: str, shape: str) -> None:
+    text = f"""(float[2,3,{width}] x, int64[2,3] i, float[6,4] c, float[6,4] s) => (float[2,3,{width}] y)
+    {{ y = com.microsoft.RotaryEmbedding <{settings}> (x, i, c, s) }}"""
+    assert f"Reshape (x, {shape})" in outcome("write-out-fused", text, "y")
+
+
+@pytest.mark.parametrize(
     ("readers", "casts"), [("y = Cast <to = 1> (p)", 0), ("k = Add (p, p)  y = Cast <to = 1> (p)", 1)]
 )
 def test_a_whole_product_that_others_read_keeps_its_type(readers: str, casts: int) -> None:

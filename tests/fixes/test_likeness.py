@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.graphs import model_of
-from trtlint.fixes.likeness import likeness
+from trtlint.fixes.likeness import _NameNumbers, likeness
 from trtlint.fixes.patch import Draft, Patch
 from trtlint.fixes.region import region_of
 
@@ -153,3 +153,12 @@ def test_constants_that_are_computed_count_by_their_numbers() -> None:
     assert reshaped(4, 2) == reshaped(4, 2)
     assert reshaped(4, 2) != reshaped(2, 4)
     assert np.frombuffer(reshaped(4, 2), np.uint8).size == 32
+
+
+def test_names_are_numbered_in_order_of_appearance() -> None:
+    numbers = _NameNumbers()
+    assert [numbers.of(name) for name in ("x", "", "y", "x", "z")] == [1, 0, 2, 1, 3]
+    assert numbers.dims(["N", 4, None, "M", "N", 0]) == [(4,), 4, None, (5,), (4,), 0]
+    assert numbers.of("N") == 6  # a tensor may have the name of a dimension
+    assert numbers.dims(()) == []
+    assert numbers.dims(None) is None

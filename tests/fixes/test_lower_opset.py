@@ -10,6 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 from tests.fixes.fixing import fixed, ops
+from tests.graphs import model_of
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer
 from trtlint.fixes.patch import NotApplicable, Patch
@@ -52,6 +53,43 @@ def test_types_count(opset: int, kind: str, lowest: int, tmp_path: Path) -> None
     patch = lowered(model)
     assert patch.set_opset == lowest
     assert prove(model, patch).equal is True
+
+
+@pytest.mark.parametrize(
+    ("body", "opset", "lowest"),
+    [
+        ("y = Neg (x)", 16, None),
+        ("y = Neg (x)", 17, None),
+        ("y = Neg (x)", 18, 17),
+        ("y = Neg (x)", 23, 17),
+        ("a = Neg (x)  y = Gelu (a)", 23, 20),
+        ("a = Gelu (x)  y = Neg (a)", 23, 20),
+        ("a = RMSNormalization (x, s)  y = Neg (a)", 24, 23),
+    ],
+)
+def test_an_opset_is_lowered_to_17_if_operators_allow_it(
+    body: str, opset: int, lowest: int | None, tmp_path: Path
+) -> None:
+    proto = quantized(opset, "float", body)
+    try:
+        found: object = lowered(loaded(proto, tmp_path))
+    except NotApplicable as why:
+        found = str(why)
+    title = f"lowers the opset from {opset} to {lowest}"
+    assert found == (Patch(title, (), (), set_opset=lowest) if lowest else "the opset is already 17 or older")
+
+
+def test_a_model_without_operators_of_onnx_has_no_opset_to_lower() -> None:
+    text = (
+        '< ir_version: 10, opset_import: ["other" : 1] > g (float[2] x) => (float[2] y) { y = other.Op (x) }'
+    )
+    with pytest.raises(NotApplicable, match="^the opset is already 17 or older$"):
+        lowered(model_of(text))
+
+
+def test_an_operator_that_the_opset_lacks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotApplicable, match="^opset 18 has no Gelu$"):
+        lowered(loaded(quantized(18, "float", "y = Gelu (x)"), tmp_path))
 
 
 def test_a_division_in_another_type_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from onnx.parser import parse_model
 
 from tests.graphs import model_of
 from trtlint.fixes import proof
@@ -13,6 +14,7 @@ from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Draft, Patch
 from trtlint.fixes.proof import prove, prove_all
+from trtlint.fixes.region import Region
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
 
@@ -108,6 +110,54 @@ def test_wrong_patches(write: Callable[[Draft], object], words: str) -> None:
     assert found.equal is False
     assert found.words.startswith(words)
     assert len(found.words) <= 200
+
+
+def test_types_are_checked_with_the_first_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = Feeds("random", 3, {"x": np.ones((3, 4), np.float32)})
+    monkeypatch.setattr(proof, "feeds_of", lambda *_: iter([only]))
+    monkeypatch.setattr(proof, "_proven", {})
+    found = proved(unary(), lambda draft: draft.op("Cast", draft.op("Neg", "x"), to=11, out="y"))
+    assert found == Proof(False, "the rewrite changes the type of y", {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "same"),
+    [
+        ("int64", "Abs (x)", "Identity (x)", True),
+        ("int64", "Abs (x)", "Neg (x)", False),
+        ("uint8", "Abs (x)", "Add (x, x)", False),
+        ("float", "Abs (x)", "Neg (x)", True),
+        ("int64", "Add (x, w)", "Neg (x)", True),
+        ("int64", "Neg (x)", "Reshape (x, x)", True),
+    ],
+)
+def test_only_integer_results_are_compared_in_their_own_types(
+    kind: str, before: str, after: str, same: bool
+) -> None:
+    """A model that the reference cannot compute is no reason for a refusal."""
+    head = f'< ir_version: 10, opset_import: ["" : 17] > g ({kind}[2] x) => ({kind}[2] y) '
+    models = [parse_model(f"{head} {{ y = {body} }}") for body in (before, after)]
+    dtype = {"int64": np.int64, "uint8": np.uint8, "float": np.float32}[kind]
+    feeds = Feeds("random", 2, {"x": np.array([3, 5]).astype(dtype)})
+    assert proof._same_integers(Region((), models[0], models[1], (), ("y",)), feeds) is same
+
+
+def test_all_integer_results_are_compared() -> None:
+    head = '< ir_version: 10, opset_import: ["" : 17] > g (int64[2] x) => (int64[2] y, int64[2] z) '
+    models = [parse_model(f"{head} {{ y = Abs (x)  z = {last} (x) }}") for last in ("Abs", "Neg")]
+    feeds = Feeds("random", 2, {"x": np.array([3, 5])})
+    assert proof._same_integers(Region((), models[0], models[0], (), ("y", "z")), feeds) is True
+    assert proof._same_integers(Region((), models[0], models[1], (), ("y", "z")), feeds) is False
+
+
+def test_a_lack_of_memory_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(proof, "run_reference", full)
+    model = parse_model(TEXT.format(17, "float[2]", "float[2]"))
+    with pytest.raises(MemoryError):
+        proof._same_integers(Region((), model, model, (), ("y",)), Feeds("random", 2, {}))
 
 
 def test_a_type_that_a_patch_announces_may_change() -> None:

@@ -408,6 +408,26 @@ def test_a_causal_mask_of_known_sizes_is_stored() -> None:
     assert "Range" in inserted(unknown)
 
 
+PACKED_RANK = "the rank of the packed tensor of Q, K and V is unknown or not 5"
+PACKED_SHAPE = "the packed tensor does not have the shape that the operator requires"
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ("[2,3,2,3,4]", ""),
+        ("[2,3,2,3]", PACKED_RANK),
+        ("[2,3,2,3,4,1]", PACKED_RANK),
+        ("[2,3,3,2,4]", PACKED_SHAPE),
+        ("[2,3,2,3,E]", PACKED_SHAPE),
+    ],
+)
+def test_packed_q_k_and_v_have_five_axes(shape: str, words: str) -> None:
+    text = f"""(float{shape} x) => (float[2,3,8] y)
+    {{ y = com.microsoft.MultiHeadAttention <num_heads = 2> (x) }}"""
+    assert reason(proposed("write-out-fused", text, "MultiHeadAttention")) == words
+
+
 @pytest.mark.parametrize(
     ("indices", "axis", "fits"),
     [
