@@ -116,3 +116,7 @@ def test_a_body_that_gives_too_little_is_not_written_out() -> None:
     assert outcome("write-out-loop", text % ("x", ""), "y") == why
     assert outcome("write-out-loop", text % ("x, x", ", float[4] t"), "y") == why
     assert outcome("write-out-loop", text % ("x", ", float[4] t"), "y").startswith("t = Neg (x)")
+    stored = text.replace("float[4] s)", "float[4] s, float[4] k)").replace(
+        "        {", " < float[4] k = {1, 2, 3, 4} > {"
+    )
+    assert outcome("write-out-loop", stored % ("x", ", float[4] t"), "y") == why

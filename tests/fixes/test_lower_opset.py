@@ -80,15 +80,13 @@ def test_an_opset_is_lowered_to_17_if_operators_allow_it(
 
 
 def test_a_model_without_operators_of_onnx_has_no_opset_to_lower() -> None:
-    text = (
-        '< ir_version: 10, opset_import: ["other" : 1] > g (float[2] x) => (float[2] y) { y = other.Op (x) }'
-    )
-    with pytest.raises(NotApplicable, match="^the opset is already 17 or older$"):
+    text = '< ir_version: 10, opset_import: ["other" : 1] > g (float x) => (float y) { y = other.Op (x) }'
+    with pytest.raises(NotApplicable, match="the opset is already 17 or older"):
         lowered(model_of(text))
 
 
 def test_an_operator_that_the_opset_lacks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotApplicable, match="^opset 18 has no Gelu$"):
+    with pytest.raises(NotApplicable, match="opset 18 has no Gelu"):
         lowered(loaded(quantized(18, "float", "y = Gelu (x)"), tmp_path))
 
 

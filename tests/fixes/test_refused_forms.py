@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import assert_same, fixed, ops
+from tests.fixes.proposing import outcome
 from trtlint.engine.examplemodel import model_of_text
 
 HEAD = '< ir_version: 8, opset_import: ["" : {opset}] > g '
@@ -180,3 +181,22 @@ def test_an_ellipsis_that_broadcasts_stays(tmp_path: Path, capsys: pytest.Captur
     text = EINSUM.format("...ij,...jk->...ik", "2,1,4,5", "3,5,6", "2,3,4,6")
     assert fixed(tmp_path, model_of(text, tmp_path), *RTX)[1] is None
     assert "a dimension of the ellipsis is broadcast" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("outputs", "zero", "words"),
+    [
+        ("float[4] y", "uint8 z = {3}", ""),
+        (
+            "float[4] y, uint8[4] q",
+            "uint8 z = {3}",
+            "the quantized tensor does not have 8 or 16 bits, or is an output",
+        ),
+        ("float[4] y", "int4 z = {3}", "the quantized tensor does not have 8 or 16 bits, or is an output"),
+    ],
+)
+def test_a_quantizer_of_an_output_or_of_4_bits_is_kept(outputs: str, zero: str, words: str) -> None:
+    text = f"""(float[4] x) => ({outputs}) < float s = {{0.5}}, {zero} >
+    {{ q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }}"""
+    found = outcome("float-quantizers", text, "q", 21)
+    assert words == found if words else "QuantizeLinear" not in found

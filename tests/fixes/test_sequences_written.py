@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.proposing import outcome
-from trtlint.fixes.rewrites import write_out_sequence
+from tests.fixes.proposing import outcome, small
+from trtlint.fixes.rewrites import _sequence_loops, write_out_sequence
 
 GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (float[A,B] y)
 < int64 two = {2}, int64 zero = {0}, int64 last = {-1}, int64 five = {5}, int64 before = {-6},
@@ -136,3 +136,52 @@ def test_the_nodes_that_a_sequence_connects_are_bounded(monkeypatch: pytest.Monk
     for most, fits in ((3, True), (2, False)):
         monkeypatch.setattr(write_out_sequence, "_MOST_NODES", most)
         assert (outcome("write-out-sequence", text, "y") == "y = Identity (2)") is fits
+
+
+LOOPED = """(float[2] x, seq(float[2]) g) => (seq(float[2]) y, float[2] z)
+< int64 n = {2}, bool yes = {1} > { e = %s  y, z = %s (n, yes, %s, x) <body = b
+    (int64 i, bool go, seq(float[2]) s, float[2] t) => (bool on, seq(float[2]) more, float[2] u%s)
+    { on = Identity (go)  more = %s  u = %s (t) }>  l = SequenceLength (y)  f = Neg (z) }"""
+EMPTY, INSERT, KEEP = "SequenceEmpty ()", "SequenceInsert (s, t)", "Identity (s)"
+MADE = frozenset({"SequenceEmpty", "SequenceInsert"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "ports", "beside"),
+    [
+        ((EMPTY, "Loop", "e", "", INSERT, "Neg"), [2], ["SequenceEmpty", "SequenceLength"]),
+        ((EMPTY, "Loop", "e", "", KEEP, "Neg"), [2], ["SequenceEmpty", "SequenceLength"]),
+        ((EMPTY, "Loop", "g", "", INSERT, "Neg"), [2], ["SequenceLength"]),
+        ((EMPTY, "Loop", "g", "", KEEP, "Neg"), [], []),
+        (
+            (EMPTY, "Loop", "e", "", INSERT, "SequenceInsert"),
+            [2, 3],
+            ["SequenceEmpty", "SequenceLength", "Neg"],
+        ),
+        ((EMPTY, "Loop", "e", ", float[2] u", INSERT, "Neg"), [2], ["SequenceEmpty", "SequenceLength"]),
+        (("Optional (x)", "Loop", "e", "", KEEP, "Neg"), [], []),
+        (("other.SequenceEmpty ()", "Loop", "e", "", "other.SequenceInsert (s, t)", "Neg"), [], []),
+        ((EMPTY, "other.Loop", "e", "", INSERT, "Neg"), [], []),
+        ((EMPTY, "Scan", "e", "", INSERT, "Neg"), [], []),
+    ],
+)
+def test_sequences_that_a_loop_carries(
+    settings: tuple[str, ...], ports: list[int], beside: list[str]
+) -> None:
+    graph = small(LOOPED % settings).graph
+    (loop,) = (node for node in graph.nodes if node.op in ("Loop", "Scan"))
+    assert _sequence_loops.carried(loop, graph, MADE) == ports
+    assert [node.op for node in _sequence_loops.near(loop, graph, MADE)] == beside
+    inside = next(node for node in graph.nodes if graph.owner(node) is loop)
+    assert _sequence_loops.outermost(inside, graph, MADE) is (loop if ports else inside)
+    assert _sequence_loops.outermost(loop, graph, MADE) is loop
+
+
+def test_a_sequence_that_the_body_returns_unchanged_is_found_by_its_start() -> None:
+    text = """(seq(float[2]) g, float[2] x) => (seq(float[2]) y) < int64 n = {2}, bool yes = {1} > { e = %s
+    y = Loop (n, yes, %s) <body = b (int64 i, bool go, seq(float[2]) s) => (bool on, seq(float[2]) s)
+    { on = Identity (go) }> }"""
+    for start, given, ports in ((EMPTY, "e", [2]), (EMPTY, "g", []), ("Optional (x)", "e", [])):
+        graph = small(text % (start, given)).graph
+        (loop,) = graph.by_op("Loop")
+        assert _sequence_loops.carried(loop, graph, MADE) == ports

@@ -97,7 +97,38 @@ SELECTED = (
     ("m", "r = Squeeze (y, first)  s = Shape (r)  e = Expand (r, s)  p = Gather (x, e)  n = ReduceSum (p)"),
     ("m", "r = Squeeze (y, first)  e = Expand (r, one)  p = Gather (x, e)  n = ReduceSum (p)"),
     ("m", f"{ROWS}  r = Squeeze (t, one)  p = Gather <axis = 1> (z, r)  n = ReduceSum (p)"),
+    ("m", f"{ROWS}  p = GatherND (x, y)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  r = Squeeze (t, one)  p = GatherND (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (i, t)  d = GatherND (x, p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = Gather (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = Gather (x, y)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  d = Expand (two, t)  {SCATTERED}"),
+    ("m", f"{ROWS}  s = Shape (t)  d = Expand (two, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  s = Shape (t)  d = ConstantOfShape (s)  {SCATTERED}"),
+    ("m", f"s = Shape (y)  {ROWS}  p = GatherND (x, t)  d = Expand (p, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  u2 = Unsqueeze (t, one)  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"q = Unsqueeze (y, one)  {ROWS}  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  q = Unsqueeze (p, one)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape (p)  q = Unsqueeze (s, one)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  a = Transpose (t)  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"t = Transpose <perm = [0, 1]> (y)  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  d = Max (p, single)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape <end = 1> (p)  d = Expand (two, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = my.GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  d = Neg (p)  n = ReduceSum (d, last)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  a = Neg (p)  d = Add (a, p)  n = ReduceMin (d, first)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  n = ReduceMax <keepdims = 0> (p)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  s = Shape (p)  e = Expand (u, s)  n = ScatterND (z, t, e)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  s = Shape (p)  e = ConstantOfShape (s)  n = ScatterND (z, t, e)"),
 )
+DECLARED = (
+    (
+        "m",
+        f"r = Squeeze (y, first)  t = Unsqueeze (r, one)  p = Gather (x, r)  d = Gather (p, r)  {SCATTERED}",
+    ),
+    ("m", f"{ROWS}  p = GatherND (x, t)  d = GatherND (p, t)  {SCATTERED}"),
+)
+"""Models that declare a fixed size of the selected elements."""
 NEAREST = (
     '(float[1,1,%s] x) => (float[1,1,%s] y) < %s > { y = Resize <nearest_mode = "floor",'
     ' coordinate_transformation_mode = "tf_half_pixel_for_nn"%s> (x, %s) }'
@@ -313,6 +344,8 @@ CASES: dict[str, tuple[tuple[int, str], ...]] = {
             (17, "y = QuantizeLinear (x, s, odd)  n = DequantizeLinear (y, t, odd)"),
             (17, "y = QuantizeLinear (x, t, odd)  n = DequantizeLinear (y, s, odd)"),
             (17, "p = QuantizeLinear (x, s, odd)  y = DequantizeLinear (p, s, odd)"),
+            (21, "y = QuantizeLinear <output_dtype = 17> (x, s)  n = DequantizeLinear (y, s)"),
+            (21, "y = QuantizeLinear <output_dtype = 22> (x, s)  n = DequantizeLinear (y, s)"),
             (
                 22,
                 "c = Cast <to = 16> (x)  y = QuantizeLinear (c, sb, odd)  n = DequantizeLinear (y, sb, odd)",
@@ -324,7 +357,10 @@ CASES: dict[str, tuple[tuple[int, str], ...]] = {
             (17, "r = Reshape (w, turned)  y = DequantizeLinear (r, s, odd)  n = Neg (y)"),
         )
     ),
-    "mask-by-where": tuple((18, SELECTING % case) for case in SELECTED),
+    "mask-by-where": (
+        *((18, SELECTING % case) for case in SELECTED),
+        *((18, (SELECTING % case).replace("float zero", "float[5] p, float zero")) for case in DECLARED),
+    ),
     "resize-by-gather": tuple(
         (18, SIZED % case)
         for case in (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import onnx
 import pytest
@@ -16,11 +18,13 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.facts import Facts
 from trtlint.fixes import verification
+from trtlint.fixes.edit import EditError
 from trtlint.fixes.fixing import Fixed, fix_file
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import read_source
 from trtlint.fixes.verification import CheckResult
-from trtlint.fixes.withdrawing import MOST_CHECKS
+from trtlint.fixes.withdrawing import MOST_CHECKS, withdrawing
 from trtlint.model.load import Model
 from trtlint.target.target import Target
 
@@ -145,3 +149,129 @@ def test_the_command_writes_what_is_left_and_reports_it(
     assert "withdrawn: with this rewrite, a check of the whole model fails (outputs: y1 is off)" in reasons
     assert [each["good"] for each in model["verified"]] == [True]
     assert softplus(onnx.load(path.with_name("model.fixed.onnx"))) == {"y0", "y2"}
+
+
+class Rounds:
+    """Rewrites in rounds, some of them bad; a rewrite is named by its fix and a number."""
+
+    def __init__(self, rounds: str, bad: str) -> None:
+        self.rounds = [each.split() for each in rounds.split("|")]
+        self.bad = bad.split()
+        self.asked: list[str] = []
+
+    def run(self, withdrawn: Mapping[Key, str]) -> FixOutcome:
+        refused = [RefusedFix("R", "error", fix, name, why) for (fix, name), why in sorted(withdrawn.items())]
+        kept = [[name for name in names if (name[0], name) not in withdrawn] for names in self.rounds]
+        state: Any = SimpleNamespace(proto="model", model=SimpleNamespace(graph=None))
+        patches = [tuple(Patch(name, (), ()) for name in names) for names in kept if names]
+        applied = [
+            AppliedFix(
+                "R", "error", each.title[0], "safe", each.title, "", None, (each.title[0], each.title), each
+            )
+            for group in patches
+            for each in group
+        ]
+        return FixOutcome(state, state, applied, refused, [(state, group) for group in patches])
+
+    def check(self, _: object, patches: tuple[Patch, ...]) -> str:
+        self.asked.append(" ".join(each.title for each in patches))
+        return next((f"{each.title} is off" for each in patches if each.title in self.bad), "")
+
+
+def withdrawn_from(rounds: Rounds, **settings: int) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """Return the places of applied rewrites, of refused rewrites with reasons, and the checks."""
+    found = withdrawing(rounds.run, rounds.check, **settings)
+    refused = [(each.place, each.reason) for each in found.refused]
+    return [each.place for each in found.applied], refused, rounds.asked
+
+
+@pytest.mark.parametrize(
+    ("rounds", "bad", "applied", "refused", "asked"),
+    [
+        ("a1", "", ["a1"], [], ["a1"]),
+        ("a1", "a1", [], [("a1", "withdrawn: a1 is off")], ["a1"]),
+        ("a1 | b1 | c1", "", ["a1", "b1", "c1"], [], ["a1 b1 c1"]),
+        (
+            "a1 | b1 | c1",
+            "b1",
+            ["a1", "c1"],
+            [("b1", "withdrawn: b1 is off")],
+            ["a1 b1 c1", "a1", "a1 b1", "a1 c1"],
+        ),
+        (
+            "a1 b1 c1 d1",
+            "c1",
+            ["a1", "b1", "d1"],
+            [("c1", "withdrawn: c1 is off")],
+            ["a1 b1 c1 d1", "a1 b1", "a1 b1 c1", "a1 b1 d1"],
+        ),
+        (
+            "a1 | b1 c1 | d1",
+            "c1 d1",
+            ["a1", "b1"],
+            [("c1", "withdrawn: c1 is off"), ("d1", "withdrawn: d1 is off")],
+            ["a1 b1 c1 d1", "a1", "a1 b1 c1", "a1 b1", "a1 b1 d1", "a1", "a1 b1", "a1 b1"],
+        ),
+        (
+            "a1 a2 | b1 a3",
+            "a1 a3",
+            ["b1"],
+            [
+                ("a1", "withdrawn: a1 is off"),
+                ("a2", "withdrawn: at another site: a3 is off"),
+                ("a3", "withdrawn: at another site: a3 is off"),
+            ],
+            ["a1 a2 b1 a3", "a1 a2", "a1", "a2 b1 a3", "a2", "a2 b1", "b1"],
+        ),
+    ],
+)
+def test_the_bad_rewrite_is_searched_first_by_round_then_in_its_round(
+    rounds: str,
+    bad: str,
+    applied: list[str],
+    refused: list[tuple[str, str]],
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trtlint.fixes.withdrawing.apply", lambda *_: "patched")
+    assert withdrawn_from(Rounds(rounds, bad)) == (applied, refused, asked)
+
+
+TOGETHER = "withdrawn together with all rewrites after it: c1 is off"
+
+
+@pytest.mark.parametrize(
+    ("most", "applied", "refused", "checks"),
+    [
+        (0, [], ["a1", "b1", "c1", "d1"], 1),
+        (1, [], ["a1", "b1", "c1", "d1"], 1),
+        (2, ["a1", "b1"], ["c1", "d1"], 2),
+        (3, ["a1", "b1"], ["c1", "d1"], 3),
+    ],
+)
+def test_unchecked_rounds_are_undone_after_the_last_check(
+    most: int, applied: list[str], refused: list[str], checks: int
+) -> None:
+    found, reasons, asked = withdrawn_from(Rounds("a1 | b1 | c1 | d1", "c1"), most=most)
+    assert (found, reasons, len(asked)) == (applied, [(place, TOGETHER) for place in refused], checks)
+
+
+@pytest.mark.parametrize(("left", "checks"), [(-0.5, 1), (0.0, 4), (9.0, 4)])
+def test_only_one_check_runs_if_no_time_is_left(
+    left: float, checks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.fixes.withdrawing.current", lambda: SimpleNamespace(left_but=lambda _: left))
+    found, _, asked = withdrawn_from(Rounds("a1 | b1 | c1", "b1"))
+    assert (found, len(asked)) == ([] if checks == 1 else ["a1", "c1"], checks)
+
+
+def test_a_patch_that_cannot_be_applied_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def apply(proto: object, _: object, patches: tuple[Patch, ...]) -> object:
+        if any(each.title == "b1" for each in patches):
+            raise EditError("b1 has a cycle")
+        return proto
+
+    monkeypatch.setattr("trtlint.fixes.withdrawing.apply", apply)
+    found, refused, asked = withdrawn_from(Rounds("a1 b1 c1 d1", "b1"))
+    assert (found, refused) == (["a1", "c1", "d1"], [("b1", "withdrawn: b1 has a cycle")])
+    assert asked == ["a1 b1 c1 d1", "a1", "a1 c1 d1"]

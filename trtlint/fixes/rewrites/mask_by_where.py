@@ -139,16 +139,18 @@ class _Masking(Struct):
             return _MaskedValue("sizes", rest=rest)
         if node.op == "Transpose" and part.kind == "indices" and node.attribute("perm", (1, 0)) == (1, 0):
             return _MaskedValue("positions")
-        axes = self.model.constants.axes(node)
-        if node.op == "Squeeze" and single and axes is not None:
-            axis = {"indices": 0, "positions": 1}.get(part.kind)
-            return _MaskedValue("rows") if axis is not None and axes in ((axis,), (axis - 2,)) else None
-        if node.op == "Unsqueeze" and part.kind == "rows" and axes in ((1,), (-1,)):
-            return _MaskedValue("positions")
-        if node.op == "Expand" and part.kind == "rows":
-            sizes = self._part(node, 1)
-            return part if sizes is not None and not sizes.rest else None
-        return None
+        axes, sizes = self.model.constants.axes(node), self._part(node, 1)
+        match node.op, part.kind:
+            case "Squeeze", "indices" if single and axes in ((0,), (-2,)):
+                return _MaskedValue("rows")
+            case "Squeeze", "positions" if single and axes in ((1,), (-1,)):
+                return _MaskedValue("rows")
+            case "Unsqueeze", "rows" if axes in ((1,), (-1,)):
+                return _MaskedValue("positions")
+            case "Expand", "rows" if sizes is not None and not sizes.rest:
+                return part
+            case _:
+                return None
 
     def _selected_elements(self, node: Node) -> _MaskedValue | None:
         """Return the selected elements that a Gather, GatherND, Expand or ConstantOfShape returns.
@@ -164,12 +166,16 @@ class _Masking(Struct):
             )
         if at is None or first is None or first in self.parts:
             return None
-        if node.op == "Expand" and at.kind == "sizes" and self._broadcasts(first, at.rest):
-            return _MaskedValue("picked", first.name, at.rest, thin=True)
-        gathers = node.op == "GatherND" and at.kind == "positions" and not node.number("batch_dims", 0)
-        takes = node.op == "Gather" and at.kind == "rows" and not node.number("axis", 0)
         rest = self._dims_after_mask(first)
-        return _MaskedValue("picked", first.name, rest) if (gathers or takes) and rest is not None else None
+        match node.op, at.kind:
+            case "Expand", "sizes" if self._broadcasts(first, at.rest):
+                return _MaskedValue("picked", first.name, at.rest, thin=True)
+            case "GatherND", "positions" if rest is not None and not node.number("batch_dims", 0):
+                return _MaskedValue("picked", first.name, rest)
+            case "Gather", "rows" if rest is not None and not node.number("axis", 0):
+                return _MaskedValue("picked", first.name, rest)
+            case _:
+                return None
 
     def _copied_elementwise(self, node: Node) -> _MaskedValue | None:
         """Insert a copy of an element-wise operator that reads all elements instead of the selected ones.
