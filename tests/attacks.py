@@ -1,4 +1,4 @@
-"""Models that attack, small enough to be made in a test."""
+"""Small hostile models for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Shared pytest fixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker in which some files are fatal, set up in each process of a pool by :func:`begin`."""
+"""Pool workers that crash on some files. :func:`begin` sets up each process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The packages that trtlint needs, for environments that tests make: nothing is downloaded again."""
+"""Dependencies of trtlint, linked into test environments without downloads."""
 
 from __future__ import annotations
 

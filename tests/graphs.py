@@ -1,4 +1,4 @@
-"""Small graphs written as ONNX text, for tests where one thing differs from another."""
+"""Small graphs from ONNX text."""
 
 from __future__ import annotations
 

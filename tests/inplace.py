@@ -1,4 +1,4 @@
-"""What stands in for processes of their own in tests: the same work, done in that of the tests."""
+"""In-process replacements for child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command, run in the process of the tests: a process of its own takes longer to start than to lint."""
+"""The trtlint command, run in the test process to save start-up time."""
 
 from __future__ import annotations
 

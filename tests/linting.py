@@ -1,4 +1,4 @@
-"""Linting one file in tests, without a command line."""
+"""Lint one file without a command line."""
 
 from __future__ import annotations
 

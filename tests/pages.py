@@ -1,4 +1,4 @@
-"""What the pages of the documentation show: commands with their screens, files, code."""
+"""Commands, screens, files and code shown in the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts on which a regular expression would backtrack: its own parts, repeated, and then no match."""
+"""Texts that make a regular expression backtrack: repeats of its parts, then a mismatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on this machine that gives parts of files, counts what it gave, and misbehaves on demand."""
+"""A local HTTP server for range requests that counts its bytes and can misbehave."""
 
 from __future__ import annotations
 

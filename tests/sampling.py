@@ -1,4 +1,4 @@
-"""Which of many a test looks at, real models above all: ``TRTLINT_ALL_MODELS=1`` takes every one of them."""
+"""Samples of test inputs, mostly real models (``TRTLINT_ALL_MODELS=1`` selects all)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that the process of the tests ignores, and its children must not."""
+"""Signals that the test process ignores and its children must not ignore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large models that take no room: their weights are holes in the file."""
+"""Large models that use no disk space because their weights are holes in the file."""
 
 from __future__ import annotations
 

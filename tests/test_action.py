@@ -1,4 +1,4 @@
-"""The GitHub action: its steps run here, with the variables that GitHub sets, and its examples."""
+"""Tests of the GitHub action: its steps with GitHub's variables, and its examples."""
 
 from __future__ import annotations
 

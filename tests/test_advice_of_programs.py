@@ -1,4 +1,4 @@
-"""What the rules on logs advise for errors of programs, pipelines and old releases."""
+"""Tests of log-rule advice about errors of programs, pipelines and old releases."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

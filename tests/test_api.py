@@ -1,4 +1,4 @@
-"""The Python API."""
+"""Tests of the Python API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keywords of the Python API, which are those of the command line."""
+"""Tests that the Python API has the same keywords as the command line."""
 
 from __future__ import annotations
 

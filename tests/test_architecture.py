@@ -1,4 +1,4 @@
-"""Every import goes down: a room of the house knows only lower ones."""
+"""Tests that every module imports only from its own layer or a lower one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong arguments of the Python API are refused before any work, with one line and one type."""
+"""Tests that the Python API rejects wrong arguments before any work, with a one-line error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers' files may cost, and that none of them is taken for a bug of trtlint."""
+"""Tests of resource limits on untrusted files, and of errors instead of crashes."""
 
 from __future__ import annotations
 

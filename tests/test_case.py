@@ -1,4 +1,4 @@
-"""One model with its targets, its rules, its policy and its evidence."""
+"""Tests of cases: one model with its targets, rules, policy and evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools read the project's own folders: a checkout may hold models, environments and other projects."""
+"""Tests that tools skip models, environments and other projects in the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, from arguments to output and exit code."""
+"""Tests of the command line: arguments, output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents show is what trtlint does."""
+"""Tests that the commands, screens and code in the documentation are correct."""
 
 from __future__ import annotations
 

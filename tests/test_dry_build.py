@@ -1,4 +1,4 @@
-"""Dry builds from the command line: what is found, what is refuted, and what is said of them."""
+"""Tests of dry builds on the command line: confirmed and refuted findings, and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of exceptions."""
+"""Tests of the exception tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds on the command line: logs, layers and profiles with a model, and by themselves."""
+"""Tests of build files on the command line, with a model and without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules say of real exported models, against labels and verdicts made independently.
+"""Tests of rules on real exported models, against independent labels and verdicts.
 
 The labels say where attention scales sit and where convolution weights come from; the verdicts are
 what NVIDIA's own parser and builder (TensorRT-RTX 1.7.1) said of each model.

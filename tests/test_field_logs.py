@@ -1,4 +1,4 @@
-"""Excerpts of public threads, where they are: a failed build is never silent, a good one gives no error."""
+"""Tests of logs from public threads: failed builds give errors, successful builds give none."""
 
 from __future__ import annotations
 

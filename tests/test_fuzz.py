@@ -1,4 +1,4 @@
-"""Real models with damage done to their bytes and to their structure: a result or an error, no more.
+"""Fuzz tests of real models with damaged bytes or structure: each gives a result or an error.
 
 The budget is small; set TRTLINT_FUZZ_EXAMPLES to the number of examples a test for a longer run.
 """

@@ -1,4 +1,4 @@
-"""The fuzzer for some seconds; ``make fuzz`` runs it for minutes.
+"""A few seconds of fuzzing; ``make fuzz`` runs the fuzzer for minutes.
 
 A case that fails is printed, such as ``model:17``, and made again by ``make fuzz ARGS="--replay model:17"``.
 TRTLINT_FUZZ_FIRST is the number of the first one, for other cases than last time.

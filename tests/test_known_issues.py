@@ -1,4 +1,4 @@
-"""The map of known issues: it names rules that there are, and all issues that were collected."""
+"""Tests of the map of known issues: its rules exist, and it covers all collected issues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules on logs advise: the remedy of the thread, in the words of the program that wrote the log."""
+"""Tests of log-rule advice: the remedy of the thread, in the terms of the program with the error."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

@@ -1,4 +1,4 @@
-"""How the command behaves in a shell: completion, colours, quiet, counts."""
+"""Tests of shell behaviour: completion, colours, quiet output and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site of the manual: pages made from the sources, links that hold, a build that is strict."""
+"""Tests of the manual site: generated pages, valid links and a strict build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two questions that the examples stand for, from the command line: a NaN, and a norm in FP16."""
+"""Tests of two measurement examples on the command line: a NaN, and a norm in FP16."""
 
 from __future__ import annotations
 

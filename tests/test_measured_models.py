@@ -1,4 +1,4 @@
-"""Measuring from end to end: a norm that is measured, fixed and measured again; a public speech model."""
+"""End-to-end tests of measurements: a norm before and after its fix, and a speech model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every module has a test module: one with its name, or the one that ``tests/modules.yaml`` names.
+"""Tests that every module has a test module, by name or in ``tests/modules.yaml``.
 
 A test module of the same name lies in the folder of the room: ``trtlint/model/graph.py`` is tested in
 ``tests/model/**/test_graph.py``, ``trtlint/case.py`` in ``tests/test_case.py``.  A kind of facts or a fix

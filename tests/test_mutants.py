@@ -1,4 +1,4 @@
-"""The sample of mutants: what is drawn, how it is counted, and what was judged by hand."""
+"""Tests of the mutant sample: selection, counts and manual verdicts."""
 
 from __future__ import annotations
 

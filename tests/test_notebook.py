@@ -1,4 +1,4 @@
-"""Run the example notebook, and compare `trtlint.check` with the command line."""
+"""Tests of the example notebook, and of `trtlint.check` against the command line."""
 
 from __future__ import annotations
 

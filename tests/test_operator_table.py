@@ -1,4 +1,4 @@
-"""The script that regenerates the table of operators."""
+"""Tests of the script that regenerates the operator table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks, run by pre-commit itself in a team's repository."""
+"""Tests of the hooks, run by pre-commit in a team's repository."""
 
 from __future__ import annotations
 

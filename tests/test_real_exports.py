@@ -1,4 +1,4 @@
-"""Models that real tools exported, against what NVIDIA's parser said of them."""
+"""Tests of real exported models against the verdicts of NVIDIA's parser."""
 
 from __future__ import annotations
 

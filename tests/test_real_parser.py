@@ -1,4 +1,4 @@
-"""What trtlint says of small models, against NVIDIA's own parser and builder where they are installed.
+"""Tests of small models against NVIDIA's parser and builder, where installed.
 
 The wheel tensorrt-rtx-cu12 runs without a GPU, for a GPU that is named.  It can crash, so it works in a
 process of its own; ``TRTLINT_RTX_PYTHON`` names a Python that has it, this one if left out.

@@ -1,4 +1,4 @@
-"""Refusals on the command line and in JSON, and the benchmark that measures them."""
+"""Tests of refusals on the command line and in JSON, and of the refusal benchmark."""
 
 from __future__ import annotations
 

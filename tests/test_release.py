@@ -1,4 +1,4 @@
-"""What a release needs: notes for its tag, the oldest versions, forms that GitHub reads."""
+"""Tests of releases: notes for the tag, oldest versions, and file formats that GitHub reads."""
 
 from __future__ import annotations
 

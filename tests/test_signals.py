@@ -1,4 +1,4 @@
-"""Children of the tests do not inherit signals that are ignored."""
+"""Tests that child processes do not inherit ignored signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The skill for coding agents is followed: its commands run, and print what it says."""
+"""Tests that the commands of the skill for coding agents print the documented output."""
 
 from __future__ import annotations
 

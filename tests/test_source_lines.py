@@ -1,4 +1,4 @@
-"""A real dynamo export in the repository of the code that it came from, as in a team's CI."""
+"""Tests of source lines: a real dynamo export in the repository of its code, as in CI."""
 
 from __future__ import annotations
 

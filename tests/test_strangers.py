@@ -1,4 +1,4 @@
-"""What a checkout of a stranger's can hold, through the command: special files, links, plants."""
+"""Tests of the command in an untrusted checkout: special files, links and planted files."""
 
 from __future__ import annotations
 

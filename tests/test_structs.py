@@ -1,4 +1,4 @@
-"""Structs: what is frozen stays as it is, and which fields count."""
+"""Tests of structs: frozen fields, equality and hashes."""
 
 from __future__ import annotations
 

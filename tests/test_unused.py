@@ -1,4 +1,4 @@
-"""Fields of facts and functions of the rule language are there because something reads them."""
+"""Tests that every field of facts and every function of the rule language is used."""
 
 from __future__ import annotations
 

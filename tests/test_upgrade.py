@@ -1,4 +1,4 @@
-"""What moving a model from one version to another changes: analysis, reports, command line."""
+"""Tests of upgrades between versions: analysis, reports and command line."""
 
 from __future__ import annotations
 

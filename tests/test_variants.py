@@ -1,4 +1,4 @@
-"""Verdicts and rewrites for the neighbours of every example of the rules.
+"""Snapshot tests of verdicts and rewrites for variants of every rule example.
 
 The examples of a rule hold on one side of each of its conditions.  Here each model is changed in one place
 after another (:mod:`tests.variants`), and what the rule says and what its rewrites would write is kept.  A

@@ -1,4 +1,4 @@
-"""The wheel, installed into an empty environment outside the checkout."""
+"""Tests of the wheel in an empty environment outside the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of the project are plain technical English: phrases that readers stumbled over stay out."""
+"""Tests that the project's texts avoid phrases that confused readers."""
 
 from __future__ import annotations
 

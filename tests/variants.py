@@ -1,4 +1,4 @@
-"""Neighbours of a small model: each differs from it in one place.
+"""Variants of a small model: each differs from the model in one place.
 
 Rules and rewrites have conditions that one example cannot hold: an input that is left out, a constant
 that is computed, a shape that is not known, a value that something else reads, an older opset.  A model

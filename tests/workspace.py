@@ -1,4 +1,4 @@
-"""A folder with models, rules and configuration, in which trtlint is run."""
+"""A test folder with models, rules and configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoders of the benchmark of conversions."""
+"""Tests of the encoders in the conversion benchmark."""
 
 from __future__ import annotations
 

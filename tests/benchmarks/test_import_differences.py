@@ -1,4 +1,4 @@
-"""The table of backend tests: what explains a difference."""
+"""Tests of explained differences in the table of backend tests."""
 
 from __future__ import annotations
 

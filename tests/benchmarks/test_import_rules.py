@@ -1,4 +1,4 @@
-"""What rules tell of the models that TensorRT's parser is known to import otherwise."""
+"""Tests of rules on models that TensorRT's parser imports incorrectly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random probes: every model that is drawn is valid, and a seed always gives the same."""
+"""Tests of random probes: every model is valid, and a seed always gives the same model."""
 
 from __future__ import annotations
 

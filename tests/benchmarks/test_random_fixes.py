@@ -1,4 +1,4 @@
-"""The judge of random models: bounds that proofs name, and what ONNX's reference settles."""
+"""Tests of verdicts on random models: bounds in proofs, and results of ONNX's reference."""
 
 from __future__ import annotations
 

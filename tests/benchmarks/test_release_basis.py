@@ -1,4 +1,4 @@
-"""What the range of releases of a refusal condition rests on."""
+"""Tests of the evidence for the release range of a refusal condition."""
 
 from __future__ import annotations
 

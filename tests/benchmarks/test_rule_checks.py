@@ -1,4 +1,4 @@
-"""Claims of rules that can be checked without a GPU."""
+"""Tests of rule claims that need no GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a build command, and what its properties say."""
+"""Tests of build commands: their parts and properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of commands: how much is read of them."""
+"""Tests of command files: size limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What command lines ask of single layers."""
+"""Tests of per-layer options on command lines."""
 
 from __future__ import annotations
 

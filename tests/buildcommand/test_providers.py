@@ -1,4 +1,4 @@
-"""Provider options of ONNX Runtime from Python, JSON and the command line."""
+"""Tests of ONNX Runtime provider options from Python, JSON and the command line."""
 
 from __future__ import annotations
 

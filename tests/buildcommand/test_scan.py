@@ -1,4 +1,4 @@
-"""Build commands found in command lines, scripts, Makefiles and Dockerfiles."""
+"""Tests of the search for build commands in command lines, scripts, Makefiles and Dockerfiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimization profiles as command lines write them."""
+"""Tests of optimization profiles on command lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triton's config.pbtxt read as a build command, and hostile ones."""
+"""Tests of Triton's config.pbtxt as a build command, with hostile files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the option ``--layers`` makes of a file."""
+"""Read one file in the way of the option ``--layers``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of an engine and nodes of a graph, joined by every way in which engines name nodes."""
+"""Tests of the match between engine layers and graph nodes, for every naming scheme."""
 
 from __future__ import annotations
 

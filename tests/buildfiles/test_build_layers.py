@@ -1,4 +1,4 @@
-"""Layer information of every generation, and the names in it."""
+"""Tests of layer information of every generation, and of the names in it."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

@@ -1,4 +1,4 @@
-"""Logs of every prefix shape, and logs that are damaged."""
+"""Tests of logs with every prefix shape, and of damaged logs."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

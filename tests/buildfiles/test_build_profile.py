@@ -1,4 +1,4 @@
-"""Profiles, timings, metadata and engine headers."""
+"""Tests of profiles, timings, metadata and engine headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every real log, layer file and profile is read, and what it settles is what its source states."""
+"""Tests of every real log, layer file and profile against the facts of its source."""
 
 from __future__ import annotations
 

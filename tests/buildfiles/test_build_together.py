@@ -1,4 +1,4 @@
-"""Several files of one build: told apart by content, put together, contradictions named."""
+"""Tests of several files of one build: content detection, merging and contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a log ends, and the line that says why."""
+"""Tests of the outcome of a log, and of the line with its reason."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

@@ -1,4 +1,4 @@
-"""Build files of a model, and build files without one, grouped by build."""
+"""Tests of build files grouped by build, with and without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of an engine: whether the CUDA driver has a device, and what TensorRT raises."""
+"""Tests of engine layers: CUDA device detection, and errors of TensorRT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages in JSON objects, whole and cut off."""
+"""Tests of messages in JSON objects, complete and truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engine layers: every field, from JSON and from one line of a log."""
+"""Tests of every field of engine layers, from JSON and from one log line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search of a block for lines whose messages have known beginnings."""
+"""Tests of the search for lines with known message prefixes."""
 
 from __future__ import annotations
 

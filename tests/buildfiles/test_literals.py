@@ -1,4 +1,4 @@
-"""The index of fixed texts finds what a search for each of them finds, and searches few."""
+"""Tests of the index of fixed texts against a search for each text."""
 
 from __future__ import annotations
 

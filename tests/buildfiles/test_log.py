@@ -1,4 +1,4 @@
-"""Whole results of small logs, line by line."""
+"""Tests of complete results for small logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partition in logs of ONNX Runtime."""
+"""Tests of partitions in ONNX Runtime logs."""
 
 from __future__ import annotations
 

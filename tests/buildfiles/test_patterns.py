@@ -1,4 +1,4 @@
-"""The table of log messages: candidates by beginning and by content, and which of them match."""
+"""Tests of the message table: candidates by prefix and by content, and matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the prefix of a line tells, shape by shape."""
+"""Tests of line prefixes of each shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a build: which of several files counts."""
+"""Tests of build records: precedence of several files."""
 
 from __future__ import annotations
 

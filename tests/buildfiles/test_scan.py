@@ -1,4 +1,4 @@
-"""Lines of a log from blocks of any size."""
+"""Tests of log lines in blocks of any size."""
 
 from __future__ import annotations
 

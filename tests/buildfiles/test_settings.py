@@ -1,4 +1,4 @@
-"""Settings of a build, one by one."""
+"""Tests of single build settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases told by the lines of the library's source that errors give."""
+"""Tests of releases identified by the source lines in error messages."""
 
 from __future__ import annotations
 

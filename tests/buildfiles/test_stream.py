@@ -1,4 +1,4 @@
-"""Logs as streams: zipped data with limits, and byte order marks."""
+"""Tests of log streams: limits of compressed data, and byte order marks."""
 
 from __future__ import annotations
 

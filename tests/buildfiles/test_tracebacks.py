@@ -1,4 +1,4 @@
-"""Tracebacks that end without a message, whole, without indentation and cut."""
+"""Tests of tracebacks without a message: complete, without indentation and truncated."""
 
 from __future__ import annotations
 

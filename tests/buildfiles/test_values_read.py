@@ -1,4 +1,4 @@
-"""Single values that readers of build files take: shapes, versions, flags, tactics, encodings."""
+"""Tests of single values in build files: shapes, versions, flags, tactics and encodings."""
 
 from __future__ import annotations
 

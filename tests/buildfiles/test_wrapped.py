@@ -1,4 +1,4 @@
-"""Lines of TensorRT in the shapes of other programs' loggers, and in none."""
+"""Tests of TensorRT lines with and without prefixes of other loggers."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

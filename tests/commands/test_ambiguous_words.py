@@ -1,4 +1,4 @@
-"""Words that are options and names of files."""
+"""Tests of words that are both options and file names."""
 
 from __future__ import annotations
 

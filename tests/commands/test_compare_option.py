@@ -1,4 +1,4 @@
-"""``trtlint --compare``: what it prints, and its exit codes."""
+"""Tests of ``trtlint --compare``: output and exit codes."""
 
 from __future__ import annotations
 

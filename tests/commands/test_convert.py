@@ -1,4 +1,4 @@
-"""``trtlint convert`` from outside."""
+"""End-to-end tests of ``trtlint convert``."""
 
 from __future__ import annotations
 

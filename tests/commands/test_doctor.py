@@ -1,4 +1,4 @@
-"""The state of the installation."""
+"""Tests of ``trtlint doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the options of a dry build."""
+"""Tests of option values for dry builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--ep`` on the command line."""
+"""Tests of ``--ep`` on the command line."""
 
 from __future__ import annotations
 

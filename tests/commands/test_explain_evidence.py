@@ -1,4 +1,4 @@
-"""``--explain-miss`` and ``trtlint.fix`` see what a lint with the same options sees."""
+"""Tests that ``--explain-miss`` and ``trtlint.fix`` use the same evidence as a lint."""
 
 from __future__ import annotations
 

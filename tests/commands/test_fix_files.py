@@ -1,4 +1,4 @@
-"""The files that ``trtlint fix`` writes, and those that it leaves alone."""
+"""Tests of the files that ``trtlint fix`` writes or keeps."""
 
 from __future__ import annotations
 

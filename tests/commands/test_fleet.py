@@ -1,4 +1,4 @@
-"""How many jobs run at once, and what a job has."""
+"""Tests of the number of concurrent jobs, and of the resources of a job."""
 
 from __future__ import annotations
 

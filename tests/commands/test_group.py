@@ -1,4 +1,4 @@
-"""The first word of the command line names a command, or the command is ``lint``."""
+"""Tests of the first word: a command name, or ``lint`` by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration from a build command, from options, or from answers."""
+"""Tests of configurations from a build command, from options and from answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trtlint measure`` from outside."""
+"""End-to-end tests of ``trtlint measure``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trtlint measure``: the band, other types, the layers of a build, and the page."""
+"""Tests of ``trtlint measure``: band, other types, build layers and page."""
 
 from __future__ import annotations
 

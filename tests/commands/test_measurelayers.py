@@ -1,4 +1,4 @@
-"""The layers of a measurement: which build they come from, and what is said where there are none."""
+"""Tests of the layers in a measurement: source build, and messages without layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options in groups, and commands under the names that other linters have for them."""
+"""Tests of option groups, and of command names known from other linters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements that are given to other commands."""
+"""Tests of measurement files as input of other commands."""
 
 from __future__ import annotations
 

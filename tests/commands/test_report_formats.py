@@ -1,4 +1,4 @@
-"""Every command that reports writes every format, with the same options."""
+"""Tests that every reporting command writes every format with the same options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options become targets, build commands and rules, and mistakes become usage errors."""
+"""Tests of targets, build commands and rules from options, and of usage errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trtlint skeleton`` from outside."""
+"""End-to-end tests of ``trtlint skeleton``."""
 
 from __future__ import annotations
 

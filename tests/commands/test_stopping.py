@@ -1,4 +1,4 @@
-"""A command that receives SIGTERM closes its resources first."""
+"""Tests that a command closes its resources after SIGTERM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts and programs for Torch-TensorRT on the command line, and in Python."""
+"""Tests of Torch-TensorRT scripts and programs on the command line and in Python."""
 
 from __future__ import annotations
 

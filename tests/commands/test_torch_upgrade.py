@@ -1,4 +1,4 @@
-"""``trtlint upgrade`` of scripts and programs, between releases of Torch-TensorRT."""
+"""Tests of ``trtlint upgrade`` for scripts and programs between Torch-TensorRT releases."""
 
 from __future__ import annotations
 

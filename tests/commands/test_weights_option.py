@@ -1,4 +1,4 @@
-"""``trtlint lint --weights``: weights are read when that is asked for, and never else."""
+"""Tests that only ``trtlint lint --weights`` reads weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two models that are made alike before they are compared."""
+"""Tests of normalization before a comparison of two models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far outputs of a rewritten model may be off."""
+"""Tests of tolerances for outputs of a rewritten model."""
 
 from __future__ import annotations
 

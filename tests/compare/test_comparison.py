@@ -1,4 +1,4 @@
-"""Processes that compare pairs of models: what they may cost, and what becomes of the ones that end early."""
+"""Tests of comparison processes: limits and early exits."""
 
 from __future__ import annotations
 

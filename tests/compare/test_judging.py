@@ -1,4 +1,4 @@
-"""Outputs before and after, judged element by element."""
+"""Tests of elementwise verdicts on outputs before and after a fix."""
 
 from __future__ import annotations
 

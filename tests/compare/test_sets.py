@@ -1,4 +1,4 @@
-"""The sets of inputs that two models are compared on."""
+"""Tests of input sets for a comparison of two models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run times of two models, with a clock that only the models advance."""
+"""Tests of run times of two models, with a fake clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small models for the tests of conversions."""
+"""Small models for conversion tests."""
 
 from __future__ import annotations
 

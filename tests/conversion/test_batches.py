@@ -1,4 +1,4 @@
-"""Which inputs a search measures, validates with, and holds back."""
+"""Tests of the batches for measurement, validation and the final test."""
 
 from __future__ import annotations
 

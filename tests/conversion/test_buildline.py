@@ -1,4 +1,4 @@
-"""Commands that build a converted model."""
+"""Tests of build commands for a converted model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The minimum cut."""
+"""Tests of the minimum cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that need no Cast."""
+"""Tests of constants that need no Cast."""
 
 from __future__ import annotations
 

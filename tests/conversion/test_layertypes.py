@@ -1,4 +1,4 @@
-"""Types that a weakly typed build asks of layers."""
+"""Tests of per-layer types for a weakly typed build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers rounded to 16 bits."""
+"""Tests of rounding to 16 bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which inputs and outputs of an operator become 16-bit with it."""
+"""Tests of the 16-bit inputs and outputs of an operator."""
 
 from __future__ import annotations
 

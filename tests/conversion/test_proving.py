@@ -1,4 +1,4 @@
-"""Counts of engines, and the verdicts on them."""
+"""Tests of engine counts and their verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators that are kept for their digits: those of one region of floats, and no others."""
+"""Tests of the operators kept for precision: exactly those of one float region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of products whose numbers leave the range: the results in FP32 stay, and FP16 suffices."""
+"""Tests of product rewrites for FP16 range: the FP32 results stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that a user's function sets on the network, with stand-ins for NVIDIA's library and the process."""
+"""Tests of types from a user's function, with a fake NVIDIA library and process."""
 
 from __future__ import annotations
 

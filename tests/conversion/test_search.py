@@ -1,4 +1,4 @@
-"""The search for operators to keep."""
+"""Tests of the search for operators to keep."""
 
 from __future__ import annotations
 

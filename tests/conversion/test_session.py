@@ -1,4 +1,4 @@
-"""Types chosen and written: what comes out is valid, and is in 16 bits where it can be."""
+"""Tests of a whole conversion: the result is valid, with 16 bits where possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small parts of a conversion, each with its whole result."""
+"""Tests of small conversion functions with complete results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fused products of Q, K and V become one product for each."""
+"""Tests of fused Q, K and V products split into one product each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of which NVIDIA's parser and builder say something that no other models make them say."""
+"""Models that trigger specific messages of NVIDIA's parser and builder."""
 
 from __future__ import annotations
 

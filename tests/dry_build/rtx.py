@@ -1,4 +1,4 @@
-"""Whether this machine has the wheels of TensorRT-RTX, and models to give them."""
+"""Detection of the TensorRT-RTX wheels on this machine, and models for them."""
 
 from __future__ import annotations
 

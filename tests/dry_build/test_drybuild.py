@@ -1,4 +1,4 @@
-"""What NVIDIA's parser and builder say of models, and that what they do to themselves is survived."""
+"""Tests of NVIDIA's parser and builder on models, and of crashes that trtlint survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of inputs that the constants of a network suggest."""
+"""Tests of input sizes derived from the constants of a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory that a dry build needs grows with the weights."""
+"""Tests that the memory estimate of a dry build grows with the weights."""
 
 from __future__ import annotations
 

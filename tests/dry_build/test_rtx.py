@@ -1,4 +1,4 @@
-"""The worker that drives the builder, with a stand-in for NVIDIA's library."""
+"""Tests of the builder worker, with a fake NVIDIA library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes that a model is built for where nobody has said any."""
+"""Tests of default input shapes for a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dry build says where the sizes that trtlint chose do not fit, without the wheels."""
+"""Tests of the dry-build report if trtlint's default sizes do not fit, without the wheels."""
 
 from __future__ import annotations
 

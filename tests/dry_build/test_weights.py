@@ -1,4 +1,4 @@
-"""Zeros in place of weights that are missing or huge."""
+"""Tests of zeros in place of missing or huge weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the wheels of TensorRT-RTX, and what is said where they are not."""
+"""Tests of the search for the TensorRT-RTX wheels, and of messages without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a dry build, sentence by sentence."""
+"""Tests of the sentences in the dry-build report."""
 
 from __future__ import annotations
 

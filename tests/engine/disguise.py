@@ -1,4 +1,4 @@
-"""The same model in another file: other names, another order."""
+"""Equivalent copies of a model with other names and another node order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule files written for a test."""
+"""Rule files for tests."""
 
 from __future__ import annotations
 

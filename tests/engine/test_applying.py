@@ -1,4 +1,4 @@
-"""Which reading of a subject counts, and which advice is for a target."""
+"""Tests of subject precedence, and of advice for a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules about attention agree: no two of them contradict each other at one place."""
+"""Tests that attention rules do not contradict each other at one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about a model beside those about the log of its build: one finding for one thing."""
+"""Tests of model rules together with log rules: one finding per problem."""
 
 from __future__ import annotations
 

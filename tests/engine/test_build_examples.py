@@ -1,4 +1,4 @@
-"""Examples of rules about builds: logs, engine layers and times in a rule file."""
+"""Tests of examples of build rules: logs, engine layers and times in a rule file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules about what a build left behind, on real logs, layer files and profiles.
+"""Tests of build rules on real logs, layer files and profiles.
 
 Each expectation was checked against the file by eye.
 """

@@ -1,4 +1,4 @@
-"""What engine layers say of the findings of trtlint's own rules."""
+"""Tests of engine layers as evidence for the findings of built-in rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cause, one finding: refusals that follow from the form of a model."""
+"""Tests of refusals with one cause: one finding per cause."""
 
 from __future__ import annotations
 

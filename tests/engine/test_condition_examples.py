@@ -1,4 +1,4 @@
-"""The examples in the table of what parsers refuse, and what is said when they do not hold."""
+"""Tests of the examples in the refusal table, and of messages for failed examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults: rules for what no other rule explains, and advice for what no other advice covers."""
+"""Tests of default rules and default advice, which apply if no others do."""
 
 from __future__ import annotations
 

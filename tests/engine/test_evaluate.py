@@ -1,4 +1,4 @@
-"""Rules against facts and targets: what becomes a finding, and what it says."""
+"""Tests of rule evaluation against facts and targets: findings and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evidence in the code blocks of an example."""
+"""Tests of the evidence in the code blocks of an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples in rule files, and what is said when they do not hold."""
+"""Tests of the examples in rule files, and of messages for failed examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a rule did not fire at a node."""
+"""Tests of the reasons why a rule did not fire at a node."""
 
 from __future__ import annotations
 

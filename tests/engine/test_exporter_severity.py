@@ -1,4 +1,4 @@
-"""The same code has the same severity, whichever exporter wrote the file."""
+"""Tests that the same code has the same severity with every exporter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints survive what a re-export changes, and tell places apart."""
+"""Tests of fingerprints: stable across re-exports, and different for different places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trtlint asks for beside a log: a file that settles what is open, and nothing where nothing is wrong."""
+"""Tests of requests for more files: only for open questions, never for clean logs."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

@@ -1,4 +1,4 @@
-"""When a measurement with the user's inputs is suggested, and of which type."""
+"""Tests of suggested measurements with the user's inputs, and of their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of bad releases: its examples hold, and what is wrong in it is an error with its line."""
+"""Tests of the table of bad releases: its examples, and errors with line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A predicted partition: which findings keep nodes out of it, or the session from being created."""
+"""Tests of predicted partitions: findings that exclude nodes or prevent the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings that predict a refusal: errors at their nodes confirm them, and a failed build is an error.
+"""Tests of predicted refusals: parser errors at their nodes confirm them.
 
 The logs are those of the Python logger of TensorRT-RTX 1.7.1, without what it says of the file.
 """

@@ -1,4 +1,4 @@
-"""A finding about several inputs is one finding with the inputs as places."""
+"""Tests that a finding about several inputs is one finding with several places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What earlier findings of an evaluation report already."""
+"""Tests of facts that earlier findings of an evaluation already report."""
 
 from __future__ import annotations
 

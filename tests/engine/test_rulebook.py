@@ -1,4 +1,4 @@
-"""Rule files: what is accepted, and that every mistake is an error with its line."""
+"""Tests of rule files: valid forms, and errors with line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule files as text."""
+"""Tests of rule files as text."""
 
 from __future__ import annotations
 

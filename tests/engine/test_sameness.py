@@ -1,4 +1,4 @@
-"""Findings that are kept for targets in which a rule sees no difference."""
+"""Tests of findings reused for targets that are equivalent for a rule."""
 
 from __future__ import annotations
 

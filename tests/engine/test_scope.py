@@ -1,4 +1,4 @@
-"""What a condition demands, and that looking only there misses nothing."""
+"""Tests of the scope of a condition: a search within it misses nothing."""
 
 from __future__ import annotations
 

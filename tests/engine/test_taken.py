@@ -1,4 +1,4 @@
-"""Release lines that refuse a place, and the nearest ones that accept it."""
+"""Tests of the release lines that refuse a place, and of the nearest that accept it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of one model for several targets: merged, named and compared."""
+"""Tests of the findings of one model for several targets: merging, naming and comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings do not mention "this GPU" if no GPU was named."""
+"""Tests that findings do not mention "this GPU" without a named GPU."""
 
 from __future__ import annotations
 

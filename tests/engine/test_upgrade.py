@@ -1,4 +1,4 @@
-"""The upgrade report of findings made by hand."""
+"""Tests of the upgrade report for handmade findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Version ranges in words."""
+"""Tests of version ranges in words."""
 
 from __future__ import annotations
 

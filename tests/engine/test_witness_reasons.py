@@ -1,4 +1,4 @@
-"""What a log says of findings about the model: the reason counts, not the node alone."""
+"""Tests of logs as evidence for model findings: the reason must match, not only the node."""
 
 from __future__ import annotations
 

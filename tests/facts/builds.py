@@ -1,4 +1,4 @@
-"""Builds written for a test: the files that one left, as text."""
+"""Handmade builds: the files of a build as text."""
 
 from __future__ import annotations
 

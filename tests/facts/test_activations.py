@@ -1,4 +1,4 @@
-"""Activations after a convolution: which operators are one, and the bounds of their results."""
+"""Tests of activations after a convolution: supported operators and bounds of their results."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

@@ -1,4 +1,4 @@
-"""Attention facts, on real exported models and on small graphs where one thing differs."""
+"""Tests of attention facts on real exports and on small graphs with one difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of the export that stand where a dimension is dynamic."""
+"""Tests of constants from the export in place of a dynamic dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts that several kinds of facts share: scalings, masks, windows and ways to a Softmax."""
+"""Tests of shared parts of facts: scales, masks, windows and paths to a Softmax."""
 
 # ruff: noqa: E501 - a graph in one line is read at once
 

@@ -1,4 +1,4 @@
-"""A search for facts that ends at its bound says so, and its model is not taken for clean."""
+"""Tests that a search reports its limit, and that its model does not count as clean."""
 
 from __future__ import annotations
 

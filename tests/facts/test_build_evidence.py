@@ -1,4 +1,4 @@
-"""Fields of messages, layers and the build that rules on builds rest on."""
+"""Tests of the message, layer and build fields that build rules need."""
 
 # ruff: noqa: E501 (lines of logs are quoted whole)
 

@@ -1,4 +1,4 @@
-"""Facts about the build command: its options, as a whole, and the shapes it gives to inputs."""
+"""Tests of facts about the build command: options, the whole command and input shapes."""
 
 from __future__ import annotations
 

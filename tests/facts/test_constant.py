@@ -1,4 +1,4 @@
-"""Facts about stored tensors."""
+"""Tests of facts about stored tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If and Loop: what decides them, and what their bodies give back."""
+"""Tests of If and Loop: their conditions, and the results of their bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution facts: where weights come from, and what bounds the results."""
+"""Tests of convolution facts: sources of weights and bounds of results."""
 
 from __future__ import annotations
 

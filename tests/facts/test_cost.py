@@ -1,4 +1,4 @@
-"""What operators compute and move, at the largest shapes that are built for."""
+"""Tests of operations and bytes per operator at the largest shapes of the build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that depend on the data, and how far they reach."""
+"""Tests of data-dependent sizes and of the operators that they affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalizations written as several operators: each part of one, and what is none."""
+"""Tests of normalizations as several operators: their parts and similar graphs."""
 
 # ruff: noqa: E501 - a graph in one line is read at once
 

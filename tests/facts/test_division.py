@@ -1,4 +1,4 @@
-"""Facts about divisions by a root or norm."""
+"""Tests of facts about divisions by a root or norm."""
 
 from __future__ import annotations
 

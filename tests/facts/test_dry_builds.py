@@ -1,4 +1,4 @@
-"""Facts of a dry build: its outcome, the errors of its parser, and the error of its builder."""
+"""Tests of dry-build facts: outcome, parser errors and builder error."""
 
 from __future__ import annotations
 

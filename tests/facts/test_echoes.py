@@ -1,4 +1,4 @@
-"""Lines of a log that repeat an earlier failure, and how far from it they may be."""
+"""Tests of log lines that repeat an earlier failure, and of the maximum distance."""
 
 from __future__ import annotations
 

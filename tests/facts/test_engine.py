@@ -1,4 +1,4 @@
-"""The fact about an engine as a whole: what is counted, and what stays unknown."""
+"""Tests of facts about a whole engine: counts and unknown values."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

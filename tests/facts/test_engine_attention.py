@@ -1,4 +1,4 @@
-"""What became of attention in an engine."""
+"""Tests of attention in an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that facts say of many small bodies, where one thing differs from another."""
+"""Tests of all facts about many small bodies that differ in one place."""
 
 # ruff: noqa: E501 - a body in one line is read at once
 

@@ -1,4 +1,4 @@
-"""All that facts say of some small models."""
+"""Tests of all facts about some small models."""
 
 # ruff: noqa: E501 - a model in one line is read at once
 

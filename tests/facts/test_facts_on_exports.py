@@ -1,4 +1,4 @@
-"""What the facts about quantizers, constants, work and weights say of real exports."""
+"""Tests of facts about quantizers, constants, cost and weights on real exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as all reports write them."""
+"""Tests of number formats shared by all reports."""
 
 from __future__ import annotations
 

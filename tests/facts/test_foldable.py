@@ -1,4 +1,4 @@
-"""Computations of constants that are left in the graph."""
+"""Tests of constant computations left in the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about matrix products with a weight."""
+"""Tests of facts about matrix products with a weight."""
 
 from __future__ import annotations
 

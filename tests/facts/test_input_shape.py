@@ -1,4 +1,4 @@
-"""Facts about the shapes that a command gives to inputs."""
+"""Tests of facts about the input shapes of a command."""
 
 from __future__ import annotations
 

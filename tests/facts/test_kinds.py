@@ -1,4 +1,4 @@
-"""The kinds of facts, and which of them need a build."""
+"""Tests of the kinds of facts, and of the kinds that need a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers that a build command asks types of, and the nodes that they are."""
+"""Tests of per-layer types in a build command, and of their nodes."""
 
 from __future__ import annotations
 

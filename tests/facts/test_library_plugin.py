@@ -1,4 +1,4 @@
-"""Operators that TensorRT imports as plugins of its own library, and builds without that library."""
+"""Tests of operators imported as TensorRT library plugins, and of builds without the library."""
 
 from __future__ import annotations
 

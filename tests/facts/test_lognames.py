@@ -1,4 +1,4 @@
-"""Names in messages of a log: of nodes, of islands, of plugins; and the sentence of an error."""
+"""Tests of names of nodes, islands and plugins in log messages, and of error sentences."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

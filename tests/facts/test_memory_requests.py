@@ -1,4 +1,4 @@
-"""Sizes in messages about memory."""
+"""Tests of sizes in messages about memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of model-local functions that TensorRT's parser reads otherwise."""
+"""Tests of model-local function calls that TensorRT's parser misreads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about operators with inputs of different float types."""
+"""Tests of facts about operators with different float input types."""
 
 from __future__ import annotations
 

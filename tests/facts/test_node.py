@@ -1,4 +1,4 @@
-"""Facts about single operators, graph ends and the model as a whole."""
+"""Tests of facts about single operators, graph inputs and outputs, and the whole model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalization facts, on real exported models and on small graphs where one thing differs."""
+"""Tests of normalization facts on real exports and on small graphs with one difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about an engine: its layers with their times, the whole, and where each node went."""
+"""Tests of engine facts: layers with times, the whole engine and the layer of each node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about the options of TensorRT providers."""
+"""Tests of facts about the options of TensorRT providers."""
 
 from __future__ import annotations
 

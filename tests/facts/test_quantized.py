@@ -1,4 +1,4 @@
-"""Which operands and results are quantized, and how."""
+"""Tests of quantized operands and results, and of their quantization."""
 
 from __future__ import annotations
 

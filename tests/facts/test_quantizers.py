@@ -1,4 +1,4 @@
-"""How operands and results are quantized: type, scales, axis, and what computes an operand."""
+"""Tests of quantization details: type, scales, axis and the operator of an operand."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

@@ -1,4 +1,4 @@
-"""Facts about what parsers and builders refuse."""
+"""Tests of facts about parser and builder refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in the forms of ONNX Runtime's tools: what is refused, how often and where first."""
+"""Tests of models from ONNX Runtime's tools: refused operators, their counts and first places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Triton serves compared with the model, from the file of the configuration to the finding."""
+"""Tests of Triton's tensors against the model, from the configuration file to the finding."""
 
 from __future__ import annotations
 

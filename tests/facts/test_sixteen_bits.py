@@ -1,4 +1,4 @@
-"""Sums of squares, whole numbers in floats, products left in FP32; and cumulative sums."""
+"""Tests of sums of squares, integers in floats, FP32 products and cumulative sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements and bytes of tensors, also at the largest shapes of a build command."""
+"""Tests of elements and bytes of tensors, also at the largest shapes of a build command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of facts where one dimension, type or axis decides."""
+"""Tests of fact functions for which one dimension, type or axis decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured tensors as facts, and what they confirm and refute."""
+"""Tests of measured tensors as facts: confirmed and refuted findings."""
 
 from __future__ import annotations
 

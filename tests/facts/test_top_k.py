@@ -1,4 +1,4 @@
-"""How many elements a TopK takes."""
+"""Tests of the number of elements that a TopK selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fact about an exported program as a whole."""
+"""Tests of facts about a whole exported program."""
 
 from __future__ import annotations
 

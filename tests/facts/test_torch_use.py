@@ -1,4 +1,4 @@
-"""Problems of calls that save and export, by release."""
+"""Tests of problems in save and export calls, by release."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

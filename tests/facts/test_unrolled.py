@@ -1,4 +1,4 @@
-"""Loops that an export has unrolled, and names that several nodes have."""
+"""Tests of loops unrolled by the export, and of shared node names."""
 
 from __future__ import annotations
 

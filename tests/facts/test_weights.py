@@ -1,4 +1,4 @@
-"""What the elements of stored tensors would suffer in FP16; they are read only where that was asked for."""
+"""Tests of stored elements outside FP16's range; only an option makes trtlint read them."""
 
 from __future__ import annotations
 

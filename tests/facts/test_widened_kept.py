@@ -1,4 +1,4 @@
-"""Products that a conversion kept in FP32 are no oversight."""
+"""Tests that no rule flags products that a conversion kept in FP32."""
 
 from __future__ import annotations
 

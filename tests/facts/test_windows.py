@@ -1,4 +1,4 @@
-"""Windows of pooling and of transposed convolutions."""
+"""Tests of windows of pooling and transposed convolutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are not regular ones, for tests of what opens and replaces them."""
+"""Special files for tests of functions that open and replace files."""
 
 from __future__ import annotations
 

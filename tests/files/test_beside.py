@@ -1,4 +1,4 @@
-"""Files beside a model that the model names."""
+"""Tests of companion files that a model names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Depth of nested brackets."""
+"""Tests of the depth of nested brackets."""
 
 from __future__ import annotations
 

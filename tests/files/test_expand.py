@@ -1,4 +1,4 @@
-"""Which files a command line means, and files that Git LFS has not fetched."""
+"""Tests of file arguments on the command line, and of Git LFS files not fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Globs for paths and for names of nodes."""
+"""Tests of globs for paths and node names."""
 
 from __future__ import annotations
 

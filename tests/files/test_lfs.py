@@ -1,4 +1,4 @@
-"""Git LFS pointers."""
+"""Tests of Git LFS pointers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of memory and time, and how they are put into words."""
+"""Tests of memory and time limits and their messages."""
 
 from __future__ import annotations
 

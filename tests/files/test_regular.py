@@ -1,4 +1,4 @@
-"""Regular files are opened, and nothing else."""
+"""Tests that only regular files are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing or a regular file is replaced, whole, and nothing else."""
+"""Tests of atomic writes: only missing and regular files are replaced."""
 
 from __future__ import annotations
 

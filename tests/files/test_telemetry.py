@@ -1,4 +1,4 @@
-"""Nothing is sent, and nothing is written to the user's cache folder by other packages."""
+"""Tests that other packages send nothing and do not write to the user's cache folder."""
 
 from __future__ import annotations
 

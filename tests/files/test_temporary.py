@@ -1,4 +1,4 @@
-"""Files that are written before a result, and what is left of them."""
+"""Tests of temporary files for results, and of their removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are read where bytes are asked for, from a disk and from elsewhere."""
+"""Tests of lazy file reads, from disk and from remote sources."""
 
 from __future__ import annotations
 

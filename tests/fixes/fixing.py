@@ -1,4 +1,4 @@
-"""Models fixed in a test, and computed before and after."""
+"""Models fixed in tests, and their results before and after."""
 
 from __future__ import annotations
 

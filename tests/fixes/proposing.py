@@ -1,4 +1,4 @@
-"""What a rewrite proposes for one node, in a line of text."""
+"""The proposed rewrite of one node as a line of text."""
 
 from __future__ import annotations
 

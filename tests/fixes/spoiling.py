@@ -1,4 +1,4 @@
-"""A rewrite gone wrong: each patch with one mistake in it, of the kinds that whoever writes one makes."""
+"""Deliberately wrong rewrites: each patch with one typical mistake."""
 
 from __future__ import annotations
 

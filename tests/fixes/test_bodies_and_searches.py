@@ -1,4 +1,4 @@
-"""The search for the first bad patch of several rounds."""
+"""Tests of the search for the first bad patch of several rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tensors that a patch is computed on."""
+"""Tests of the tensors at the boundary of a patch."""
 
 from __future__ import annotations
 

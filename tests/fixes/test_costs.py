@@ -1,4 +1,4 @@
-"""What is said of the size and the time of a fixed model."""
+"""Tests of size and time estimates for a fixed model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of findings that convert nodes to keep in FP32."""
+"""Tests of rewrites that resolve the findings about nodes to keep in FP32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every variant of ``Attention`` gives what ONNX's reference gives for the operator."""
+"""Tests of every variant of ``Attention`` against ONNX's reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantizers behind dequantizers of the same parameters: dropped where that is exact, else left."""
+"""Tests of redundant quantizers: dropped where this is exact, otherwise kept."""
 
 from __future__ import annotations
 

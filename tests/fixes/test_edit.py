@@ -1,4 +1,4 @@
-"""Patches applied to the structure of a model."""
+"""Tests of patches applied to the structure of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention whose products are written as Einsum, and attention with two obstacles at once."""
+"""Tests of attention with Einsum products, and of attention with two problems."""
 
 from __future__ import annotations
 

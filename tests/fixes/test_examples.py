@@ -1,4 +1,4 @@
-"""Examples of rule files that show a model before and after."""
+"""Tests of rule examples with a model before and after a fix."""
 
 from __future__ import annotations
 

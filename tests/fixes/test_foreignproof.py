@@ -1,4 +1,4 @@
-"""Which regions ONNX Runtime proves, and what it is given."""
+"""Tests of the regions that ONNX Runtime proves, and of its input models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings that a rewrite brings."""
+"""Tests of new findings caused by a rewrite."""
 
 from __future__ import annotations
 

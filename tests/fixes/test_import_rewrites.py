@@ -1,4 +1,4 @@
-"""Rewrites of what TensorRT's parser imports otherwise: they compute what the operator computes."""
+"""Tests of rewrites for parser import errors: they keep the operator's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with functions: ``trtlint fix`` lints them as they are, and writes them without functions."""
+"""Tests of ``trtlint fix`` on models with functions: lint as stored, write inlined."""
 
 from __future__ import annotations
 

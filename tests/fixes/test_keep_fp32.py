@@ -1,4 +1,4 @@
-"""Operators of models in FP16 that are made to compute in FP32."""
+"""Tests of rewrites that make operators of FP16 models compute in FP32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites where a small difference of the model decides what they write."""
+"""Tests of rewrites whose output depends on a small difference of the model."""
 
 from __future__ import annotations
 

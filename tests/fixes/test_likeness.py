@@ -1,4 +1,4 @@
-"""Which places share a proof."""
+"""Tests of places that share a proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fixing a stranger's model may take."""
+"""Tests of resource limits for fixes of untrusted models."""
 
 from __future__ import annotations
 

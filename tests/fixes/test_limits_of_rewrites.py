@@ -1,4 +1,4 @@
-"""Rewrites at their limits of nodes and elements: the largest that fits, and the reason above."""
+"""Tests of rewrites at their size limits: the largest valid size, and the reason above it."""
 
 from __future__ import annotations
 

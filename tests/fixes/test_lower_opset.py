@@ -1,4 +1,4 @@
-"""Opsets lowered as far as operators mean the same and take the types that they read and give."""
+"""Tests of lower opsets: meanings and types of operators must stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boolean indexing computed at full size, with the same results."""
+"""Tests of boolean indexing rewritten at full size, with the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which masks are written as a selection, operator by operator."""
+"""Tests of masks rewritten as a selection, by operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites decline nodes that miss an input, nodes of other operators, and facts without a node."""
+"""Tests that rewrites reject missing inputs, other operators and facts without a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of which a rewrite would give other results are left as they are, with the reason."""
+"""Tests that rewrites reject models whose results would change, and give the reason."""
 
 from __future__ import annotations
 

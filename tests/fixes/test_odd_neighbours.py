@@ -1,4 +1,4 @@
-"""Rewrites of models with an odd attribute, size or number: they write it out, or refuse it."""
+"""Tests of rewrites near unusual attributes, sizes and numbers."""
 
 from __future__ import annotations
 

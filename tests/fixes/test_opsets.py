@@ -1,4 +1,4 @@
-"""Definitions of operators in two opsets."""
+"""Tests of operator definitions in two opsets."""
 
 from __future__ import annotations
 

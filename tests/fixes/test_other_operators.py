@@ -1,4 +1,4 @@
-"""Rewrites of one operator reject facts without a node, other operators, and operators of other domains."""
+"""Tests that rewrites reject facts without a node, other operators and other domains."""
 
 from __future__ import annotations
 

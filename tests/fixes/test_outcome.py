@@ -1,4 +1,4 @@
-"""What was done to a model, in words."""
+"""Tests of fix outcomes in words."""
 
 from __future__ import annotations
 

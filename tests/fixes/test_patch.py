@@ -1,4 +1,4 @@
-"""What a patch is written with."""
+"""Tests of the functions that build a patch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rewrite that rules show, spoilt in every way in which one goes wrong: the local proof catches it."""
+"""Tests that the local proof catches every planted mistake in the rewrites of rules."""
 
 from __future__ import annotations
 

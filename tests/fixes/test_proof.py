@@ -1,4 +1,4 @@
-"""A planted wrong rewrite of each kind is caught before anything is written."""
+"""Tests that a planted wrong rewrite of each kind is caught before any write."""
 
 from __future__ import annotations
 

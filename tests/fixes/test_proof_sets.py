@@ -1,4 +1,4 @@
-"""How the sets of inputs of a proof count together."""
+"""Tests of the combined verdict on the input sets of a proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a proof says of right and of wrong patches of small models."""
+"""Tests of proof verdicts on correct and wrong patches of small models."""
 
 from __future__ import annotations
 

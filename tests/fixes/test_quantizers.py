@@ -1,4 +1,4 @@
-"""Quantizers that TensorRT does not take, rewritten with the same results."""
+"""Tests of rewritten quantizers that TensorRT refuses: the results stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What proofs compute with: ONNX's reference, where it is not as operators are defined."""
+"""Tests of the proof's evaluator where ONNX's reference differs from the specification."""
 
 from __future__ import annotations
 

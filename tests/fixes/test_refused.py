@@ -1,4 +1,4 @@
-"""What rewrites propose at the edges of what they take: bounds, unknown sizes, other operators nearby."""
+"""Tests of rewrites at their limits: bounds, unknown sizes and other operators nearby."""
 
 from __future__ import annotations
 

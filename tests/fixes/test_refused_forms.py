@@ -1,4 +1,4 @@
-"""Rewrites of forms that the parser or the builder refuses, into forms that compute the same."""
+"""Tests of rewrites from refused forms to equivalent accepted forms."""
 
 from __future__ import annotations
 

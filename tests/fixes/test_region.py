@@ -1,4 +1,4 @@
-"""What a patch changes, cut out as a model of its own."""
+"""Tests of patch regions extracted as separate models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A patch that only renames operators is proven by comparing them without their names."""
+"""Tests of rename-only patches: the proof compares operators without their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites for accuracy and speed: the finding is gone and the results are what they were."""
+"""Tests of accuracy and speed rewrites: the finding disappears and the results stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches in bodies that use the names of other bodies."""
+"""Tests of patches in bodies that use names of other bodies."""
 
 from __future__ import annotations
 

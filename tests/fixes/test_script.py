@@ -1,4 +1,4 @@
-"""The text of a script for onnx-graphsurgeon, call by call."""
+"""Tests of onnx-graphsurgeon scripts, call by call."""
 
 from __future__ import annotations
 

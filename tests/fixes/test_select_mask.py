@@ -1,4 +1,4 @@
-"""Masks beyond FP16 replaced by a selection: rows without a key, single keys and low scores stay the same."""
+"""Tests of masks beyond FP16 rewritten as a selection: empty rows, single keys, low scores."""
 
 from __future__ import annotations
 

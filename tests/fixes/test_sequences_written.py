@@ -1,4 +1,4 @@
-"""Which tensors take the place of a sequence, operator by operator."""
+"""Tests of the tensors that replace a sequence, by operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpful rewrites are kept, harmful ones are withdrawn, and the source is never changed."""
+"""Tests of fix sessions: helpful rewrites stay, harmful ones go, the source never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the proof and of rewrites, called one by one."""
+"""Tests of single functions of proofs and rewrites."""
 
 from __future__ import annotations
 

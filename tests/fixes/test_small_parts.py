@@ -1,4 +1,4 @@
-"""Small parts of rewrites, each with its whole result."""
+"""Tests of small rewrite functions with complete results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of one operator: its name, its default, its bounds, its type."""
+"""Tests of one-operator rewrites: name, default, bounds and type."""
 
 from __future__ import annotations
 

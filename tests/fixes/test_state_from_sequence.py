@@ -1,4 +1,4 @@
-"""Final states in branches, taken from sequences with the same results."""
+"""Tests of final states in branches, taken from sequences with the same results."""
 
 from __future__ import annotations
 

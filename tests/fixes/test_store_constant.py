@@ -1,4 +1,4 @@
-"""Constants whose numbers TensorRT before 9.2 reads as floats."""
+"""Tests of constants whose numbers TensorRT before 9.2 reads as floats."""
 
 from __future__ import annotations
 

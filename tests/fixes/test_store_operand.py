@@ -1,4 +1,4 @@
-"""Operands that are stored, and a Relu of whole numbers, with the same results."""
+"""Tests of stored operands and integer Relu, with the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of what is done with stored tensors: tables, expanded rows, slopes, dequantized weights."""
+"""Tests of rewrites on stored tensors: tables, expanded rows, slopes, dequantized weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of what a file stores, declares and decides: branches, sparse tensors, declared types."""
+"""Tests of structural rewrites: branches, sparse tensors and declared types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script and the Python interface make the edits that the command makes."""
+"""Tests that the script and the Python interface make the same edits as the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why findings have no rewrite."""
+"""Tests of the reasons why findings have no rewrite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Casts where two float types meet."""
+"""Tests of Casts between two float types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole models compared, and built."""
+"""Tests of whole-model comparisons and builds."""
 
 from __future__ import annotations
 

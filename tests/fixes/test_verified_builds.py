@@ -1,4 +1,4 @@
-"""What NVIDIA's builder makes of a fixed model, against what it made of the source."""
+"""Tests of NVIDIA's builder on a fixed model, against its result for the source."""
 
 from __future__ import annotations
 

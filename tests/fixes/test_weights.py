@@ -1,4 +1,4 @@
-"""Weights beside a model are never read for a fix, nor are they copied."""
+"""Tests that a fix neither reads nor copies external weights."""
 
 from __future__ import annotations
 

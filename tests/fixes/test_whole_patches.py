@@ -1,4 +1,4 @@
-"""Whole patches of rewrites of one operator: the new nodes, and the settings of the proof."""
+"""Tests of complete one-operator patches: new nodes and proof settings."""
 
 from __future__ import annotations
 

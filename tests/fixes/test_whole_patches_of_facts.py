@@ -1,4 +1,4 @@
-"""Whole patches of rewrites of several operators: the new nodes, and the settings of the proof."""
+"""Tests of complete patches of several operators: new nodes and proof settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains that 16 bits do not hold, computed in FP32: numbers in half precision, and what is left alone."""
+"""Tests of chains that exceed 16 bits: computed in FP32, with the unsupported cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites that make a whole model worse: each is withdrawn alone."""
+"""Tests of rewrites that make a whole model worse: only those are withdrawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GroupNormalization as an instance norm of each group."""
+"""Tests of GroupNormalization as one instance norm per group."""
 
 from __future__ import annotations
 

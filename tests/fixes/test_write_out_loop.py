@@ -1,4 +1,4 @@
-"""Loops written out, or given what they lack, with the same results."""
+"""Tests of loops unrolled or completed, with the same results."""
 
 from __future__ import annotations
 

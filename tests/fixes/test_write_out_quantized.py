@@ -1,4 +1,4 @@
-"""Quantized operators computed with the same whole numbers in FP32."""
+"""Tests of quantized operators computed with the same integers in FP32."""
 
 from __future__ import annotations
 

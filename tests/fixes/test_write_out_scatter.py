@@ -1,4 +1,4 @@
-"""Scattering with a reduction, written out with the same results."""
+"""Tests of scatters with a reduction, expanded with the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences and optional tensors written as the tensors in them, with the same results."""
+"""Tests of sequences and optional tensors rewritten as tensors, with the same results."""
 
 from __future__ import annotations
 

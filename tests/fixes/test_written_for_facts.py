@@ -1,4 +1,4 @@
-"""What rewrites write for the facts of a model, where a fact is more than one operator."""
+"""Tests of the rewritten nodes for facts of several operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators that rewrites write in place of one, node by node, and the reasons where they do not."""
+"""Tests of the nodes that replace one operator, and of the reasons for rejection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rewrites write for operators of one kind, for bodies and for quantized tensors."""
+"""Tests of rewritten operators of one kind, bodies and quantized tensors."""
 
 from __future__ import annotations
 

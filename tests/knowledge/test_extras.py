@@ -1,4 +1,4 @@
-"""Commands that install extras."""
+"""Tests of the commands that install extras."""
 
 from __future__ import annotations
 

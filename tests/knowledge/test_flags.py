@@ -1,4 +1,4 @@
-"""The table of trtexec's options."""
+"""Tests of the table of trtexec's options."""
 
 from __future__ import annotations
 

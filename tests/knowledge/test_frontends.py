@@ -1,4 +1,4 @@
-"""The words for a remedy in each program that builds engines."""
+"""Tests of remedies in the terms of each build program."""
 
 from __future__ import annotations
 

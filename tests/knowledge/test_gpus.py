@@ -1,4 +1,4 @@
-"""Names of GPUs as people type them."""
+"""Tests of GPU names as users type them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt words."""
+"""Tests of suggestions for misspelt words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of what parsers import and refuse."""
+"""Tests of the tables of operators that parsers import and refuse."""
 
 from __future__ import annotations
 

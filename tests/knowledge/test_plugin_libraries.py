@@ -1,4 +1,4 @@
-"""The libraries that contain plugins, and how each program loads them."""
+"""Tests of the libraries with plugins, and of their loading in each program."""
 
 from __future__ import annotations
 

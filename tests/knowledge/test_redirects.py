@@ -1,4 +1,4 @@
-"""Rules that were renamed or removed."""
+"""Tests of renamed and removed rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of releases, and ranges of releases in words."""
+"""Tests of release properties, and of release ranges in words."""
 
 from __future__ import annotations
 

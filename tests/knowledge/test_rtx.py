@@ -1,4 +1,4 @@
-"""What the wheels of TensorRT-RTX can build."""
+"""Tests of the targets that the TensorRT-RTX wheels can build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of Torch-TensorRT, and their arguments and operators."""
+"""Tests of Torch-TensorRT releases, their arguments and operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions: what they mean, what they refuse, and that nothing they hold can do harm."""
+"""Tests of expressions: meaning, errors and safety against hostile input."""
 
 from __future__ import annotations
 

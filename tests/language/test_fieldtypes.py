@@ -1,4 +1,4 @@
-"""Types of the rule language, derived from annotations."""
+"""Tests of rule-language types derived from annotations."""
 
 from __future__ import annotations
 

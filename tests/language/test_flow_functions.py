@@ -1,4 +1,4 @@
-"""Functions of the language about readers of values."""
+"""Tests of language functions about readers of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions of the rule language return for values of a small model."""
+"""Tests of rule-language functions on values of a small model."""
 
 from __future__ import annotations
 

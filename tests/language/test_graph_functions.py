@@ -1,4 +1,4 @@
-"""Functions of the language that compute with tuples, and with types, sizes and origins of values."""
+"""Tests of language functions on tuples, types, sizes and origins of values."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

@@ -1,4 +1,4 @@
-"""A chain of layout operators that is longer than the search follows makes the search incomplete."""
+"""Tests of long chains of layout operators, which make the search incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons and arithmetic on values of any type: none raises."""
+"""Tests that comparisons and arithmetic on values of any type never raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pattern language on small graphs, on graphs made to hurt, and on real models."""
+"""Tests of the pattern language on small, hostile and real graphs."""
 
 from __future__ import annotations
 

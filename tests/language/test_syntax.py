@@ -1,4 +1,4 @@
-"""The text of an expression: its limits, and the column of a mistake."""
+"""Tests of expression syntax: limits, and columns of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with expressions in braces: what they become, and the place of a mistake."""
+"""Tests of texts with expressions in braces: results, and positions of errors."""
 
 # ruff: noqa: E501 - a graph, a message or a case in one line is read at once
 

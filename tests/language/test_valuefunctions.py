@@ -1,4 +1,4 @@
-"""Functions of the rule language on the numbers that values hold, and on how a file stores them."""
+"""Tests of language functions on the numbers of values and their storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half precision by ONNX's reference evaluator: another arithmetic than that of trtlint, and other code.
+"""Half precision with ONNX's reference evaluator, independent of trtlint's arithmetic and code.
 
 The model is converted to FP16 for real, each float tensor and constant, and every operator is computed by
 numpy in that type (https://github.com/onnx/onnx/tree/main/onnx/reference).  Nodes that are kept compute in

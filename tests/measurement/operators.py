@@ -1,4 +1,4 @@
-"""A model for each opset with the operators that measuring writes out, in each version of them."""
+"""One model per opset with all versions of the operators that measurements expand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of products that one accumulator in FP16 adds."""
+"""Tests of the blocks of products in one FP16 accumulator."""
 
 from __future__ import annotations
 

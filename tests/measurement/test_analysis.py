@@ -1,4 +1,4 @@
-"""Tensors beyond the range, and the nodes where overflows begin, from ranges that are given."""
+"""Tests of out-of-range tensors, and of the nodes where overflows begin, from given ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The band of a measurement: three ways of computing, and the verdict about them."""
+"""Tests of the band of a measurement: three ways to compute, and their verdict."""
 
 from __future__ import annotations
 

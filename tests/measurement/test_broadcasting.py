@@ -1,4 +1,4 @@
-"""What ONNX Runtime does not broadcast is measured all the same."""
+"""Tests of measurements where ONNX Runtime does not broadcast."""
 
 from __future__ import annotations
 

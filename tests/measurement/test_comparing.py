@@ -1,4 +1,4 @@
-"""How answers of ONNX Runtime's process become a comparison, without the process."""
+"""Tests of comparisons from the answers of ONNX Runtime's process, without the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that a measurement does not write out or fold, and what it says of outputs that are not finite."""
+"""Tests of forms that are neither expanded nor folded, and of non-finite outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that are replaced by those of their definition."""
+"""Tests of operators replaced by their definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs as users have them."""
+"""Tests of input files from users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics that a rewritten model computes."""
+"""Tests of the statistics that a rewritten model computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TensorRT folds into stored weights is folded before it is rounded."""
+"""Tests that weights which TensorRT folds are folded before rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that are written out, as expressions."""
+"""Tests of expanded operators as expressions."""
 
 from __future__ import annotations
 

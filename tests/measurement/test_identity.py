@@ -1,4 +1,4 @@
-"""A model is told from others by its structure and samples of its weights, wherever they lie."""
+"""Tests of model identity by structure and weight samples, for any weight location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for the nodes to keep in FP32, with errors that are given instead of measured."""
+"""Tests of the search for nodes to keep in FP32, with given errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for the least set of nodes."""
+"""Tests of the search for the smallest set of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a process that measures and ends badly."""
+"""Tests of messages for failed measurement processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measurement may cost, and what is refused before it begins."""
+"""Tests of measurement limits, and of early errors."""
 
 from __future__ import annotations
 

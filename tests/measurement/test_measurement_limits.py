@@ -1,4 +1,4 @@
-"""Files of measurements are read within limits."""
+"""Tests of limits for measurement files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured, against half precision by ONNX's reference evaluator."""
+"""Tests of measurements against half precision of ONNX's reference evaluator."""
 
 from __future__ import annotations
 

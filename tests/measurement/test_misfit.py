@@ -1,4 +1,4 @@
-"""What is said where FP16 does not fit a model, and where nothing can be measured."""
+"""Tests of messages for models that do not fit FP16 or cannot be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalization operators compute in FP32 inside and round only what they read and write."""
+"""Tests that normalizations compute in FP32 and round only inputs and outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measuring in every opset: the operators that are written out have other inputs in older ones."""
+"""Tests of measurements in every opset, because older operators have other inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs and outputs that can have a narrow type."""
+"""Tests of the inputs and outputs that can have a narrow type."""
 
 from __future__ import annotations
 

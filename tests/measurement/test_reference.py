@@ -1,4 +1,4 @@
-"""What ONNX's reference is told in other words."""
+"""Tests of models rewritten for ONNX's reference evaluator."""
 
 from __future__ import annotations
 

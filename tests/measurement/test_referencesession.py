@@ -1,4 +1,4 @@
-"""Models that ONNX Runtime cannot run, and ONNX's reference evaluator can."""
+"""Tests of models that ONNX's reference evaluator runs and ONNX Runtime does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounding models that a model is simulated with, without runs."""
+"""Tests of rounding in the models for a simulation, without runs."""
 
 from __future__ import annotations
 

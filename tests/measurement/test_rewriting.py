@@ -1,4 +1,4 @@
-"""Rewritten models as expressions of the names of the model. ``<x>`` is ``x`` rounded to FP16."""
+"""Tests of rewritten models as expressions of tensor names. ``<x>`` is ``x`` rounded to FP16."""
 
 from __future__ import annotations
 

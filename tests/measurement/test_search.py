@@ -1,4 +1,4 @@
-"""The search for the nodes to keep in FP32, on models: the worst of the band, margins, limits."""
+"""Tests of the search for nodes to keep in FP32 on models: worst case, margins and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewritten models in ONNX Runtime."""
+"""Tests of rewritten models in ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements in TF32 as evidence, and the advice about them."""
+"""Tests of TF32 measurements as evidence, and of their advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs that are 0 or constant prove nothing, whatever the error is."""
+"""Tests that zero and constant outputs prove nothing, whatever the error is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with random numbers, strings, sequences, no opset, or very large or very many tensors."""
+"""Tests of random numbers, strings, sequences, missing opsets, and huge or many tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operands of products, and the sums that products compute."""
+"""Tests of the operands and sums of products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph that a test writes operator by operator, and runs."""
+"""Handmade graphs, built operator by operator and run in a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker says of structures without their weights."""
+"""Tests of the checker on structures without weights."""
 
 from __future__ import annotations
 

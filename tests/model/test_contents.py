@@ -1,4 +1,4 @@
-"""All parts of a model, in whatever field they are."""
+"""Tests of all parts of a model, in any field."""
 
 from __future__ import annotations
 

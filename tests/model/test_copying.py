@@ -1,4 +1,4 @@
-"""Byte ranges that are copied from one file into another."""
+"""Tests of byte ranges copied between files."""
 
 from __future__ import annotations
 

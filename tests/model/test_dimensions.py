@@ -1,4 +1,4 @@
-"""Stored dimensions below 1: negative sizes, zeros, and dimensions with an empty name."""
+"""Tests of stored dimensions below 1: negative sizes, zeros and empty names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes of operators as Python data, and where stored numbers are."""
+"""Tests of operator attributes as Python data, and of the positions of stored numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorts by tensor names that fail because names of left-out inputs and outputs are empty."""
+"""Tests of topological sorts that fail on empty names of omitted inputs and outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equations of Einsum."""
+"""Tests of Einsum equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""External data that NVIDIA's parser does not read are an error, in whichever way they are misplaced."""
+"""Tests of errors for external data that NVIDIA's parser cannot read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow of a graph: what lies behind loops and branches, and what their bodies read."""
+"""Tests of control flow: values behind loops and branches, and reads of their bodies."""
 
 from __future__ import annotations
 

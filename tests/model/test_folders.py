@@ -1,4 +1,4 @@
-"""Below which folder paths are named, and which domain the checker is shown."""
+"""Tests of the base folder for paths, and of the domain for the checker."""
 
 from __future__ import annotations
 

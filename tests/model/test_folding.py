@@ -1,4 +1,4 @@
-"""Constant folding: results of ONNX's reference, and unknown results of operands that no valid model has."""
+"""Tests of constant folding: results of ONNX's reference, and invalid operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From files to graphs: order, bodies, functions, types, and graphs that make no sense."""
+"""Tests of graphs from files: order, bodies, functions, types and invalid graphs."""
 
 from __future__ import annotations
 

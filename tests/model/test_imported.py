@@ -1,4 +1,4 @@
-"""Which operators the parser imports, and with which types."""
+"""Tests of the operators and types that the parser imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape inference in a child process, and the answers of the child."""
+"""Tests of shape inference in a child process, and of the child's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loaded model states about its file, and types that contradict the operators."""
+"""Tests of file properties of a model, and of types that contradict the operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in memory: read like files, their weights left where they are."""
+"""Tests of in-memory models: read like files, without copies of the weights."""
 
 from __future__ import annotations
 

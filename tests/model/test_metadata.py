@@ -1,4 +1,4 @@
-"""Copies of models with another entry of metadata."""
+"""Tests of model copies with an added metadata entry."""
 
 from __future__ import annotations
 

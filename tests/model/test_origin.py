@@ -1,4 +1,4 @@
-"""Module paths and source lines from exporters' metadata, and what must never be printed."""
+"""Tests of module paths and source lines from exporters, and of redacted parts."""
 
 from __future__ import annotations
 

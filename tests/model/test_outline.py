@@ -1,4 +1,4 @@
-"""Models without weights: what is left tells the same, and nothing that was to be hidden."""
+"""Tests of models without weights: same findings, and no leak of hidden data."""
 
 from __future__ import annotations
 

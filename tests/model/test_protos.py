@@ -1,4 +1,4 @@
-"""Names, bodies and dimensions in ONNX messages."""
+"""Tests of names, bodies and dimensions in ONNX messages."""
 
 from __future__ import annotations
 

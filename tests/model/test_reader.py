@@ -1,4 +1,4 @@
-"""Reading files: what is kept, what is left, and every kind of file that is no model."""
+"""Tests of the file reader: kept fields, skipped fields and invalid files."""
 
 from __future__ import annotations
 

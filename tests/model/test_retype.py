@@ -1,4 +1,4 @@
-"""Element types that follow from what operators mean."""
+"""Tests of element types derived from operator definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions of operators in opsets that a file may claim."""
+"""Tests of operator definitions in any opset that a file claims."""
 
 from __future__ import annotations
 

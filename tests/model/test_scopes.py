@@ -1,4 +1,4 @@
-"""Values of outer graphs in bodies, for shape inference."""
+"""Tests of outer-graph values in bodies, for shape inference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic on shapes: numbers as numpy computes them, and names and unknown sizes beside them."""
+"""Tests of shape arithmetic: numbers as in NumPy, names and unknown sizes."""
 
 from __future__ import annotations
 

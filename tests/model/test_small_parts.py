@@ -1,4 +1,4 @@
-"""Sizes, lengths and limits where a difference of one decides."""
+"""Tests of sizes, lengths and limits at off-by-one boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats by their first bytes."""
+"""Tests of format detection by the first bytes."""
 
 from __future__ import annotations
 

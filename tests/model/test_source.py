@@ -1,4 +1,4 @@
-"""Lines of Python code, and how much of their paths is shown."""
+"""Tests of Python source lines, and of their shortened paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an exporter's stack frames to lines of the repository."""
+"""Tests of the match from an exporter's stack frames to repository lines."""
 
 from __future__ import annotations
 

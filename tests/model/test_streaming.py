@@ -1,4 +1,4 @@
-"""Elements of float tensors, read in parts."""
+"""Tests of float tensors read in parts."""
 
 from __future__ import annotations
 

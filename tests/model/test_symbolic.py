@@ -1,4 +1,4 @@
-"""Sizes that shape inference loses, and arithmetic on them carries on."""
+"""Tests of arithmetic on sizes that shape inference loses."""
 
 from __future__ import annotations
 

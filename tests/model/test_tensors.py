@@ -1,4 +1,4 @@
-"""Elements of tensors: in files of external data, in the model file and in fields of several types."""
+"""Tests of tensor elements in external files, in the model file and in typed fields."""
 
 from __future__ import annotations
 

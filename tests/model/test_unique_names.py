@@ -1,4 +1,4 @@
-"""Names that bodies share: what is known of a value in one body says nothing about another."""
+"""Tests of names shared by bodies: values of one body do not affect another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of values before any input is fed."""
+"""Tests of values known without any input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks up and down a graph."""
+"""Tests of upward and downward walks in a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in wider float types."""
+"""Tests of models in wider float types."""
 
 from __future__ import annotations
 

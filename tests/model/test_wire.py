@@ -1,4 +1,4 @@
-"""Protobuf fields and numbers, byte by byte."""
+"""Tests of Protobuf fields and numbers, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models written again: nothing but what was changed is different."""
+"""Tests of rewritten models: only the changed parts differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protobuf bytes by hand, for files that no library would write."""
+"""Handmade Protobuf bytes for files that no library writes."""
 
 from __future__ import annotations
 

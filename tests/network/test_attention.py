@@ -1,4 +1,4 @@
-"""Attention and rotary embeddings against numbers that are written out by hand."""
+"""Tests of attention and rotary embeddings against explicit numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Non-maximum suppression against ONNX's reference."""
+"""Tests of non-maximum suppression against ONNX's reference."""
 
 from __future__ import annotations
 

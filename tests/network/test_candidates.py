@@ -1,4 +1,4 @@
-"""Tensors of a network that have a counterpart in the model."""
+"""Tests of network tensors with a counterpart in the model."""
 
 from __future__ import annotations
 

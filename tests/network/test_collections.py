@@ -1,4 +1,4 @@
-"""The comparison on models that differ and on models of the field, where they are at hand."""
+"""Tests of the comparison on models with differences and on field models, where present."""
 
 from __future__ import annotations
 

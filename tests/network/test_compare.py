@@ -1,4 +1,4 @@
-"""Whether the network of NVIDIA's parser computes what ONNX says."""
+"""Tests of the network of NVIDIA's parser against ONNX's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is reported of a network whose layers are plain data, beside its model."""
+"""Tests of reports on a network with plain-data layers, against its model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which differences TensorRT documents, and which it does not."""
+"""Tests of documented and undocumented TensorRT differences."""
 
 from __future__ import annotations
 

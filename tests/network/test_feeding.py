@@ -1,4 +1,4 @@
-"""Sets of inputs for a comparison."""
+"""Tests of input sets for a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds on the iterations of a model's loops."""
+"""Tests of bounds on the iterations of loops."""
 
 from __future__ import annotations
 

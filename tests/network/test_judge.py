@@ -1,4 +1,4 @@
-"""What counts as a difference of two tensors."""
+"""Tests of the verdict on two tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What layers compute, for settings that the parser seldom makes: by hand, or by ONNX's reference."""
+"""Tests of results for rare layer settings, against explicit numbers or ONNX's reference."""
 
 from __future__ import annotations
 

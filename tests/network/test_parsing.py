@@ -1,4 +1,4 @@
-"""Models parsed from mapped weights give the network that the parser makes of the file."""
+"""Tests that mapped weights give the same parsed network as the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a model in ONNX Runtime once, part by part."""
+"""Tests of one run of a model in ONNX Runtime, part by part."""
 
 from __future__ import annotations
 

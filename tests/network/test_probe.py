@@ -1,4 +1,4 @@
-"""Edge cases of inputs."""
+"""Tests of edge cases of inputs."""
 
 from __future__ import annotations
 

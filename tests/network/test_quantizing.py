@@ -1,4 +1,4 @@
-"""Layers that quantize and dequantize: the results of ONNX's reference."""
+"""Tests of quantize and dequantize layers against ONNX's reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of TensorRT's Python API as plain data, with a stand-in for the library."""
+"""Tests of TensorRT networks as plain data, with a fake library."""
 
 from __future__ import annotations
 

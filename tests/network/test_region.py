@@ -1,4 +1,4 @@
-"""Nodes that compute a tensor from tensors that agree."""
+"""Tests of the nodes between agreeing tensors and one other tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks that are computed without NVIDIA's libraries: layers as plain data."""
+"""Tests of networks computed without NVIDIA's libraries, from plain-data layers."""
 
 from __future__ import annotations
 

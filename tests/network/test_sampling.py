@@ -1,4 +1,4 @@
-"""Resize and GridSample layers: the results of ONNX's reference."""
+"""Tests of Resize and GridSample layers against ONNX's reference."""
 
 from __future__ import annotations
 

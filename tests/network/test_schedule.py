@@ -1,4 +1,4 @@
-"""The order of layers, branches that need them, and when tensors can be deleted."""
+"""Tests of layer order, of the branches that need layers, and of tensor lifetimes."""
 
 from __future__ import annotations
 

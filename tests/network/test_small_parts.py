@@ -1,4 +1,4 @@
-"""Ranges of types, and deviations that an opset excuses."""
+"""Tests of type ranges, and of deviations that an opset allows."""
 
 from __future__ import annotations
 

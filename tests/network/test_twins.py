@@ -1,4 +1,4 @@
-"""Layers that are the same computation as their node: their inputs, weights and settings say so."""
+"""Tests of layers equivalent to their node, by inputs, weights and settings."""
 
 from __future__ import annotations
 

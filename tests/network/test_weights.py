@@ -1,4 +1,4 @@
-"""Weights of layers, in types that NumPy has and in those that it lacks."""
+"""Tests of layer weights, in types with and without NumPy support."""
 
 from __future__ import annotations
 

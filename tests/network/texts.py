@@ -1,4 +1,4 @@
-"""Small models, a family of layers each, as text."""
+"""Small models as text, one per layer family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that ONNX Runtime removes before a provider divides a model."""
+"""Tests of nodes that ONNX Runtime removes before it partitions a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths and inputs of nodes, and where rewritten nodes come from."""
+"""Tests of node paths and inputs, and of the origin of rewritten nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the worker asks the parser, with a stand-in for NVIDIA's library."""
+"""Tests of the worker's parser queries, with a fake NVIDIA library."""
 
 from __future__ import annotations
 

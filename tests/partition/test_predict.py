@@ -1,4 +1,4 @@
-"""Parts predicted from findings."""
+"""Tests of parts predicted from findings."""
 
 from __future__ import annotations
 

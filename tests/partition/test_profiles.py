@@ -1,4 +1,4 @@
-"""Inputs whose values are a shape."""
+"""Tests of inputs whose values are a shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From regions that the parser takes to parts."""
+"""Tests of parts from the regions that the parser accepts."""
 
 from __future__ import annotations
 

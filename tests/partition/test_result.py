@@ -1,4 +1,4 @@
-"""Partitions as data."""
+"""Tests of partitions as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models after ONNX Runtime's rewrites."""
+"""Tests of models after ONNX Runtime's rewrites."""
 
 from __future__ import annotations
 

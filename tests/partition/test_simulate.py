@@ -1,4 +1,4 @@
-"""Parts by NVIDIA's parser, asked as the providers ask."""
+"""Tests of parts from NVIDIA's parser, with the same queries as the providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baselines: what is known is left out, what is gone is named, and an update only shrinks the file."""
+"""Tests of baselines: known findings are hidden, and an update only removes entries."""
 
 from __future__ import annotations
 

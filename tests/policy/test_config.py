@@ -1,4 +1,4 @@
-"""Configuration: where it is found, what it may say, and who has the last word."""
+"""Tests of configuration: search, allowed settings and precedence."""
 
 from __future__ import annotations
 

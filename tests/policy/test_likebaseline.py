@@ -1,4 +1,4 @@
-"""Files that trtlint may overwrite with a baseline."""
+"""Tests of the files that trtlint may overwrite with a baseline."""
 
 from __future__ import annotations
 

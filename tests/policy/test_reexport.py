@@ -1,4 +1,4 @@
-"""Baselines of real models: what is known survives a re-export, and a block that is added is one new site."""
+"""Tests of real-model baselines: known findings survive a re-export, new blocks are new sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that was renamed or moved keeps its entries in the baseline."""
+"""Tests that a renamed or moved model keeps its baseline entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what rules found to what a team wants to see."""
+"""Tests of the review: from rule findings to the findings of a team."""
 
 from __future__ import annotations
 

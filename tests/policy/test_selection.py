@@ -1,4 +1,4 @@
-"""Which rules ``--select`` and ``--ignore`` leave."""
+"""Tests of the rules that ``--select`` and ``--ignore`` keep."""
 
 from __future__ import annotations
 

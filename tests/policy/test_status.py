@@ -1,4 +1,4 @@
-"""Rules in preview, groups, and rules that were renamed or removed, as a user meets them."""
+"""Tests of preview rules, groups, and renamed or removed rules on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings accepted with a reason: out of the way, never out of sight."""
+"""Tests of suppressions: findings accepted with a reason are hidden but counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes of these tests do; it is imported in them by its own name."""
+"""Functions that the child processes of these tests import and run."""
 
 from __future__ import annotations
 

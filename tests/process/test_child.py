@@ -1,4 +1,4 @@
-"""A forked child: none is left behind, and none runs what is its parent's."""
+"""Tests of forked children: none survives, and none runs the parent's code."""
 
 from __future__ import annotations
 

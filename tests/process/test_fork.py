@@ -1,4 +1,4 @@
-"""Computations on strangers' data: limits of each, and what the others give."""
+"""Tests of computations on untrusted data: per-item limits, independent of each other."""
 
 from __future__ import annotations
 

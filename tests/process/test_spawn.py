@@ -1,4 +1,4 @@
-"""Work in a process of its own: what it says, and every way in which it can end."""
+"""Tests of work in a separate process: its output and every way to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is an address, and what of it may be read and shown."""
+"""Tests of remote addresses: valid forms, readable parts and displayed parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages about remote files that cannot be read."""
+"""Tests of messages for unreadable remote files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files elsewhere, from a server on loopback: parts, versions, redirects, and servers that lie."""
+"""Tests of remote files from a loopback server: parts, versions, redirects and wrong replies."""
 
 from __future__ import annotations
 

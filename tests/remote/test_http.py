@@ -1,4 +1,4 @@
-"""Requests and responses of HTTP, without a server."""
+"""Tests of HTTP requests and responses without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models elsewhere, from the command line to the server: the same findings for a small part of the bytes."""
+"""Tests of remote models on the command line: the same findings from a few of the bytes."""
 
 from __future__ import annotations
 

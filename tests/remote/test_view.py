@@ -1,4 +1,4 @@
-"""Which blocks of a remote file are fetched, and with how many requests."""
+"""Tests of the fetched blocks of a remote file, and of the number of requests."""
 
 from __future__ import annotations
 

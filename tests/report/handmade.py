@@ -1,4 +1,4 @@
-"""Reports made by hand, for tests of how they are rendered."""
+"""Handmade reports for tests of rendering."""
 
 from __future__ import annotations
 

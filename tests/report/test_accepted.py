@@ -1,4 +1,4 @@
-"""What is not shown is still counted."""
+"""Tests that hidden findings are still counted."""
 
 from __future__ import annotations
 

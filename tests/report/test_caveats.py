@@ -1,4 +1,4 @@
-"""No format lets a model look clean that hides its own findings."""
+"""Tests that no format shows a model as clean if its findings are hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closing lines: the counts, hidden findings, and the next command."""
+"""Tests of closing lines: counts, hidden findings and the next command."""
 
 from __future__ import annotations
 

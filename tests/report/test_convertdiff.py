@@ -1,4 +1,4 @@
-"""The diff of a converted model."""
+"""Tests of the diff of a converted model."""
 
 from __future__ import annotations
 

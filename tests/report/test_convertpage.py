@@ -1,4 +1,4 @@
-"""The page of a conversion, part by part."""
+"""Tests of the conversion page, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closing lines of a report."""
+"""Tests of the counts in closing lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as Markdown and as HTML."""
+"""Tests of documents as Markdown and HTML."""
 
 from __future__ import annotations
 

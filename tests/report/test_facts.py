@@ -1,4 +1,4 @@
-"""Facts as text and JSON."""
+"""Tests of facts as text and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of the page, without script."""
+"""Tests of page filters without scripts."""
 
 from __future__ import annotations
 

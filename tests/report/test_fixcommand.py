@@ -1,4 +1,4 @@
-"""The command that a report prints carries the target; the summary of a fix names what was judged."""
+"""Tests of the target in the suggested fix command, and of the fix summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of fixes as text, Markdown and HTML, line by line."""
+"""Tests of fix reports as text, Markdown and HTML, line by line."""
 
 from __future__ import annotations
 

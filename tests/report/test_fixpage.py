@@ -1,4 +1,4 @@
-"""The page of what was fixed: blocks before and after, and that no name becomes markup."""
+"""Tests of the fix page: blocks before and after, and escaped names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats for machines: what each holds, that each is valid, and that no name in a model breaks out."""
+"""Tests of machine formats: contents, validity and escaped model names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No line of any output is a command to a CI system, whatever a model and its file are called."""
+"""Tests that no output line is a command to a CI system, for any model or file name."""
 
 from __future__ import annotations
 

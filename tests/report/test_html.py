@@ -1,4 +1,4 @@
-"""The HTML page: what it shows, that no name becomes markup, its bounds, and how a browser takes it."""
+"""Tests of the HTML page: contents, escaped names, limits and display in a browser."""
 
 from __future__ import annotations
 

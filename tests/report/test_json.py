@@ -1,4 +1,4 @@
-"""The JSON report and its schema."""
+"""Tests of the JSON report and its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortened names and wrapped lines."""
+"""Tests of shortened names and wrapped lines."""
 
 from __future__ import annotations
 

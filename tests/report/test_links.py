@@ -1,4 +1,4 @@
-"""Every internal link of a report leads somewhere: to a place on the page, or to a page of the manual."""
+"""Tests that every internal link of a report has a target on the page or in the manual."""
 
 from __future__ import annotations
 

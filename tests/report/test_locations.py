@@ -1,4 +1,4 @@
-"""The order and the places of the findings in machine-readable reports."""
+"""Tests of the order and places of findings in machine-readable reports."""
 
 from __future__ import annotations
 

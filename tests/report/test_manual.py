@@ -1,4 +1,4 @@
-"""Links to pages of the manual, where an output has room for one."""
+"""Tests of links to the manual in outputs."""
 
 from __future__ import annotations
 

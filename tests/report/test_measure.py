@@ -1,4 +1,4 @@
-"""Reports of a measurement as text and as Markdown, line by line."""
+"""Tests of measurement reports as text and Markdown, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that a measurement prints, and their results."""
+"""Tests of the commands in a measurement report, and of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words about the errors of a measurement."""
+"""Tests of sentences about measurement errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a measurement, part by part."""
+"""Tests of the measurement page, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several outputs of one run: what goes where."""
+"""Tests of several outputs of one run, and of their destinations."""
 
 from __future__ import annotations
 

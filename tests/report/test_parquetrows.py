@@ -1,4 +1,4 @@
-"""The worker that converts the rows of a Parquet file."""
+"""Tests of the worker that converts Parquet rows."""
 
 from __future__ import annotations
 

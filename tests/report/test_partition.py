@@ -1,4 +1,4 @@
-"""Text about the parts of a model that an execution provider runs."""
+"""Tests of text about the parts of a model that an execution provider runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of nodes and layers, line by line."""
+"""Tests of the table of nodes and layers, line by line."""
 
 from __future__ import annotations
 

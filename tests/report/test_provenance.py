@@ -1,4 +1,4 @@
-"""What git tells of a repository, and what it must not tell."""
+"""Tests of repository data from git, and of redacted data."""
 
 from __future__ import annotations
 

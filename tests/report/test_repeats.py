@@ -1,4 +1,4 @@
-"""Many models in the text report: one explanation, then a line for each model, and a table at the end."""
+"""Tests of text reports on many models: one explanation, a line per model and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of scans, as JSON Lines and as Parquet, and the trend between two of them."""
+"""Tests of scan rows as JSON Lines and Parquet, and of the trend between two scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules in the terminal."""
+"""Tests of rules in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas that ship with the package."""
+"""Tests of the JSON Schemas in the package."""
 
 from __future__ import annotations
 

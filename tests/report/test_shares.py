@@ -1,4 +1,4 @@
-"""How many sites of each finding a report lists."""
+"""Tests of the number of listed sites per finding."""
 
 from __future__ import annotations
 

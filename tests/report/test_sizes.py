@@ -1,4 +1,4 @@
-"""Long symbolic sizes in drawings."""
+"""Tests of long symbolic sizes in drawings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of Python code in reports: installed packages, and paths for the current folder."""
+"""Tests of Python source lines in reports: installed packages, and paths in the current folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many models on one screen."""
+"""Tests of the summary of many models on one screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text report, as a user sees it."""
+"""Tests of the text report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report about an upgrade of Torch-TensorRT for a terminal, line by line."""
+"""Tests of the terminal report on a Torch-TensorRT upgrade, line by line."""
 
 from __future__ import annotations
 

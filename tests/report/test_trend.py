@@ -1,4 +1,4 @@
-"""What differs between two scans, in numbers and in words."""
+"""Tests of the difference between two scans, in numbers and words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scans of strangers: what is beyond a limit is one line, whatever it would have become."""
+"""Tests of untrusted scans: one error line for each exceeded limit."""
 
 from __future__ import annotations
 

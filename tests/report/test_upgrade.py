@@ -1,4 +1,4 @@
-"""The report about an upgrade for a terminal, line by line."""
+"""Tests of the terminal report on an upgrade, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix of models and releases that refuse them, in every format of an upgrade."""
+"""Tests of the matrix of models and refusing releases, in every upgrade format."""
 
 from __future__ import annotations
 

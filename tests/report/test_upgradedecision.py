@@ -1,4 +1,4 @@
-"""The upgrade of several models: first the decision, then rules and models, then exceptions."""
+"""Tests of upgrades of several models: the decision, rules and models, then exceptions."""
 
 from __future__ import annotations
 

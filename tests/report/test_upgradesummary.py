@@ -1,4 +1,4 @@
-"""What several upgrades have in common, and one line for each model."""
+"""Tests of the summary of several upgrades, with one line per model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences in the report about an upgrade."""
+"""Tests of sentences in the upgrade report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlays for viewers of graphs: what they hold, and that the viewers' own packages read them."""
+"""Tests of overlays for graph viewers: their contents, read back by the viewers' packages."""
 
 from __future__ import annotations
 

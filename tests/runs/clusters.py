@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine that waits for its workers, however busy the machine is."""
+"""A local Dask cluster that waits for its workers on a busy machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of earlier runs: when they count, when they do not, and what damage does."""
+"""Tests of cached results: hits, misses and damaged entries."""
 
 from __future__ import annotations
 

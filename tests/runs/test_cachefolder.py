@@ -1,4 +1,4 @@
-"""The cache writes, reads and deletes its own regular files, whatever its folder holds or is."""
+"""Tests that the cache touches only its own regular files, in any folder."""
 
 from __future__ import annotations
 

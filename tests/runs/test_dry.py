@@ -1,4 +1,4 @@
-"""Results of dry builds in the cache, and the memory that concurrent dry builds share."""
+"""Tests of cached dry builds, and of the memory limit for concurrent dry builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers end with the process that began them, and a cluster without workers is not waited for."""
+"""Tests that workers end with their parent, and that a cluster without workers is an error."""
 
 from __future__ import annotations
 

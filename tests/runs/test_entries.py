@@ -1,4 +1,4 @@
-"""Entries of the cache that were damaged, whatever their checksum is."""
+"""Tests of damaged cache entries with any checksum."""
 
 from __future__ import annotations
 

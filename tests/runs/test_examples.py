@@ -1,4 +1,4 @@
-"""Examples of rule files that crash, never end or take all memory cost one line each."""
+"""Tests that rule examples that crash, hang or exhaust memory cost one line each."""
 
 from __future__ import annotations
 

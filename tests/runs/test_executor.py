@@ -1,4 +1,4 @@
-"""Many files: in several processes, on a cluster, with fatal ones among them, and a progress bar."""
+"""Tests of many files in processes and on a cluster, with crashes and a progress bar."""
 
 from __future__ import annotations
 

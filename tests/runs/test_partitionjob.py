@@ -1,4 +1,4 @@
-"""Partitions through the Python API."""
+"""Tests of partitions through the Python API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal from the start, and nowhere else."""
+"""Tests of progress bars: only on a terminal, from the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports that another machine made are kept where there is a cache."""
+"""Tests that the cache keeps reports from other machines."""
 
 from __future__ import annotations
 

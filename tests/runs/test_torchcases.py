@@ -1,4 +1,4 @@
-"""Scripts and programs for Torch-TensorRT, from keywords of the Python API."""
+"""Tests of Torch-TensorRT scripts and programs from keywords of the Python API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a job, with the errors as a part of it."""
+"""Tests of job outcomes, including errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build's own files complete of its target, and what the command line says otherwise."""
+"""Tests of targets completed from build files, and of contradicting options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices about precision flags that a release does not have."""
+"""Tests of notices about precision flags that a release lacks."""
 
 from __future__ import annotations
 

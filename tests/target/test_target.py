@@ -1,4 +1,4 @@
-"""Targets: versions, GPUs and flags, and what is unknown about them."""
+"""Tests of targets: versions, GPUs, flags and unknown values."""
 
 from __future__ import annotations
 

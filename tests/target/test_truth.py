@@ -1,4 +1,4 @@
-"""Kleene's laws."""
+"""Tests of Kleene's three-valued logic."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tests of the room torch_tensorrt."""
+"""Tests of the package ``trtlint.torch_tensorrt``."""

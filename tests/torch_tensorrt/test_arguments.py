@@ -1,4 +1,4 @@
-"""Arguments of operators are read from the JSON of a program."""
+"""Tests of operator arguments from the JSON of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dry run of Torch-TensorRT that cannot be made says so, and is never a finding."""
+"""Tests that an impossible Torch-TensorRT dry run gives a message, never a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of Torch-TensorRT are read from scripts, and nothing of a script runs."""
+"""Tests of Torch-TensorRT calls in scripts, which trtlint never runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dry run sends the partition and the networks, here with stand-ins for torch and Torch-TensorRT."""
+"""Tests of dry-run answers: partition and networks, with fake torch and Torch-TensorRT."""
 
 from __future__ import annotations
 

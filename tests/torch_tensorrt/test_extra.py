@@ -1,4 +1,4 @@
-"""The extra for dry builds of programs installs what the page lists."""
+"""Tests that the extra for dry builds of programs installs the documented packages."""
 
 from __future__ import annotations
 

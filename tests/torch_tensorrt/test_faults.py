@@ -1,4 +1,4 @@
-"""Known faults of converters are matched with operators and their arguments."""
+"""Tests of known converter bugs, by operator and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ONNX operators of TensorRT's layers."""
+"""Tests of the ONNX operators of TensorRT's layers."""
 
 from __future__ import annotations
 

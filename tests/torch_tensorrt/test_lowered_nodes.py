@@ -1,4 +1,4 @@
-"""Which operators of a lowered program have no converter, and why."""
+"""Tests of operators without a converter in a lowered program, with the reasons."""
 
 from __future__ import annotations
 

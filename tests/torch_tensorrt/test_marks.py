@@ -1,4 +1,4 @@
-"""Ranges of inputs and operators are read from the syntax of a script."""
+"""Tests of ranges of inputs and operators from the syntax of a script."""
 
 from __future__ import annotations
 

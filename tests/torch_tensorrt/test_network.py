@@ -1,4 +1,4 @@
-"""Facts about networks of Torch-TensorRT: recorded ones, and real ones where the wheels are."""
+"""Tests of facts about Torch-TensorRT networks: recorded, and real where the wheels exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a call as data for a dry run, and the builder flags that they mean."""
+"""Tests of call options as dry-run data, and of their builder flags."""
 
 from __future__ import annotations
 

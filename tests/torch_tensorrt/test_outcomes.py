@@ -1,4 +1,4 @@
-"""Errors of a dry run are joined to the operators with a known fault."""
+"""Tests of dry-run errors matched to operators with a known bug."""
 
 from __future__ import annotations
 

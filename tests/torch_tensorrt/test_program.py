@@ -1,4 +1,4 @@
-"""Exported programs are read from their JSON alone, within limits."""
+"""Tests of exported programs read from their JSON alone, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torch-TensorRT is imported with stand-ins for a GPU and for TensorRT."""
+"""Tests of Torch-TensorRT imports with a fake GPU and a fake TensorRT."""
 
 from __future__ import annotations
 

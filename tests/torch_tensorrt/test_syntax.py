@@ -1,4 +1,4 @@
-"""Scripts are parsed within limits, and their imports are known."""
+"""Tests of script parsing within limits, and of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls around the compiler, with the kinds of their arguments."""
+"""Tests of calls around the compiler, with their argument kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of names and dictionaries are read from the statements of a script."""
+"""Tests of values of names and dictionaries in the statements of a script."""
 
 from __future__ import annotations
 

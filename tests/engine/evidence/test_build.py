@@ -1,4 +1,4 @@
-"""Findings about a graph, and what a build of it says of them."""
+"""Tests of a build as evidence for findings about its graph."""
 
 from __future__ import annotations
 

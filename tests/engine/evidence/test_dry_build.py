@@ -1,4 +1,4 @@
-"""What a dry build says of findings: about its own product everything, about others what is fair."""
+"""Tests of a dry build as evidence: full for its own product, limited for other products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One verdict from several kinds of evidence."""
+"""Tests of one verdict from several kinds of evidence."""
 
 from __future__ import annotations
 

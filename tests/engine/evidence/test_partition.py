@@ -1,4 +1,4 @@
-"""A partition in a log of ONNX Runtime, compared with the predicted one."""
+"""Tests of the partition in an ONNX Runtime log against the predicted one."""
 
 from __future__ import annotations
 

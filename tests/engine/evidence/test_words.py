@@ -1,4 +1,4 @@
-"""Short texts about layers and times."""
+"""Tests of short texts about layers and times."""
 
 from __future__ import annotations
 

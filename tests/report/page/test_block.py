@@ -1,4 +1,4 @@
-"""Boxes and lines of a picture."""
+"""Tests of the boxes and lines of a picture."""
 
 from __future__ import annotations
 

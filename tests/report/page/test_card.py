@@ -1,4 +1,4 @@
-"""One finding of a page, part by part."""
+"""Tests of one finding card, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions of boxes and lines: what every layout of a random graph keeps to."""
+"""Property tests of box and line positions on random graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of measured layers and ranges, cell by cell."""
+"""Tests of the tables of measured layers and ranges, cell by cell."""
 
 from __future__ import annotations
 

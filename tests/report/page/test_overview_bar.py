@@ -1,4 +1,4 @@
-"""The overview bar of a model, cell by cell."""
+"""Tests of the overview bar of a model, cell by cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of findings, element by element."""
+"""Tests of pictures of findings, element by element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of models, findings and changes, row by row."""
+"""Tests of the tables of models, findings and changes, row by row."""
 
 from __future__ import annotations
 
