@@ -14,7 +14,7 @@ FLOAT = TensorProto.FLOAT
 
 
 def model(nodes: list[onnx.NodeProto], **more: Any) -> onnx.ModelProto:
-    """A model of some nodes that reads ``x`` and gives ``y``."""
+    """Return a model that reads ``x`` and writes ``y``."""
     graph = helper.make_graph(
         nodes,
         "attack",
@@ -50,21 +50,21 @@ def _relu() -> onnx.NodeProto:
 
 
 def constant_of_another_type() -> onnx.ModelProto:
-    """A Constant whose ``value_ints`` is text."""
+    """Return a model with a Constant whose ``value_ints`` is text."""
     constant = helper.make_node("Constant", [], ["c"])
     constant.attribute.append(helper.make_attribute("value_ints", "text"))
     return model([constant, helper.make_node("Add", ["x", "c"], ["y"])])
 
 
 def opset_beyond_32_bits() -> onnx.ModelProto:
-    """An opset that the library of ONNX cannot be asked about, and types that differ."""
+    """Return a model with conflicting types and an opset beyond the limit of the ONNX library."""
     half = helper.make_tensor("h", TensorProto.FLOAT16, [2], [1.0, 2.0])
     add = helper.make_node("Add", ["x", "h"], ["y"])
     return model([add], initializer=[half], opset_imports=[helper.make_opsetid("", 2**31 + 7)])
 
 
 def bodies_in_functions() -> onnx.ModelProto:
-    """Functions that call one another from within bodies, deeper than protobuf nests."""
+    """Return functions that call one another in bodies, nested deeper than protobuf allows."""
     depth, each = 60, 8
     functions = []
     for level in range(depth):
@@ -76,7 +76,7 @@ def bodies_in_functions() -> onnx.ModelProto:
 
 
 def bytes_in_functions() -> onnx.ModelProto:
-    """A function with a long text, called 100,000 times."""
+    """Return a model that calls a function with a long text 100,000 times."""
     text = helper.make_node("Relu", ["x"], ["y"], text="t" * 60_000)
     functions = [_function("leaf", [text])]
     for level in range(5):
@@ -88,7 +88,7 @@ def bytes_in_functions() -> onnx.ModelProto:
 
 
 def graphs_passed_to_functions() -> onnx.ModelProto:
-    """Each function passes a graph on that holds the one it was given twice."""
+    """Return functions that each pass on a graph with two copies of their argument."""
     functions = []
     for level in range(24):
         twice = helper.make_node("If", ["x"], ["y"])
@@ -106,7 +106,7 @@ def graphs_passed_to_functions() -> onnx.ModelProto:
 
 
 def calls_of_one_name() -> onnx.ModelProto:
-    """Ten thousand calls of one function, all with one name."""
+    """Return a model with ten thousand calls of one function under one name."""
     inside = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Relu", ["t"], ["y"])]
     count = 10_000
     values = ["x", *[f"v{index}" for index in range(count - 1)], "y"]
@@ -115,20 +115,20 @@ def calls_of_one_name() -> onnx.ModelProto:
 
 
 def dimensions() -> onnx.ModelProto:
-    """A tensor of 100,000 dimensions, each of which makes their product longer."""
+    """Return a tensor of 100,000 dimensions, whose product grows with each dimension."""
     tensor = onnx.TensorProto(name="w", data_type=FLOAT, dims=[2**62] * 100_000)
     return model([helper.make_node("Add", ["x", "w"], ["y"])], initializer=[tensor])
 
 
 def dimensions_of_a_constant() -> onnx.ModelProto:
-    """The same in an attribute."""
+    """Return the tensor of :func:`dimensions` in an attribute."""
     tensor = onnx.TensorProto(name="w", data_type=FLOAT, dims=[2**62] * 100_000)
     constant = helper.make_node("Constant", [], ["c"], value=tensor)
     return model([constant, helper.make_node("Add", ["x", "c"], ["y"])])
 
 
 def growing_shapes() -> onnx.ModelProto:
-    """Shapes whose inference takes gigabytes: each sum of two lists of sizes is twice as long."""
+    """Return shapes that double in length, so that their inference needs gigabytes."""
     nodes = [helper.make_node("Constant", [], ["s0"], value_ints=[1] * 1000)]
     nodes += [helper.make_node("Concat", [f"s{i}", f"s{i}"], [f"s{i + 1}"], axis=0) for i in range(16)]
     nodes += [helper.make_node("Expand", ["x", "s16"], [f"e{index}"]) for index in range(100)]
@@ -136,7 +136,7 @@ def growing_shapes() -> onnx.ModelProto:
 
 
 def long_names_of_bodies() -> onnx.ModelProto:
-    """A body whose owner has a name of a megabyte, and 3,000 nodes."""
+    """Return a body of 3,000 nodes whose owner has a name of one megabyte."""
     values = ["x", *[f"v{index}" for index in range(2999)], "y"]
     inside = [helper.make_node("Relu", [a], [b]) for a, b in pairwise(values)]
     owner = _if(_branch(inside))
@@ -145,7 +145,7 @@ def long_names_of_bodies() -> onnx.ModelProto:
 
 
 def path_of_many_parts() -> onnx.ModelProto:
-    """A stack trace whose file lies 32,000 folders deep."""
+    """Return a stack trace with a file 32,000 folders deep."""
     made = model([helper.make_node("Nonsense", ["x"], ["y"])])
     for node in made.graph.node:
         trace = f'File "{"a/" * 32_000}b.py", line 3, in forward\n    y = x / x\n'
@@ -154,7 +154,7 @@ def path_of_many_parts() -> onnx.ModelProto:
 
 
 def many_suppressions() -> onnx.ModelProto:
-    """More suppressions than anybody writes."""
+    """Return far more suppressions than a real model has."""
     values = ["x", *[f"v{index}" for index in range(299)], "y"]
     made = model([helper.make_node("Nonsense", [a], [b]) for a, b in pairwise(values)])
     entries = [{"rule": "BLD", "node": f"*{index}*", "reason": "r"} for index in range(9_000)]

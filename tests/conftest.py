@@ -37,24 +37,24 @@ _folders = count()
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Keep the collector from visiting the test modules and their imports again and again."""
+    """Exclude the test modules and their imports from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def usual_signals() -> None:
-    """Keeps children from ignoring what the shell made the tests ignore."""
+    """Catch ignored signals, so that child processes do not inherit them as ignored."""
     catch_ignored()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def in_place() -> Iterator[None]:
-    """Lets native libraries work in the process of the tests.
+    """Run native libraries in the test process.
 
-    To fork one as large as it is, and to copy the pages that both write to afterwards, takes several times
-    as long as what the child does; a fresh one imports for longer than it compares models.  Tests that are
-    marked ``isolated`` go the way that users go.
+    A fork of this large process takes several times as long as the child's work.  A fresh process spends
+    more time on imports than on comparisons.  Tests with the mark ``isolated`` use separate processes, as
+    users do.
     """
     with pytest.MonkeyPatch.context() as patch:
         for name, work in inplace.STAND_INS.items():
@@ -64,7 +64,7 @@ def in_place() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def isolated_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets native libraries work in processes of their own in tests of what these are for."""
+    """Run native libraries in separate processes in tests with the mark ``isolated``."""
     if request.node.get_closest_marker("isolated") is not None:
         for name, work in inplace.ISOLATED.items():
             monkeypatch.setattr(name, work)
@@ -72,7 +72,7 @@ def isolated_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the test's own; pytest lists all folders made so far to name the next one."""
+    """Return an empty folder. pytest's own fixture lists all existing folders first."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(_folders)}"
     folder.mkdir(mode=0o700)
@@ -81,7 +81,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for results of earlier runs: each test has its own, and none the user's."""
+    """Give each test its own cache folder instead of the user's."""
     folder = tmp_path_factory.getbasetemp() / f"results-{next(_folders)}"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
     return folder
@@ -89,7 +89,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture
 def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Puts rules that were renamed or removed in the place of the table of them."""
+    """Replace the table of renamed and removed rules."""
 
     def forget() -> None:
         for kept in (known._by_word, known._first_ids):
@@ -105,7 +105,7 @@ def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
 
 @pytest.fixture(autouse=True)
 def manual_address(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where the manual is, whatever the metadata of the package that is installed here say."""
+    """Set the address of the manual, independent of the installed package metadata."""
     address = "https://manual.example.org/"
     monkeypatch.setattr("trtlint.report.manual.address", lambda: address)
     return address
@@ -113,7 +113,7 @@ def manual_address(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real models and logs; tests that need it skip on a machine without it."""
+    """Return the folder of real models and logs, or skip the test if it does not exist."""
     folder = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared"))
     if not (folder / "data" / "exported").is_dir():
         pytest.skip(f"no real models at {folder}")
@@ -122,13 +122,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def exported(shared: Path) -> Path:
-    """The folder of real exported models."""
+    """Return the folder of real exported models."""
     return shared / "data" / "exported"
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
-    """A folder with two models, made the current one, and two rules in place of trtlint's own."""
+    """Return the current folder, with two models and two rules in place of the built-in ones."""
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -17,7 +17,7 @@ _evaluated = Case.evaluated
 
 
 def evaluated(case: Case) -> tuple[ModelReport, ...]:
-    """Lint a file; what happens instead is in its name."""
+    """Lint a file, or crash in the way that its name specifies."""
     path = case.path
     if path.stem == "killed":
         time.sleep(0.2)  # let the others of the pool begin
@@ -32,13 +32,13 @@ def evaluated(case: Case) -> tuple[ModelReport, ...]:
 
 
 def begin() -> None:
-    """What each process does first."""
+    """Set up one process of the pool."""
     Case.evaluated = evaluated  # type: ignore[method-assign, assignment]
 
 
 @contextmanager
 def pools(most: int) -> Iterator[Pool]:
-    """Processes like those of ``-j``, with fatal files."""
+    """Yield process pools like those of ``-j`` for tests with crashing files."""
     executor = ProcessPoolExecutor(most, multiprocessing.get_context("spawn"), initializer=begin)
     try:
         yield Pool(executor, most)

@@ -9,10 +9,10 @@ _OWN = ("trtlint", "_editable_impl_trtlint", "pip", "__pycache__")
 
 
 def link_dependencies(folder: Path) -> Path:
-    """Link to all packages installed here but trtlint and pip.
+    """Link to all installed packages except trtlint and pip.
 
-    pip takes what lies on the path of imports for installed, and still checks that each requirement is met;
-    files that extend this path (``.pth``) count in folders of an environment only, and are left out.
+    pip treats packages on the import path as installed, and still checks every requirement.  ``.pth`` files
+    only work in environment folders, so this function skips them.
     """
     folder.mkdir(parents=True)
     for place in dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")):

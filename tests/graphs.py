@@ -14,7 +14,7 @@ from trtlint.model.load import Model, load
 
 
 def model_of(text: str) -> Model:
-    """The model of an ONNX text, read through a file as any other."""
+    """Return the model of an ONNX text, saved to a file and loaded."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(onnx.parser.parse_model(text), path)
@@ -22,7 +22,7 @@ def model_of(text: str) -> Model:
 
 
 def facts_of(text: str) -> Facts:
-    """The facts of an ONNX text."""
+    """Return the facts of an ONNX text."""
     return Facts(model_of(text))
 
 
@@ -36,10 +36,10 @@ def model_of_bodies(
     opsets: str = '"" : 17',
     outputs: Iterable[str] = "y",
 ) -> Model:
-    """One model with several bodies, which is faster to read than many models.
+    """Return one model with several bodies, which loads faster than many models.
 
-    Names that body number n computes end in ``_n``.  ``outputs`` are the names that are outputs of the model
-    where a body computes them.
+    Names that body number n computes end in ``_n``.  Each name in ``outputs`` becomes a model output if a
+    body computes it.
     """
     text, results = [], []
     for number, body in enumerate(bodies):
@@ -52,7 +52,7 @@ def model_of_bodies(
 
 
 def by_body(found: Iterable[tuple[str, str]], bodies: Sequence[str]) -> dict[str, list[str]]:
-    """Group texts about a model of several bodies: by body, the text for each name with a number."""
+    """Group texts about a model of several bodies by body and by unnumbered name."""
     texts: dict[str, list[str]] = {body: [] for body in bodies}
     for name, text in found:
         number = int(name.rpartition("_")[2])

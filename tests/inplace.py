@@ -29,12 +29,12 @@ ISOLATED: dict[str, Callable[..., Any]] = {
 
 
 def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> bytes:
-    """A call into the ONNX library, as where there is no fork."""
+    """Call the ONNX library as on a system without fork."""
     return work(data)
 
 
 def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | ComputationError]:
-    """Computations on strangers' data, as where there is no fork."""
+    """Compute on untrusted data as on a system without fork."""
     yield from map(fork._answer, works)
 
 
@@ -47,7 +47,7 @@ def run(
     listen: Callable[[Any], None] | None = None,
     **__: object,
 ) -> ProcessResult:
-    """Work with ONNX Runtime or NVIDIA's parser; requests and answers are JSON, as between processes."""
+    """Run ONNX Runtime or NVIDIA's parser in this process, with JSON requests and answers."""
     answers: list[Any] = []
 
     def send(data: Any) -> None:

@@ -13,7 +13,7 @@ from trtlint.cli import run
 
 
 class Printed(NamedTuple):
-    """How the command ended, and what it printed on each stream."""
+    """Exit code and output streams of a command."""
 
     code: int
     out: str
@@ -21,7 +21,7 @@ class Printed(NamedTuple):
 
 
 def printed(folder: Path, *arguments: str) -> Printed:
-    """Run the command in a folder, with streams in UTF-8 that are no terminals."""
+    """Run the command in a folder, with UTF-8 streams instead of a terminal."""
     raw = io.BytesIO(), io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

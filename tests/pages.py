@@ -36,13 +36,13 @@ _NOT_SHELL = re.compile(r"'[^']*'|\s#.*")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a page in fences, or an indented one.
+    """A fenced or indented block of a page.
 
     Attributes:
-        line: where it begins, from 1.
-        language: the word behind the fence.
-        title: the file that it shows, empty for none.
-        text: what stands in it.
+        line: first line, from 1.
+        language: the word after the fence.
+        title: name of the shown file, empty if none.
+        text: contents.
     """
 
     line: int
@@ -53,7 +53,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a page, and the screen below it; None where none is shown."""
+    """A command of a page with its screen (None if the page shows no screen)."""
 
     line: int
     text: str
@@ -61,12 +61,12 @@ class Command:
 
 
 def pages() -> list[Path]:
-    """The pages by hand that have commands for users."""
+    """Return the handwritten pages with commands for users."""
     return [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """The blocks of a page, in their order."""
+    """Return the blocks of a page in order."""
     for match in _BLOCK.finditer(page):
         title = _TITLE.search(match["words"] or "")
         line = page.count("\n", 0, match.start()) + 1
@@ -75,7 +75,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """The commands of a block: lines behind ``$`` with their screens, else lines that begin with trtlint."""
+    """Return the commands of a block: ``$`` lines with screens, otherwise lines that start with trtlint."""
     if block.language not in {"", "console", "sh", "bash", "shell"} or block.title:
         return
     lines = block.text.splitlines()
@@ -96,11 +96,11 @@ _PROGRAM = """{"graph_module": {"graph": {"tensor_values": {}, "nodes": [
 
 @dataclass
 class Session:
-    """A folder in which the commands of one page run, one after the other.
+    """A folder for the commands of one page, run in order.
 
     Attributes:
-        folder: with the examples, and files of the names that pages use for those of a reader.
-        installed: the command to run in place of what is imported here.
+        folder: contains the examples and the example files that pages name.
+        installed: the command to run instead of the imported package.
         code: exit code of the last command.
     """
 
@@ -109,7 +109,7 @@ class Session:
     code: int = 0
 
     def prepare(self) -> None:
-        """Write the files."""
+        """Write the example files."""
         shutil.copytree(EXAMPLES, self.folder / "examples")
         for name in ("model.onnx", "models/a.onnx", "models/legacy/b.onnx", "models/norm/1/model.onnx"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -131,13 +131,13 @@ class Session:
             archive.writestr("program/models/model.json", _PROGRAM)
 
     def write(self, name: str, text: str) -> None:
-        """Write a file that a page shows."""
+        """Write a file shown on a page."""
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> str:
-        """What a command prints, on both outputs; its exit code is kept."""
+        """Run a command, store its exit code, and return both output streams."""
         if command == "echo $?":
             return str(self.code)
         words = shlex.split(command, comments=True)
@@ -166,6 +166,6 @@ class Session:
 
 
 def same(screen: str, printed: str) -> bool:
-    """Whether a screen is what was printed; a line ``...`` stands for any lines."""
+    """Return whether a screen matches the output; a line ``...`` matches any lines."""
     pieces = re.split(r"^\.\.\.$", screen, flags=re.MULTILINE)
     return re.fullmatch(".*".join(map(re.escape, pieces)), printed, re.DOTALL) is not None

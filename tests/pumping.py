@@ -17,7 +17,7 @@ _FILLERS = ("a", "A", "1", " ", ".", "(", "[", "\n", "x ", "1 ", "1. ")
 
 
 def atoms(pattern: re.Pattern[Any]) -> list[str]:
-    """A text for each part of an expression, every repeat once."""
+    """Return a text for each part of an expression, with one copy of every repeat."""
     text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     return [found for found in _texts(_parser.parse(text)) if found]
 
@@ -45,7 +45,7 @@ def _texts(parts: Any) -> Iterator[str]:
 
 
 def _member(items: Any) -> str:
-    """A character of a set."""
+    """Return a character of a set."""
     classes = {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a", "CATEGORY_NOT_SPACE": "a"}
     if str(items[0][0]) == "NEGATE":
         return next(char for char in "a1 .\x01" if all(char != _member([item]) for item in items[1:]))
@@ -56,7 +56,7 @@ def _member(items: Any) -> str:
 
 
 def attacks(pattern: re.Pattern[Any], length: int) -> Iterator[str]:
-    """Texts of about so many characters."""
+    """Return texts of about this many characters."""
     parts = atoms(pattern)
     words = _joined(parts)
     pumps = dict.fromkeys((*_FILLERS, *words, "".join(words)))
@@ -68,7 +68,7 @@ def attacks(pattern: re.Pattern[Any], length: int) -> Iterator[str]:
 
 
 def _joined(parts: list[str]) -> list[str]:
-    """Letters that follow one another as one word, since they are one literal."""
+    """Join consecutive letters into one word, because they form one literal."""
     words: list[str] = []
     for part in parts:
         if words and part.isalpha() and words[-1].isalpha():
@@ -79,9 +79,9 @@ def _joined(parts: list[str]) -> list[str]:
 
 
 def slowest(pattern: re.Pattern[Any], length: int, enough: float, most: int = 400) -> tuple[float, str]:
-    """The longest that a search takes in one of these texts, in seconds, and the text's beginning.
+    """Return the longest search time in these texts, in seconds, and the start of that text.
 
-    A search that takes longer than enough is timed again, since another process may have slowed it down.
+    A search beyond the limit is timed again, because another process may have slowed it down.
     """
     worst, where = 0.0, ""
     for text in islice(attacks(pattern, length), most):
@@ -102,7 +102,7 @@ def _seconds(pattern: re.Pattern[Any], text: str) -> float:
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
-    """Every compiled expression that a module of trtlint keeps, by its name."""
+    """Return every compiled module-level expression of trtlint by name."""
     for info in pkgutil.walk_packages(trtlint.__path__, "trtlint."):
         if info.name.endswith("__main__"):
             continue

@@ -14,22 +14,22 @@ from typing import Any
 
 @dataclass
 class Served:
-    """What a server gives, and what it has given.
+    """Settings and counters of a server.
 
     Attributes:
         folder: the files.
-        ranges: whether it gives parts.
-        etag: the version of all files, empty for none.
-        together: how many requests for parts must be under way before any is answered.
-        redirects: by path, where it sends the client.
-        lies: what it does wrong: ``whole`` (all of the file for a part), ``long`` (more than asked for),
-            ``short``, ``earlier`` (another part), ``changing`` (another version each time), ``drifting`` (the
-            same, whatever the client demands), ``moving`` (another time of change each time), ``growing``
-            (another size each time).
-        status: what it answers, 0 for what is right.
-        given: bytes of bodies so far.
-        requests: how many.
-        most_at_once: how many requests were under way at a time.
+        ranges: whether the server supports range requests.
+        etag: version of all files, empty if none.
+        together: number of concurrent range requests to wait for before any answer.
+        redirects: redirect target by path.
+        lies: misbehaviour: ``whole`` (the whole file for a part), ``long`` (more than requested),
+            ``short``, ``earlier`` (another part), ``changing`` (a new version each time), ``drifting`` (a new
+            version despite the client's condition), ``moving`` (a new modification time each time),
+            ``growing`` (a new size each time).
+        status: status code of every answer, 0 for the correct one.
+        given: body bytes sent so far.
+        requests: number of requests.
+        most_at_once: largest number of concurrent requests.
     """
 
     folder: Path
@@ -47,7 +47,7 @@ class Served:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def enter(self) -> None:
-        """A request begins."""
+        """Count the start of a request."""
         with self._changed:
             self.requests += 1
             self._under_way += 1
@@ -55,12 +55,12 @@ class Served:
             self._changed.notify_all()
 
     def wait(self) -> None:
-        """Wait for the other requests that are to be under way; a client that sends none waits in vain."""
+        """Wait for the expected concurrent requests, until a timeout."""
         with self._changed:
             self._changed.wait_for(lambda: self.most_at_once >= self.together, timeout=60)
 
     def leave(self, count: int) -> None:
-        """A request has been answered."""
+        """Count the end of a request."""
         with self._changed:
             self._under_way -= 1
             self.given += count
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*args)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed."""
+        """Suppress log output."""
 
     def do_GET(self) -> None:
         """Answer a request."""
@@ -152,7 +152,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(folder: Path, **how: Any) -> Iterator[Served]:
-    """A server on loopback while the block runs."""
+    """Run a loopback server for the duration of the block."""
     served = Served(folder, **how)
     server = _Server(("127.0.0.1", 0), partial(_Handler, served))
     served.url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -14,5 +14,5 @@ _ONE_OF = 7
 
 
 def sample(items: Sequence[_Item], one_of: int = _ONE_OF) -> Sequence[_Item]:
-    """All of them, or one of so many."""
+    """Return all items, or one in every ``one_of``."""
     return items if EVERY else items[::one_of]

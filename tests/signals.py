@@ -8,12 +8,12 @@ _NAMES = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM")
 
 
 def catch_ignored() -> None:
-    """Catch the signals that this process was started to ignore.
+    """Catch the signals that this process inherited as ignored.
 
-    A shell starts background jobs with SIGINT and SIGQUIT ignored, ``nohup`` its command with SIGHUP.
-    Children inherit that, and then do not end where a test expects it.  A caught signal, however, gets its
-    default action when a program is executed: https://man7.org/linux/man-pages/man7/signal.7.html.  The
-    handler does nothing, so this process keeps ignoring the signals.
+    A shell starts background jobs with SIGINT and SIGQUIT ignored, and ``nohup`` ignores SIGHUP.  Children
+    inherit ignored signals, and then do not end when a test sends one.  A caught signal gets its default
+    action in an executed program: https://man7.org/linux/man-pages/man7/signal.7.html.  The handler does
+    nothing, so this process still ignores the signals.
     """
     for name in _NAMES:
         number = getattr(signal, name, None)

@@ -13,10 +13,10 @@ _GRAPH, _INITIALIZER, _RAW = 7, 5, 9
 
 
 def transformer(path: Path, layers: int = 12, width: int = 768) -> int:
-    """Write an encoder of linear layers, 28 MB of weights a layer, and a norm in FP32 at its end.
+    """Write an encoder of linear layers (28 MB of weights each) with a final FP32 norm.
 
     Returns:
-        Bytes of the file.
+        Size of the file in bytes.
     """
     tensors: list[tuple[bytes, int]] = []
     nodes = []

@@ -46,14 +46,14 @@ fi
 
 @dataclass
 class Runner:
-    """A machine that runs the action in a repository, as GitHub's does.
+    """A local GitHub runner for the action.
 
     Attributes:
-        root: its own files.
+        root: the runner's own files.
         workspace: the checked out repository.
         context: values of expressions.
-        out: what the steps have printed.
-        code: exit code of the step that failed, else 0.
+        out: output of the steps.
+        code: exit code of the failed step, otherwise 0.
     """
 
     root: Path
@@ -63,7 +63,7 @@ class Runner:
     code: int = 0
 
     def run(self, **inputs: str) -> dict[str, str]:
-        """Run the action with inputs, and give its outputs."""
+        """Run the action with inputs and return its outputs."""
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
         assert given.keys() <= ACTION["inputs"].keys()
         values = {name: entry["default"] for name, entry in ACTION["inputs"].items()} | given
@@ -83,12 +83,12 @@ class Runner:
 
     @property
     def summary(self) -> str:
-        """The summary of the step."""
+        """Return the summary of the step."""
         return (self.root / "summary").read_text(encoding="utf-8")
 
     @property
     def installed(self) -> str:
-        """What was asked of pip."""
+        """Return the requirements passed to pip."""
         return (self.root / "python.log").read_text()
 
     def _step(self, step: dict[str, Any], context: dict[str, str], temporary: Path) -> None:
@@ -130,13 +130,13 @@ class Runner:
 
 
 def _value(expression: str, context: dict[str, str]) -> str:
-    """The first value that is there of ``a || b``."""
+    """Return the first non-empty value of ``a || b``."""
     return next((context[name] for name in expression.split(" || ") if context.get(name)), "")
 
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    """A runner with a repository of two models, and the code that one was exported from."""
+    """Return a runner with a repository of two models and the source code of one of them."""
     workspace = tmp_path / "work space"
     (workspace / "models").mkdir(parents=True)
     shutil.copy(EXAMPLE / "model.py", workspace)
@@ -251,7 +251,7 @@ def test_what_is_not_wanted_is_left_out(runner: Runner) -> None:
 
 
 def commit(workspace: Path, name: str) -> None:
-    """Add a model with a name on top of what is there."""
+    """Commit a model with this name."""
     shutil.copy(EXAMPLE / "attention.onnx", workspace / name)
     git(workspace, "add", ".")
     git(workspace, "commit", "--quiet", "--message", "Add a model")

@@ -136,7 +136,7 @@ def test_an_upgrade_takes_its_versions_as_arguments(model: Path, name: str) -> N
 def test_a_measurement_is_for_builds_in_its_type(
     typed: bool, target: str, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tensors of a model with narrow types have these types in every build."""
+    """A narrow tensor type in the model applies to every build."""
     found = Measurement("m", "", (), "", 1, "fp16", typed, False, 0.1, (), (), (), None, ())
     requests: list[MeasurementRequest] = []
     monkeypatch.setattr(

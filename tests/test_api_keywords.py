@@ -38,14 +38,14 @@ NOTEBOOK = {
 
 @pytest.fixture(autouse=True)
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The model that the tests run with, in the current folder."""
+    """Return the model of the tests, in the current folder."""
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(ATTENTION), "model.onnx")
     return tmp_path / "model.onnx"
 
 
 def rules(report: trtlint.Report) -> list[set[str]]:
-    """The rules of the findings, a set a target."""
+    """Return the rules with findings, one set per target."""
     return [{finding.rule for finding in model.findings} for model in report.models]
 
 
@@ -153,7 +153,7 @@ def test_a_notebook_shows_cards() -> None:
 
 
 def cells(notebook: dict[str, Any]) -> list[str]:
-    """Run the code cells of a notebook as a kernel does, and give what it would display as HTML."""
+    """Run the code cells of a notebook like a kernel and return their HTML output."""
     names: dict[str, Any] = {}
     shown: list[str] = []
     for cell in notebook["cells"]:

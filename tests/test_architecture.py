@@ -27,9 +27,9 @@ LONGEST = 400
 
 @cache
 def everything_imported(source: str) -> tuple[tuple[str, int, bool], ...]:
-    """What a module imports, lazily too: name, level, and whether only the checker of types reads it.
+    """Return all imports of a module, lazy ones too: name, level, and whether only for type checking.
 
-    The tree itself is not kept: millions of nodes would slow down every later collection of garbage.
+    The syntax tree is discarded: millions of nodes would slow down garbage collection.
     """
     tree = ast.parse(source)
     typing = {
@@ -49,7 +49,7 @@ def everything_imported(source: str) -> tuple[tuple[str, int, bool], ...]:
 
 
 def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
-    """What a module imports of the project, lazily too, and whether it is only for the checker of types."""
+    """Return the project imports of a module, lazy ones too, and whether only for type checking."""
     for name, level, only_types in everything_imported(source):
         assert not level, f"{module}: relative imports hide where they go"
         if name.partition(".")[0] == "trtlint":
@@ -57,13 +57,13 @@ def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
 
 
 def room_of(module: str) -> str:
-    """The room that a module lies in, or it where it lies below them, empty for those above all rooms."""
+    """Return the package of a module, the module itself below all packages, or an empty text above them."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[1] in {*ROOMS, *BOTTOM} else ""
 
 
 def arrows_up(module: str, source: str) -> list[str]:
-    """The imports of a module that do not go to its own room or a lower one."""
+    """Return the imports of a module from higher packages."""
     order = {name: index for index, name in enumerate((*BOTTOM, *ROOMS, ""))}
     own = order[room_of(module)]
     return [
@@ -75,7 +75,7 @@ def arrows_up(module: str, source: str) -> list[str]:
 
 @cache
 def modules() -> Mapping[str, str]:
-    """Every module of the project with its source."""
+    """Return every module of the project with its source."""
     found = {}
     for file in sorted((REPOSITORY / "trtlint").rglob("*.py")):
         parts = file.relative_to(REPOSITORY).with_suffix("").parts
@@ -141,7 +141,7 @@ def test_the_engine_knows_no_operators() -> None:
 
 
 def test_records_are_structs() -> None:
-    """Python's dataclasses take ten times as long to create, and a start creates two hundred."""
+    """Dataclasses take ten times as long to create, and a start creates two hundred classes."""
     others = [
         module
         for module, source in modules().items()

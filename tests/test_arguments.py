@@ -32,7 +32,7 @@ NO_KEYWORDS = {
 
 @pytest.fixture(autouse=True)
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model in the current folder, and a folder with another."""
+    """Return a model in the current folder, which also has a folder with another model."""
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     for name in ("model.onnx", "folder/other.onnx"):
@@ -56,7 +56,7 @@ def converting(**keywords: Any) -> Callable[[], object]:
 
 
 def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Callable[[], object]:
-    """Call a function with arguments that its types forbid."""
+    """Call a function with arguments of the wrong type."""
     return lambda: function(*given, **keywords)
 
 
@@ -273,7 +273,7 @@ def test_plugins_in_one_text_are_names_and_not_letters() -> None:
 
 
 def jobs(**keywords: Any) -> list[DryJob]:
-    """The dry builds that keywords ask for."""
+    """Return the dry builds that keywords request."""
     from trtlint.cases import cases
 
     (given,) = cases("model.onnx", None, keywords)

@@ -52,7 +52,7 @@ PREFIX = "[11/11/2024-11:11:11] [{0}] [TRT] "
 
 
 def lint(work: Workspace, *args: str) -> str:
-    """Run it; everything it says."""
+    """Run the command and return all its output."""
     if work.run("lint", *args) in (0, 1):
         return work.out
     said = work.capsys.readouterr()
@@ -78,7 +78,7 @@ def test_a_model_that_attacks(name: str, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside a body, which is told of the constants around it by their names."""
+    """A body has the invalid name, because names connect it to outer constants."""
     relu = onnx.helper.make_node("Relu", ["x"], ["b"])
     body = onnx.helper.make_graph([relu], "g", [], [onnx.helper.make_tensor_value_info("b", 1, None)])
     nodes = [
@@ -120,7 +120,7 @@ print(process.returncode, usage.ru_maxrss)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="no figures of other processes")
 def test_memory_of_attacks(tmp_path: Path) -> None:
-    """All of them in one run, so that none leaves much behind; the children of it count, too."""
+    """One run covers all attacks, so memory must be freed between them. Child processes count."""
     for name, made in MODELS.items():
         (tmp_path / f"{name}.onnx").write_bytes(made().SerializeToString())
     command = [sys.executable, "-m", "trtlint", "lint", str(tmp_path), "--no-cache", "--isolated", "-q"]
@@ -229,7 +229,7 @@ def test_layers_that_attack(text: str, said: str, tmp_path: Path, capsys: pytest
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", table().patterns, ids=lambda pattern: pattern.name)
 def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: LogPattern) -> None:
-    """The slowest takes 0.06 s on an idle machine; the whole part that is searched is three times as long."""
+    """The slowest search takes 0.06 s on an idle machine. The text has a third of the length limit."""
     length = 40_000 if pattern.whole else SEARCHED // 3
     assert slowest(pattern.compiled, length, 0.5, most=120)[0] < 0.5
 
@@ -326,7 +326,7 @@ def test_globs_of_many_stars(tmp_path: Path) -> None:
 
 
 def endless(*_: object, **__: object) -> None:
-    """Take more processor time than there is in a test of limits."""
+    """Use more CPU time than the limits in tests allow."""
     end = time.process_time() + 3
     while time.process_time() < end:
         pass

@@ -121,7 +121,7 @@ def test_what_is_wrong_with_a_file_is_in_its_reports(tmp_path: Path) -> None:
 
 
 class Plain(Evidence, Struct, frozen=True):
-    """Evidence with a name, for some versions of TensorRT."""
+    """Named evidence for some TensorRT versions."""
 
     name: str
     versions: tuple[str, ...] = ("10.7", "10.8")
@@ -159,7 +159,7 @@ class Plain(Evidence, Struct, frozen=True):
 
 
 class Pending(Struct, frozen=True):
-    """An experiment."""
+    """A pending experiment."""
 
     name: str
     here: bool = True

@@ -25,7 +25,7 @@ ALWAYS = {".gitignore", "LICENSE", "README.md", "pyproject.toml"}
 
 @pytest.fixture(scope="module")
 def tracked() -> list[str]:
-    """The files of the project, relative to the checkout."""
+    """Return the files of the project, relative to the checkout."""
     if shutil.which("git") is None or not (REPOSITORY / ".git").exists():
         pytest.skip("this is no checkout")
     command = ["git", "-C", str(REPOSITORY), "ls-files", "-z"]
@@ -34,7 +34,7 @@ def tracked() -> list[str]:
 
 
 def commands(goal: str) -> list[list[str]]:
-    """What a goal of the Makefile runs, without running it."""
+    """Return the commands of a Makefile target without running them."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     command = ["make", "--dry-run", "--always-make", goal]

@@ -70,7 +70,7 @@ g (float[4] x) => (float[4] y) { y = Abs (x) }
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with models and house rules, made the current one."""
+    """Return the current folder, with models and custom rules."""
     house = tmp_path / "house"
     house.mkdir()
     for id_, name, severity, where, versions, fires in (

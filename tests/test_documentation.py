@@ -71,12 +71,12 @@ def test_the_commands_of_a_page_do_what_it_shows(
 
 
 def shown(block: Block) -> bool:
-    """Whether a block of a page is to be tried."""
+    """Return whether the tests run a block of a page."""
     return block.language == "python" or any(commands(block))
 
 
 def check_command(where: str, command: Command, session: Session) -> None:
-    """Run a command and compare its screen; what cannot run here is read by what would run it."""
+    """Run a command and compare its screen, or only parse the command if it cannot run here."""
     words = command.text.split()
     if words[0] == "pip":
         check_install(where, words)
@@ -95,7 +95,7 @@ def check_command(where: str, command: Command, session: Session) -> None:
 
 
 def lacks_packages(text: str) -> bool:
-    """Whether a command needs packages that are not here."""
+    """Return whether a command needs packages that are not installed."""
     return bool(BUILDER.search(text) and WHEELS != "1.7.1") or (
         "--verify" in text.split() and not available()
     )
@@ -113,7 +113,7 @@ def check_install(where: str, words: list[str]) -> None:
 
 
 def check_options(where: str, words: list[str]) -> None:
-    """A command, perhaps a part of one, has no other options than the command line."""
+    """Check that a command, or a part of one, has only options of the command line."""
     assert not words[1].isidentifier() or words[1] in cli.commands, f"{where}: no command {words[1]}"
     named = words[1] if words[1] in cli.commands else "lint"
     known = {"--help", "-h", "--version"}
@@ -126,7 +126,7 @@ def check_options(where: str, words: list[str]) -> None:
 
 
 def check_code(where: str, block: Block, folder: Path) -> None:
-    """Python code is right, and runs where what it imports is installed."""
+    """Check Python code, and run it if its imports are installed."""
     tree = ast.parse(block.text, filename=where)
     imported = {name.split(".")[0] for name in imports(tree)}
     if "trtlint" in imported and all(map(importlib.util.find_spec, imported)):
@@ -137,7 +137,7 @@ def check_code(where: str, block: Block, folder: Path) -> None:
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """The modules that code imports."""
+    """Return the modules that code imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

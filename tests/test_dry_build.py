@@ -52,7 +52,7 @@ branch (float[b,3] x, bool c) => (float[A] y)
 
 
 class Lints:
-    """Runs the command line and gives its report."""
+    """Function that runs the command line and returns its report."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -89,7 +89,7 @@ def rules(report: dict[str, Any]) -> set[str]:
 
 @NEEDS_WHEELS
 class TestRealBuilder:
-    """With the wheels of TensorRT-RTX."""
+    """Tests with the TensorRT-RTX wheels."""
 
     def test_a_static_finding_becomes_confirmed(self, tmp_path: Path, lints: Lints) -> None:
         model = models.write(tmp_path, models.NO_KERNEL)
@@ -315,7 +315,7 @@ def test_the_builder_refuses_what_the_parser_took(lints: Lints, monkeypatch: pyt
 
 
 class TestWithoutBuilding:
-    """What is said before anything is built."""
+    """Tests of messages before any build."""
 
     @pytest.fixture(autouse=True)
     def model(self, tmp_path: Path) -> Path:
@@ -370,7 +370,7 @@ class TestWithoutBuilding:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or sys.platform == "darwin", reason="a stand-in for the wheels")
 def test_a_builder_that_hangs_is_stopped(tmp_path: Path, lints: Lints) -> None:
-    """No model is known that hangs: wheels that do stand for one."""
+    """Fake wheels hang, because no known model makes the real ones hang."""
     wheels = tmp_path / "wheels"
     package = wheels / "tensorrt_rtx_bindings"
     package.mkdir(parents=True)

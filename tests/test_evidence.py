@@ -108,7 +108,7 @@ class TestConfirmed:
 
 
 class TestParserErrors:
-    """Lines that TensorRT-RTX 1.7.1 printed for these two models."""
+    """Tests of lines that TensorRT-RTX 1.7.1 printed for these two models."""
 
     MODEL = """
     < ir_version: 8, opset_import: ["" : 17, "my.domain" : 1] >
@@ -263,7 +263,7 @@ class TestFacts:
 
 
 def pairs(shared: Path) -> list[tuple[Path, Path]]:
-    """The logs that have their model beside them, and the models."""
+    """Return the logs with their models in the same folder."""
     logs = sorted((shared / "data" / "logs").glob("rtx-*.log"))
     return [(log, log.with_name(re.sub(r"^rtx-[\d.]+-", "", log.stem) + ".onnx")) for log in logs]
 

@@ -56,7 +56,7 @@ def verdicts(exported: Path, models: dict[str, Path]) -> dict[str, dict[str, Any
 
 @pytest.fixture(scope="module")
 def reports(models: dict[str, Path]) -> dict[str, dict[str, ModelReport]]:
-    """Each model's report for every target."""
+    """Return each model's report for every target."""
     rules = load_builtin()
     targets = list(TARGETS.values())
     return {
@@ -157,7 +157,7 @@ SAME_PARSER = {"11.4", "11.4 L4", "rtx 1.7"}
 
 
 def other(finding: Finding, target: str) -> bool:
-    """Whether another release refuses what the verdicts' release takes, such as a newer operator."""
+    """Return whether a finding is a refusal of another parser than the verdicts' parser."""
     return finding.refusal is not None and target not in SAME_PARSER
 
 

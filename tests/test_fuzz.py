@@ -53,7 +53,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def survive(folder: Path, data: bytes) -> None:
-    """What every input must do: give all facts and findings, or raise a ModelError of one line."""
+    """Return all facts and findings of an input, or require a ModelError of one line."""
     path = folder / "model.onnx"
     path.write_bytes(data)
     try:
@@ -77,7 +77,7 @@ def survive(folder: Path, data: bytes) -> None:
 
 @st.composite
 def damaged_bytes(draw: st.DrawFn) -> bytes:
-    """A model with some bytes changed, put in, cut out, copied or cut off."""
+    """Return a model with bytes changed, inserted, removed, copied or truncated."""
     data = bytearray(seed(draw(st.integers(0, len(MODELS) - 1))))
     # The graph's structure lies at the front of these files, its weights behind.
     for _ in range(draw(st.integers(1, 6))):
@@ -200,7 +200,7 @@ MUTATIONS: list[Callable[[st.DrawFn, onnx.ModelProto], None]] = [
 
 @st.composite
 def damaged_structure(draw: st.DrawFn) -> bytes:
-    """A model that is well-formed protobuf and makes no sense."""
+    """Return a model that is well-formed protobuf and semantically invalid."""
     proto = onnx.ModelProto.FromString(seed(draw(st.integers(0, len(MODELS) - 1))))
     for mutation in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
         mutation(draw, proto)

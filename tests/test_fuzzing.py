@@ -78,7 +78,7 @@ def test_json_data_stay_json_data() -> None:
 
 @pytest.mark.parametrize("case", range(12))
 def test_a_log_reads_the_same_with_vectors(case: int) -> None:
-    """Made long enough for the reader of large logs, from real lines in another order."""
+    """Shuffled real lines make the log long enough for the reader of large logs."""
     chance = random.Random(case)
     lines = b"\n".join(INPUTS["log"].seeds()).split(b"\n")
     chunks = [lines[at : at + BLOCKS] for at in range(0, len(lines), BLOCKS)]

@@ -34,7 +34,7 @@ def trtlint(
 
 
 def complete(words: str) -> list[str]:
-    """What bash is offered after these words, the last of which is incomplete."""
+    """Return bash's completions for these words. The last word is incomplete."""
     number = str(len(words.split()) - 1)
     code = "import sys; sys.argv[0] = 'trtlint'; from trtlint.__main__ import main; sys.exit(main())"
     done = subprocess.run(

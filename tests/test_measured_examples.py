@@ -22,13 +22,13 @@ NORM, FEATURES = str(EXAMPLES / "nafnet.onnx"), str(EXAMPLES / "nafnet.npz")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder."""
+    """Return an empty current folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def output_of(code: int, *arguments: str) -> str:
-    """The standard output of a command that ends with an exit code."""
+    """Return the standard output of a command after a check of its exit code."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         assert run(list(arguments)) == code
@@ -41,7 +41,7 @@ def measured(code: int, *arguments: str) -> dict[str, Any]:
 
 
 def test_the_nan_of_the_attention_is_not_of_rounding() -> None:
-    """The norm in front makes any features small: each type is fine, so the finding about the build stays."""
+    """The first norm makes all features small: every type works, so the build finding remains."""
     features = np.random.default_rng(0).standard_normal((1, 32, 8, 8)) * 1000
     np.savez("batch.npz", in0=features.astype(np.float32))
     found = measured(0, ATTENTION, "--inputs", "batch.npz", "--type", "all", "-o", "ranges.json")

@@ -29,7 +29,7 @@ def measure(model: Path, inputs: Path) -> Measurement:
 
 
 def standing(model: Path, found: Measurement) -> str | None:
-    """What a measurement makes of the finding about the norm."""
+    """Return the status of the norm finding after a measurement."""
     evidence = [RangeEvidence(found)]
     (report,) = lint_file(model, [STRONG], load_builtin(), evidence)
     return next((finding.standing for finding in report.findings if finding.rule == "ACC101"), None)
@@ -70,7 +70,7 @@ def test_what_overflows_in_a_branch_of_no_weight_does_no_harm(tmp_path: Path) ->
 
 
 def with_branches(weight: float, folder: Path) -> Path:
-    """The example with another weight of its two branches."""
+    """Return the example with another weight for its two branches."""
     model = onnx.load(EXAMPLES / "nafnet.onnx")
     (beta,) = (each for each in model.graph.initializer if each.name == "beta")
     beta.CopyFrom(onnx.numpy_helper.from_array(np.full(beta.dims, weight, np.float16), beta.name))
@@ -79,7 +79,7 @@ def with_branches(weight: float, folder: Path) -> Path:
 
 
 def features(deviation: float, folder: Path) -> Path:
-    """One batch for the example."""
+    """Return one batch for the example."""
     numbers = np.random.default_rng(0).standard_normal((1, 16, 32, 32)) * deviation
     np.savez(folder / "batch.npz", in0=numbers.astype(np.float16))
     return folder / "batch.npz"

@@ -42,26 +42,26 @@ SCRIPT = re.compile(r"[\"']([\w-]+\.py)[\"']")
 
 @cache
 def modules() -> tuple[str, ...]:
-    """Return the modules with code of their own, without the folder ``trtlint`` and the suffix."""
+    """Return the modules with code, without the folder ``trtlint`` and the suffix."""
     root = REPOSITORY / "trtlint"
     files = sorted(file for file in root.rglob("*.py") if has_code(file))
     return tuple(file.relative_to(root).with_suffix("").as_posix() for file in files)
 
 
 def has_code(file: Path) -> bool:
-    """Whether a module defines something: a function, a class or a value."""
+    """Return whether a module defines a function, a class or a value."""
     return file.name != "__init__.py" and DEFINITION.search(source(file)) is not None
 
 
 @cache
 def source(file: Path) -> str:
-    """Read a source once for all tests."""
+    """Return a source file, cached for all tests."""
     return file.read_text(encoding="utf-8")
 
 
 @cache
 def table() -> Mapping[str, str]:
-    """Return the test modules of modules without one of their name."""
+    """Return the test modules of modules without a test module of the same name."""
     found = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
@@ -77,7 +77,7 @@ def files_of_tests() -> Mapping[str, list[Path]]:
 
 
 def namesakes(module: str) -> list[Path]:
-    """Return the test modules with the name of a module, in the folder of its room."""
+    """Return the test modules with the same name and package as a module."""
     path = PurePosixPath(module)
     rooms = REPOSITORY.joinpath("tests", *path.parts[:-1][:1])
     found = files_of_tests().get(f"test_{path.name.strip('_')}.py", [])
@@ -106,7 +106,7 @@ def formats() -> frozenset[Path]:
 
 @cache
 def imported(file: Path) -> frozenset[Path]:
-    """Return the files that a file imports, lazily or in a process of its own."""
+    """Return the files that a file imports, lazily or in a separate process."""
     return frozenset(_imported(file))
 
 
@@ -137,7 +137,7 @@ def loaded_by_name() -> Mapping[str, Path]:
 
 @cache
 def rules() -> Mapping[str, frozenset[Path]]:
-    """Return by the id of a rule the modules that it names: its kind of facts and its fixes."""
+    """Return for each rule id its modules: its kind of facts and its fixes."""
     found = {}
     for file in (REPOSITORY / "rules").rglob("*.md"):
         front = file.read_text(encoding="utf-8").partition("\n---\n")[0]
@@ -148,7 +148,7 @@ def rules() -> Mapping[str, frozenset[Path]]:
 
 @cache
 def named(test: Path) -> frozenset[Path]:
-    """Return the modules that a test module names, by the name of a kind or a fix, or through a rule."""
+    """Return the modules that a test module names by kind or fix, or through a rule."""
     text = source(test)
     own = test.relative_to(REPOSITORY).as_posix()
     ids = rules() if own in ALL_RULES.values() else re.findall(r"\b[A-Z]{3}\d{3}\b", text)
@@ -161,15 +161,15 @@ def named(test: Path) -> frozenset[Path]:
 
 
 def room(file: Path) -> tuple[str, ...]:
-    """Return the folder that a file lies in, two levels at most."""
+    """Return the folder of a file, at most two levels deep."""
     return file.relative_to(REPOSITORY).parts[:-1][:2]
 
 
 @cache
 def reached(test: Path, target: str) -> frozenset[Path]:
-    """Return what a test module runs of a room: what it imports or names, and what that imports in turn.
+    """Return the modules of a package that a test module runs, directly or through other imports.
 
-    The way goes through the room itself, the rooms that the test imports from, and the front rooms.
+    The search follows the package itself, the packages that the test imports from, and the top packages.
     """
     seen: set[Path] = set()
     waiting = [test, *named(test)]
@@ -183,7 +183,7 @@ def reached(test: Path, target: str) -> frozenset[Path]:
 
 
 def exercises(test: Path, module: str) -> bool:
-    """Whether a test module runs a module."""
+    """Return whether a test module runs a module."""
     return REPOSITORY / "trtlint" / f"{module}.py" in reached(test, module.partition("/")[0])
 
 

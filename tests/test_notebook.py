@@ -19,7 +19,7 @@ EXAMPLES = REPOSITORY / "examples"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the examples as the current folder: the notebook writes a file."""
+    """Return a copy of the examples as the current folder, because the notebook writes a file."""
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     monkeypatch.chdir(tmp_path / "examples")
     return tmp_path / "examples"

@@ -30,7 +30,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def document(**answers: str) -> str:
-    """A document of a hundred operators and those given, as the parser's repository has it."""
+    """Return a document in the format of the parser's repository: a hundred operators and these."""
     rows = {f"Filler{i}": "Y" for i in range(100)} | answers
     body = "".join(f"| {name:<20} | {answer} | FP32 | none\n" for name, answer in rows.items())
     return f"# Supported\n\n| Operator | Supported | Types | Restrictions |\n|---|---|---|---|\n{body}"

@@ -38,7 +38,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with a model and the code that it was exported from."""
+    """Return a repository with a model and its source code."""
     root = tmp_path / "project"
     (root / "models").mkdir(parents=True)
     shutil.copy(EXAMPLE / "model.py", root)
@@ -52,7 +52,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Where hooks find trtlint as it is here, and pre-commit keeps nothing of the user's."""
+    """Return an environment with this trtlint and without the user's pre-commit data."""
     scripts = tmp_path / "bin"
     scripts.mkdir()
     script = scripts / "trtlint"
@@ -81,7 +81,7 @@ def pre_commit(folder: Path, environment: dict[str, str], *arguments: str) -> tu
 
 
 def configure(folder: Path, hook: str, *arguments: str) -> None:
-    """Use a hook as it is published, except that it runs what is installed here."""
+    """Configure a published hook to run the installed trtlint."""
     published: list[dict[str, Any]] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
     (entry,) = (entry for entry in published if entry["id"] == hook)
     entry = {**entry, "language": "system", "args": list(arguments)}
@@ -91,7 +91,7 @@ def configure(folder: Path, hook: str, *arguments: str) -> None:
 
 
 def staged(folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """What the hook says of what is to be committed."""
+    """Run the hook on the staged files and return its output."""
     git(folder, "add", ".")
     return pre_commit(folder, environment, "run")
 
@@ -218,7 +218,7 @@ def test_rules_of_ones_own(project: Path, environment: dict[str, str]) -> None:
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> Path:
-    """This project as a repository of hooks."""
+    """Return this project as a hook repository."""
     index = [
         sys.executable,
         "-m",

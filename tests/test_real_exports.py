@@ -34,7 +34,7 @@ def linted(archive: Path, model: str, releases: tuple[str, ...], folder: Path) -
 
 
 def errors(report: ModelReport) -> list[str]:
-    """The errors that say that the model is refused, at any confidence but a low one."""
+    """Return the errors that predict a refusal, except those of low confidence."""
     found = (finding for finding in report.findings if finding.rule.startswith(("BLD", "PORT")))
     return [each.message for each in found if each.severity == "error" and each.confidence != "low"]
 

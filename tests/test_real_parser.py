@@ -101,7 +101,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def release() -> str:
-    """The release of the parser that is installed."""
+    """Return the release of the installed parser."""
     done = subprocess.run([PYTHON, "-c", CHILD], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip("NVIDIA's parser is not installed (tensorrt-rtx-cu12)")
@@ -110,7 +110,7 @@ def release() -> str:
 
 
 def ask(paths: Iterable[Path]) -> list[list[bool | None]]:
-    """Whether the parser takes each model, and whether the builder then does."""
+    """Return whether the parser accepts each model, and whether the builder then does."""
     command = [PYTHON, "-c", CHILD, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]

@@ -27,7 +27,7 @@ print(subprocess.run([sys.executable, "-S", "-c", ask, *NAMES], capture_output=T
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_what_is_ignored_here_is_not_ignored_in_children() -> None:
-    """The process itself still ignores them."""
+    """The process itself still ignores the signals."""
     done = subprocess.run(
         [sys.executable, "-c", IGNORING],
         cwd=REPOSITORY,

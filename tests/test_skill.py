@@ -26,7 +26,7 @@ def commands(text: str) -> list[str]:
 
 
 def follow(folder: Path, text: str) -> list[int]:
-    """Run the commands in a folder; their exit codes."""
+    """Run the commands in a folder and return their exit codes."""
     codes = []
     for command in commands(text):
         words, _, out = command.partition(" > ")

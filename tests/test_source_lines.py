@@ -22,7 +22,7 @@ SELECT = ("--trt", "10.7", "--select", "ACC102", "--isolated")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with the example's code elsewhere than on the exporting machine, and a remote."""
+    """Return a repository with a remote, whose code is not at the exporter's path."""
     root = tmp_path / "project"
     (root / "attention").mkdir(parents=True)
     (root / "models").mkdir()
@@ -41,14 +41,14 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def lint(folder: Path, *arguments: str, code: int = 1) -> str:
-    """What the command prints when it runs in a folder."""
+    """Run the command in a folder and return its output."""
     found = printed(folder, *arguments, *SELECT)
     assert found.code == code, found.err
     return found.out
 
 
 def lint_anew(folder: Path, *arguments: str) -> str:
-    """The same in a process of its own, in which the hashes of strings are others."""
+    """Run the command in a new process, which has other string hashes."""
     done = subprocess.run(
         [sys.executable, "-m", "trtlint", *arguments, *SELECT, "--no-cache"],
         cwd=folder,
@@ -62,7 +62,7 @@ def lint_anew(folder: Path, *arguments: str) -> str:
 
 
 def right_line(file: Path) -> int:
-    """Where the attention is in a file."""
+    """Return the line of the attention in a file."""
     (line,) = (i for i, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1) if CODE in text)
     return line
 

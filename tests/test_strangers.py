@@ -41,7 +41,7 @@ pytestmark = [needs_posix, pytest.mark.isolated]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout, the current folder: a model with a finding, one without, and the rule that finds it."""
+    """Return a checkout as the current folder: two models, one with a finding, and its rule."""
     checkout = tmp_path / "checkout"
     (checkout / "house").mkdir(parents=True)
     onnx.save(onnx.parser.parse_model(BAD % "Sin"), checkout / "bad.onnx")
@@ -56,7 +56,7 @@ Trtlint = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def trtlint(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Trtlint]:
-    """Runs the command at a terminal at which nobody types: exit code, and all that it says."""
+    """Run the command on a terminal without input; return the exit code and all output."""
 
     def done(*arguments: str) -> tuple[int, str]:
         with at_most():
@@ -72,7 +72,7 @@ def trtlint(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 
 def one_line(out: str, *words: str) -> None:
-    """One line of the output has these words, and none is of a bug."""
+    """Require one output line with these words, and no report of a bug."""
     (line,) = [line for line in out.splitlines() if words[0] in line]
     assert all(word in line for word in words), out
     assert "Traceback" not in out

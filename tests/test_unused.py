@@ -20,7 +20,7 @@ FOR_HOUSE_RULES = {
 
 @cache
 def conditions() -> str:
-    """Return the texts that are written in the language of rules."""
+    """Return the texts in the rule language."""
     rules = sorted((REPOSITORY / "rules").rglob("*.md"))
     fronts = [rule.read_text(encoding="utf-8").partition("\n---\n")[0] for rule in rules]
     knowledge = sorted((REPOSITORY / "trtlint/knowledge").glob("*.yaml"))

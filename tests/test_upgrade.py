@@ -382,7 +382,7 @@ def test_facts_about_a_build_command(
 
 
 def twins(folder: Path, count: int) -> Path:
-    """A model with pairs of nodes of one name, each pair a finding of its own."""
+    """Return a model with pairs of equally named nodes, one finding per pair."""
     nodes = [
         onnx.helper.make_node("Relu", [f"x{n}"], [f"x{n + 1}"], f"node{n // 2}") for n in range(2 * count)
     ]

@@ -44,7 +44,7 @@ AREAS = sorted({rule.id[:5] for rule in RULES})
 
 
 def models(rule: Rule) -> Iterator[tuple[str, str, bool, Target, int]]:
-    """The models of a rule's examples: label, text, whether the checker takes it, target, neighbours."""
+    """Return the models of a rule's examples: label, text, checker result, target and variants."""
     for number, example in enumerate(fixed_examples(rule)):
         yield f"fixed {number}", example.before.text, example.checked, example.target, FIXED
     for number, each in enumerate(examples(rule)):
@@ -53,14 +53,14 @@ def models(rule: Rule) -> Iterator[tuple[str, str, bool, Target, int]]:
 
 
 def chosen(proto: onnx.ModelProto, count: int) -> Iterator[tuple[str, onnx.ModelProto]]:
-    """The model and some neighbours."""
+    """Return the model and some variants."""
     found = dict(variants(proto))
     names = sorted(found, key=lambda name: (name != "as it is", zlib.crc32(name.encode())))
     return ((name, found[name]) for name in names[: count + 1])
 
 
 def outcome(rule: Rule, path: Path, target: Target) -> str:
-    """What a rule says of a file, and what its rewrites would write, in a line."""
+    """Return the verdict of a rule and the rewrites for a file, as one line."""
     try:
         model = load(path)
     except TrtlintError as error:
@@ -76,7 +76,7 @@ def outcome(rule: Rule, path: Path, target: Target) -> str:
 
 
 def rewritten(finding: Finding, facts: Facts) -> Iterator[tuple[str, str]]:
-    """By rewrite, the operators that it would write at each site, with a digest of all that it changes."""
+    """Return for each rewrite the new operators of each site, with a digest of the patch."""
     for rewrite in finding.fixes:
         for site in finding.sites:
             yield rewrite.name, written(proposed(rewrite.name, fact_of(site, facts), facts.model))

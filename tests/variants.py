@@ -30,7 +30,7 @@ _TYPES = {
 
 
 def variants(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.ModelProto]]:
-    """A model and its neighbours, each with a name that is unique and says what differs."""
+    """Yield a model and its variants, each with a unique name for the difference."""
     yield "as it is", model
     for name, change in _changes(model):
         copy = onnx.ModelProto()
@@ -104,7 +104,7 @@ def _attribute_changes(index: int, attribute: onnx.AttributeProto) -> Iterator[C
 
 
 def _arrays(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Other numbers of the same type."""
+    """Return other numbers of the same type."""
     if array.dtype.kind not in "fiu" or not array.size or array.size > 4096:
         return
     yield "zeros", np.zeros_like(array)

@@ -36,10 +36,10 @@ Finds a {op}.
 
 @dataclass
 class Workspace:
-    """The folder, which is the current one, and what the last run gave.
+    """The current folder, and the result of the last run.
 
     ``models/a.onnx`` has two ``Relu`` in ``blocks.0`` and ``blocks.1`` (XYZ901, error) and a ``Sin`` in
-    ``head`` (XYZ902, warning); ``models/b.onnx`` has an ``Abs``.
+    ``head`` (XYZ902, warning).  ``models/b.onnx`` has an ``Abs``.
     """
 
     path: Path
@@ -55,13 +55,13 @@ class Workspace:
         return file
 
     def rule(self, folder: str, id_: str, name: str, *, op: str, severity: str = "error") -> None:
-        """Write a rule that finds an operator."""
+        """Write a rule that flags an operator."""
         file = self.path / folder / f"{id_}-{name}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(RULE.format(id=id_, name=name, op=op, severity=severity), encoding="utf-8")
 
     def save(self, name: str, ops: list[tuple[str, str]]) -> Path:
-        """Write a model that is a chain of operators, each given with its module."""
+        """Write a model with a chain of operators, each with its module."""
         nodes = []
         for number, (op, module) in enumerate(ops):
             node = onnx.helper.make_node(op, [f"v{number}"], [f"v{number + 1}"], name=f"/{module}/{op}")
@@ -84,29 +84,29 @@ class Workspace:
         (self.path / other).write_bytes((self.path / name).read_bytes())
 
     def run(self, *args: str) -> int:
-        """Run trtlint; standard error stays with ``capsys``."""
+        """Run trtlint. Standard error stays with ``capsys``."""
         self.code = run(args)
         if self.code in (0, 1):
             self.out = self.capsys.readouterr().out
         return self.code
 
     def report(self, *args: str) -> dict[str, Any]:
-        """The JSON report."""
+        """Return the JSON report."""
         self.run(*args, "--format", "json")
         loaded: dict[str, Any] = json.loads(self.out)
         return loaded
 
     def model(self, *args: str) -> dict[str, Any]:
-        """The report of the only model."""
+        """Return the report of the only model."""
         (model,) = self.report(*args)["models"]
         assert isinstance(model, dict)
         return model
 
     def ids(self, *args: str) -> list[str]:
-        """The rules of all findings, target by target."""
+        """Return the rules of all findings by target."""
         return [finding["rule"] for model in self.report(*args)["models"] for finding in model["findings"]]
 
     def settings(self, *args: str) -> str:
-        """What ``--show-settings`` writes."""
+        """Return the output of ``--show-settings``."""
         assert self.run(*args, "--show-settings") == 0
         return self.out
