@@ -24,7 +24,7 @@ PROOF = {"proof": {"bounds": [{"tensor": "s", "low": -5e8, "high": None}]}}
 
 
 def saved(folder: Path, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Path, Path]:
-    """Both models in files."""
+    """Save both models."""
     paths = folder / "before.onnx", folder / "after.onnx"
     for proto, path in zip((before, after), paths, strict=True):
         onnx.save(proto, path)
@@ -141,19 +141,19 @@ def test_what_a_quantizer_makes_of_nan_is_not_judged(tmp_path: Path) -> None:
 
 
 def bits(number: float) -> int:
-    """A number in FP16 as ONNX's text writes it."""
+    """Return an FP16 number in ONNX text."""
     return int(np.float16(number).view(np.uint16))
 
 
 def half(body: str, **numbers: float) -> str:
-    """A model that computes in FP16, with scalars."""
+    """Return an FP16 model with scalars."""
     stored = ", ".join(f"float16 {name} = {{{bits(number)}}}" for name, number in numbers.items())
     head = '< ir_version: 8, opset_import: ["" : 17] > g (float16[4,64] x) => (float16[?,?] y)'
     return f"{head} <{stored}> {{ {body} }}"
 
 
 def whole(body: str) -> str:
-    """A model that computes in FP32."""
+    """Return an FP32 model."""
     return f"""< ir_version: 8, opset_import: ["" : 17] > g (float[4,64] x) => (float[?,?] y)
         <float s = {{0.1}}, uint8 z = {{128}}, float none = {{0}}, float one = {{1}}> {{ {body} }}"""
 

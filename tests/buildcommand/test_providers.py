@@ -14,7 +14,7 @@ from trtlint.knowledge.providers import PROVIDERS, provider_options
 
 
 def options(command: BuildCommand) -> dict[str, str | None]:
-    """The options of a command, its provider and model apart."""
+    """Return the options of a command, except its provider and model."""
     return {each.name: each.value for each in command.options if each.name not in ("provider", "model")}
 
 
@@ -195,7 +195,7 @@ def test_constants_of_a_script() -> None:
 
 
 def nested(levels: int, *, lists: bool) -> str:
-    """Return options of a provider inside of some lists or objects."""
+    """Return provider options inside nested lists or objects."""
     inner = '{"TensorrtExecutionProvider": {"trt_fp16_enable": 1}}'
     return "[" * levels + inner + "]" * levels if lists else '{"a": ' * levels + inner + "}" * levels
 
@@ -384,7 +384,7 @@ def test_the_number_of_nodes_of_a_script_is_limited(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_options_beyond_the_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name of the provider is the first option."""
+    """The provider name is the first option."""
     given = {f"o{number}": "1" for number in range(3)}
     for most in (3, 4):
         monkeypatch.setattr(providers, "_MOST_OPTIONS", most)

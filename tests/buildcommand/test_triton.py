@@ -133,7 +133,7 @@ def test_the_configuration_of_a_model_in_a_repository(tmp_path: Path) -> None:
 
 @needs_posix
 def test_a_link_that_nobody_named_is_not_followed_out_of_its_folder(tmp_path: Path) -> None:
-    """What is wrong there would be quoted, word for word."""
+    """An error message would quote the file behind the link."""
     secret = tmp_path / "secret"
     secret.write_text("password: hunter2", encoding="utf-8")
     model = tmp_path / "models" / "norm" / "1" / "model.onnx"
@@ -148,7 +148,7 @@ def test_a_link_that_nobody_named_is_not_followed_out_of_its_folder(tmp_path: Pa
 @needs_posix
 @pytest.mark.parametrize("kept", ["mounted", "cached"])
 def test_links_that_tools_make_are_followed(tmp_path: Path, kept: str) -> None:
-    """As Kubernetes mounts the entries of a ConfigMap, and as a download cache links to its files."""
+    """Kubernetes links the entries of a ConfigMap, and a download cache links its files."""
     folder, blobs = tmp_path / "norm", tmp_path / "blobs"
     model = folder / "1" / "model.onnx"
     model.parent.mkdir(parents=True)

@@ -9,7 +9,7 @@ from trtlint.buildfiles.record import read_file
 
 
 def read_layers(path: Path) -> LayerInfo:
-    """The layers in a file that was given as one of layers."""
+    """Return the layers of a layer file."""
     content = read_file(str(path), "layers").content
     assert isinstance(content, LayerInfo)
     return content

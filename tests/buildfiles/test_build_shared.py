@@ -179,7 +179,7 @@ def test_line_numbers_point_at_the_message(shared: Path) -> None:
 
 
 def test_a_literal_is_enough_to_count_its_pattern(shared: Path) -> None:
-    """Lines beyond the kept ones are counted by how they begin, so that has to say what the regex says."""
+    """The reader counts further lines by prefix only, so the prefix must agree with the regex."""
     quiet = table().quiet
     for path in logs(shared):
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()

@@ -125,7 +125,7 @@ def test_a_plan_without_tensorrt_says_so_and_gives_its_header(
 
 
 class FakeEngine:
-    """An engine whose inspector answers as TensorRT's does."""
+    """A fake engine whose inspector answers like TensorRT's."""
 
     def create_engine_inspector(self) -> FakeEngine:
         return self
@@ -136,14 +136,14 @@ class FakeEngine:
 
 
 class FakeTensorRT:
-    """What of the ``tensorrt`` package is used."""
+    """A fake of the used part of the ``tensorrt`` package."""
 
     __version__ = "10.8.0"
     LayerInformationFormat = type("LayerInformationFormat", (), {"JSON": "JSON"})
     engine: FakeEngine | None = FakeEngine()
 
     class Logger:
-        """A logger with its one severity."""
+        """A fake logger with one severity."""
 
         ERROR = 1
 
@@ -151,7 +151,7 @@ class FakeTensorRT:
             assert severity == self.ERROR
 
     class Runtime:
-        """A runtime that loads the one engine."""
+        """A fake runtime that loads one engine."""
 
         def __init__(self, logger: object) -> None:
             assert isinstance(logger, FakeTensorRT.Logger)

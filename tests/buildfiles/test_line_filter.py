@@ -25,7 +25,7 @@ FILLER = f"{DATE}[V] [TRT] Tactic: 0x1 Time: 0.1 and words to fill a line\n" * 8
 
 
 def picked(*lines: str) -> tuple[list[tuple[int, bytes, int]], set[str]]:
-    """The lines that need a look, each with its number and where its message begins, and the tools."""
+    """Return the selected lines (number and start of the message) and the tools."""
     found = BlockFilter(LITERALS)
     data = ("\n".join(lines) + "\n" + FILLER).encode()
     _, _, batches = found.lines(data, 0, len(data), 0)
@@ -34,7 +34,7 @@ def picked(*lines: str) -> tuple[list[tuple[int, bytes, int]], set[str]]:
 
 @pytest.mark.parametrize("prefix", QUIET)
 def test_quiet_lines_need_a_known_beginning(prefix: str) -> None:
-    """The numbers of lines count from 1."""
+    """Line numbers start at 1."""
     start, tool = QUIET[prefix]
     known = [f"{prefix}{literal.decode()}: a number of words behind it" for literal in LITERALS]
     found, tools = picked(f"{prefix}Something else that nobody wants to read", *known)
@@ -49,7 +49,7 @@ def test_other_lines_always_need_a_look(prefix: str) -> None:
 
 
 def test_lines_are_counted_only_if_all_their_known_bytes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here all messages have the same hash."""
+    """All messages in this test have the same hash."""
     monkeypatch.setattr(line_filter, "_FACTOR", 0)
     monkeypatch.setattr(line_filter, "_SECOND", 0)
     known = "Total Activation Mem"

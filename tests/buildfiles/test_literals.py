@@ -13,7 +13,7 @@ NOISE = " ".join(f"Loading tile {number} of plate, plane and place" for number i
 
 
 def each(texts: list[str], message: str) -> list[tuple[int, int]]:
-    """Search for one text after the other."""
+    """Search for each text separately."""
     return [(place, message.find(text)) for place, text in enumerate(texts) if text in message]
 
 

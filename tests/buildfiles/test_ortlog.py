@@ -20,7 +20,7 @@ VERIFY = "session_state.cc:1148 VerifyEachNodeIsAssignedToAnEp"
 
 
 def lines(parts: int, *left: str) -> str:
-    """The lines of a session whose nodes are listed."""
+    """Return the log lines of a session that lists its nodes."""
     said = (
         f"{STAMP} [I:onnxruntime:, tensorrt_execution_provider.cc:2611 GetCapability] [TensorRT EP] Graph is "
         f"partitioned and number of subgraphs running on TensorRT execution provider is {parts}\n"

@@ -24,7 +24,7 @@ def names(found: Any) -> Found:
 
 
 def test_beginnings_that_identify_an_entry() -> None:
-    """A beginning is not enough if another entry begins like it, or if its expression must be searched."""
+    """A prefix does not identify an entry with a shared prefix or an unanchored expression."""
     made = Table(
         (
             entry("long", starts=("Total time", "Totals: ")),
@@ -136,7 +136,7 @@ BARE = Table(
     ],
 )
 def test_entries_of_a_line_without_a_prefix(line: str, found: Found) -> None:
-    """An entry that only hints at a reason gives way to another one before it."""
+    """An entry that only suggests a reason yields to an earlier entry."""
     assert names(BARE.bare(line)) == found
 
 

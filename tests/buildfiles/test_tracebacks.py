@@ -102,7 +102,7 @@ FRAME = b'  File "/w/a.py", line 5, in f'
     ],
 )
 def test_the_end_of_a_traceback(before: bytes, line: bytes, ending: Ending | None, cut: bool) -> None:
-    """The last line of a log may be the start of an exception's name."""
+    """The last line of a log can contain the start of an exception name."""
     found = Traceback()
     assert not found.takes(before + FRAME)
     assert not found.is_cut(0)

@@ -139,7 +139,7 @@ def test_any_bytes(line: bytes) -> None:
 
 
 def test_what_a_container_logs_as_json_is_unescaped() -> None:
-    """Docker's json-file driver: https://docs.docker.com/engine/logging/drivers/json-file/."""
+    """See Docker's json-file driver: https://docs.docker.com/engine/logging/drivers/json-file/."""
     line = rb'{"log":"[05/21/2024-12:00:09] [W] [TRT] layer \"a\" is slow\n","stream":"stderr"}'
     text, prefix = unwrap(line)
     assert text == b'[05/21/2024-12:00:09] [W] [TRT] layer "a" is slow'
@@ -149,7 +149,7 @@ def test_what_a_container_logs_as_json_is_unescaped() -> None:
 
 @pytest.mark.parametrize("first", ["", "a", "z", "Z", "A", "{"])
 def test_marks_of_a_long_batch_are_those_in_its_lines(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that begins with a bracket is searched for all marks, and names none for the others."""
+    """A line that starts with a bracket is searched for all marks, and adds none to other lines."""
     monkeypatch.setattr(wrapped, "_MANY", 2)
     failed = f"{first} failed to run".encode()
     lines = [b"a step of it", b"[another] nvinfer", failed, b"a step of it", b"[E] killed"]
@@ -186,7 +186,7 @@ def test_the_name_of_the_library_is_near_the_beginning(before: int, found: bool)
     ],
 )
 def test_lines_that_may_be_about_a_build(line: bytes, expected: bool) -> None:
-    """The first 4000 bytes of a line of at least six bytes count."""
+    """Only the first 4000 bytes count, in lines of at least six bytes."""
     assert telling(line) is expected
 
 
@@ -245,7 +245,7 @@ def test_prefixes_of_other_loggers(line: bytes, expected: Prefix | None) -> None
     [(b"01234 [TRT] [E] x", 16), (b"01234 [TRT] x", 6), (b"01234 ERROR: x", 6), (b"01234 x", 6)],
 )
 def test_the_prefix_of_the_library_inside_another(line: bytes, start: int) -> None:
-    """Another prefix inside counts if it names the library and a severity."""
+    """An inner prefix counts if it names the library and a severity."""
     outer = Prefix("W", "python", 6, None, common=True)
     found = within(line, outer)
     assert found == (Prefix("E", "logger", start, True) if start > 6 else outer)

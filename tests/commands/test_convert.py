@@ -24,7 +24,7 @@ pytest.importorskip("onnxruntime")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model, and batches of inputs for it."""
+    """Return a folder with a model and input batches."""
     monkeypatch.chdir(tmp_path)
     saved(PRODUCTS, Path("m.onnx"))
     numbers = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def data(*arguments: str, code: int) -> dict[str, Any]:
-    """Return the JSON of a conversion, which follows its schema."""
+    """Return the JSON of a conversion after a check against its schema."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         assert run(["convert", *arguments, "--format", "json"]) == code

@@ -34,13 +34,13 @@ TRT = trtlint.Target(version="10.7")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that a test runs in."""
+    """Return the folder of the test run."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def explained(capsys: pytest.CaptureFixture[str], model: str, rule: str, node: str, *words: str) -> str:
-    """What ``--explain-miss`` says."""
+    """Return the output of ``--explain-miss``."""
     assert run([model, "--isolated", *words, "--explain-miss", rule, node]) == 0
     return capsys.readouterr().out
 

@@ -147,7 +147,7 @@ def test_a_proof_without_what_it_needs_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A file that was not proven must not be taken for one that was."""
+    """A file without a proof must not look like a proven one."""
     found = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == missing else found(name))
     monkeypatch.setattr(wheels, "_installed", lambda *_: None)

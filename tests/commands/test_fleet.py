@@ -42,7 +42,7 @@ def test_jobs_of_a_batch(count: int, size: int) -> None:
 
 @pytest.fixture
 def runners(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Record how runners are made, on a machine with four processors."""
+    """Record the created runners on a fake machine with four processors."""
     found: list[Any] = []
     monkeypatch.setattr(fleet, "JobRunner", lambda *given, **words: found.append((given, words)))
     monkeypatch.setattr(pools, "cores", lambda: 4)
@@ -73,7 +73,7 @@ def test_the_batches_of_a_cluster(runners: list[Any]) -> None:
 def test_dry_builds_that_fit_into_memory(
     available: int, workers: int, monkeypatch: pytest.MonkeyPatch, runners: list[Any]
 ) -> None:
-    """The largest one counts, up to the limit of its memory."""
+    """The largest dry build counts, up to its memory limit."""
     sizes = {"small.onnx": 1 << 30, "large.onnx": 3 << 30}
     monkeypatch.setattr(
         "trtlint.dry_build.drybuild.roughly_needed", lambda file, level: sizes[file.name] if level else 0

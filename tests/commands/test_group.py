@@ -14,7 +14,7 @@ from trtlint.commands.group import ClosedPipeError, Main
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current folder, with some files."""
+    """Return the current folder with some files."""
     monkeypatch.chdir(tmp_path)
     for name in ("check", "--format", "-x", "-", "ruled"):
         Path(name).touch()
@@ -22,12 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def main() -> Main:
-    """A group of commands."""
+    """Define a group of commands."""
     return Main("trtlint", commands={name: click.Command(name) for name in ("lint", "rule", "rules", "fix")})
 
 
 def parsed(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """The words that click gets."""
+    """Return the words that click receives."""
     monkeypatch.setattr(click.Group, "parse_args", lambda _, __, words: words)
     group = main()
     return group.parse_args(click.Context(group), list(words))

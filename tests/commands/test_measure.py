@@ -28,7 +28,7 @@ MEASURED = MEASUREMENTS[0].decode()
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A norm, with inputs that overflow and inputs that do not."""
+    """Return a folder with a norm, and inputs with and without overflow."""
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(NORM), "norm.onnx")
     numbers = np.random.default_rng(0).standard_normal((2, 16, 64)).astype(np.float32)

@@ -27,7 +27,7 @@ pytest.importorskip("onnxruntime")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A norm, which depends on what is fused, and an attention, with inputs."""
+    """Return a folder with a norm that depends on fusion, an attention, and inputs."""
     monkeypatch.chdir(tmp_path)
     numbers = np.random.default_rng(0)
     onnx.save(onnx.parser.parse_model(NORM), "norm.onnx")
@@ -68,7 +68,7 @@ def test_all_types_are_in_one_table(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def layers(*names: list[str]) -> str:
-    """Layer information with a layer for each list of nodes."""
+    """Return layer information with one layer per list of nodes."""
     return json.dumps(
         {
             "Layers": [
@@ -119,7 +119,7 @@ def test_a_dry_build_tells_what_is_fused(folder: Path) -> None:
 
 
 class Tags(HTMLParser):
-    """Collects tags and text."""
+    """Parser that collects tags and text."""
 
     def __init__(self) -> None:
         super().__init__()

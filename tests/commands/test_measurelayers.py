@@ -37,13 +37,13 @@ def layers(*names: str) -> dict[str, Any]:
 
 
 def found(targets: tuple[Target, ...] = (), **options: str | None) -> FusedLayers | None:
-    """Return the layers that some options name."""
+    """Return the layers selected by options."""
     given = SimpleNamespace(**{"model": "model.onnx", "layers": None, "dry_build": None, **options})
     return layers_of(cast("MeasureOptions", given), MODEL, targets)
 
 
 def said(**options: str | None) -> str:
-    """Return why there are no layers."""
+    """Return the reason for missing layers."""
     with pytest.raises(click.UsageError) as caught:
         found((), **options)
     return str(caught.value)
@@ -53,7 +53,7 @@ BUILT = DryBuildResult("1.7.1", parsed=True, built=True)
 
 
 class DryBuilds:
-    """Dry builds with a given end, which are noted."""
+    """Recorded dry builds with a given outcome."""
 
     def __init__(self, *names: str, result: DryBuildResult = BUILT, record: bool = True) -> None:
         read = [FileRead("layers.json", layers_from_json(layers(*names)))]

@@ -28,7 +28,7 @@ class Found:
 
 
 def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exception], *files: str) -> list[Any]:
-    """Give measurements, whose digests are their names, to tasks."""
+    """Attach measurements to tasks; their digests are their names."""
 
     def digest(path: Path) -> str:
         found = digests[path.name]
@@ -73,7 +73,7 @@ def test_without_measurements_nothing_changes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def found(*nodes: str, verified: bool = True, **settings: Any) -> Any:
-    """Return a measurement of a model in FP16 that says to keep some operators."""
+    """Return a measurement of an FP16 model that recommends some operators to keep."""
     kept = SimpleNamespace(nodes=nodes, verified=verified)
     values = {"rehearsed": True, "kept": kept, "fits": True, "typed": True, "type": "fp16"}
     values |= {"path": "m.onnx", "files": (), **settings}

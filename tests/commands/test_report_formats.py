@@ -64,7 +64,7 @@ _VOID = {"meta", "input", "br", "hr", "wbr", "link"}
 
 
 class Tags(HTMLParser):
-    """Reader of a page that requires closed elements."""
+    """Page parser that requires closed elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Inputs of all commands."""
+    """Return a folder with the inputs of all commands."""
     path = tmp_path_factory.mktemp("reports")
     onnx.save(onnx.parser.parse_model(NORM), path / "norm.onnx")
     onnx.save(onnx.parser.parse_model(DENSE), path / "dense.onnx")

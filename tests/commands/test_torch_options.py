@@ -34,7 +34,7 @@ https://github.com/pytorch/TensorRT/issues/4070"""
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with a script and a program."""
+    """Return the current folder, with a script and a program."""
     monkeypatch.chdir(tmp_path)
     Path("build.py").write_text(SCRIPT)
     write(
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[tuple[str, str]]:
-    """The rules that find something, each with its places."""
+    """Return the rules with findings and their places."""
     run([*words, "--format", "json", "--isolated", "--no-cache"])
     out = json.loads(capsys.readouterr().out)
     schema = resources.files("trtlint.report").joinpath("schema/trtlint.report-1.json")

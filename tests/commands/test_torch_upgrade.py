@@ -30,7 +30,7 @@ OPERATORS = ("glu", "cumprod", "cumprod", "masked_scatter", "fft_rfft", "relu")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current folder, with a script and a program."""
+    """Return the current folder, with a script and a program."""
     monkeypatch.chdir(tmp_path)
     Path("build.py").write_text(SCRIPT)
     nodes = (node(f"aten.{op}.default", f"n{index}") for index, op in enumerate(OPERATORS))

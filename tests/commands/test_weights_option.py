@@ -22,7 +22,7 @@ g (float[1,64] x) => (float[1,64] y)
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model whose weight holds a NaN and a number that FP16 does not hold, in external data."""
+    """Return a model with external weights that include a NaN and a number beyond FP16."""
     monkeypatch.chdir(tmp_path)
     made = onnx.parser.parse_model(TEXT)
     weight = np.full((64, 64), 0.5, np.float32)
@@ -33,7 +33,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rules(capsys: pytest.CaptureFixture[str], *words: str) -> set[str]:
-    """The rules that fire on the model, but for the one about where its weights lie."""
+    """Return the rules that fire on the model, except the rule about external weights."""
     words = ("--trt", "10.7", "--fp16", "--isolated", "--ignore", "MEM150", *words)
     run(["model.onnx", "--format", "json", *words])
     reports = json.loads(capsys.readouterr().out)["models"]

@@ -31,7 +31,7 @@ def saved(path: Path, body: str) -> Path:
 
 
 def batch(path: Path, a: float, b: float) -> str:
-    """A set of inputs: numbers near ``a`` and near ``b``."""
+    """Return an input set with numbers near ``a`` and near ``b``."""
     rng = np.random.default_rng(0)
     near = rng.uniform(0, 1, 64)
     arrays = {"a": np.float32(a + near), "b": np.float32(b + near * (b > 0))}
@@ -40,7 +40,7 @@ def batch(path: Path, a: float, b: float) -> str:
 
 
 def test_what_is_left_of_larger_terms_is_judged_by_the_largest_output(tmp_path: Path) -> None:
-    """In one set of inputs large terms cancel: the outputs are small, and consist of rounding errors."""
+    """Large terms cancel in one set of inputs, so its small outputs are rounding errors."""
     before = saved(tmp_path / "a.onnx", "p = Mul (a, c)  q = Mul (b, c)  y = Sub (p, q)")
     after = saved(tmp_path / "b.onnx", "d = Sub (a, b)  y = Mul (d, c)")
     large, cancelled = batch(tmp_path / "1.npz", 5000, 0), batch(tmp_path / "2.npz", 5000.01, 5000)
@@ -137,7 +137,7 @@ def settings_of(folder: Path, **settings: Any) -> _compare._ComparisonSettings:
 
 
 def test_two_large_models_are_not_loaded_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times are measured of two models that are loaded."""
+    """Only the timing loads two models."""
     models, settings = pair_of(tmp_path, "Exp"), settings_of(tmp_path, given=BATCHES, timed=True)
     size = 2 * models.before.stat().st_size
     for most, timed in ((size, True), (size - 1, False)):
@@ -204,7 +204,7 @@ class Choice:
 
 
 def run_first(runner: Runner, *choices: Choice) -> int:
-    """Return the number of accepted sets, whose outputs equal the inputs."""
+    """Return the number of accepted sets. The outputs equal the inputs."""
     types = {"x": np.dtype(np.float32)}
     batches, outputs = _compare._run_first(cast("LoadedModel", runner), choices, types, settings_of(Path()))
     assert batches == outputs
@@ -234,7 +234,7 @@ def test_a_model_that_accepts_no_size_does_not_run(choices: list[Choice], reason
 
 @pytest.mark.parametrize(("most", "runs"), [(3, False), (4, True)])
 def test_failed_attempts_take_a_limited_size(monkeypatch: pytest.MonkeyPatch, most: int, runs: bool) -> None:
-    """The first attempt has 4 bytes."""
+    """The first attempt uses 4 bytes."""
     monkeypatch.setattr(_compare, "_MOST_BYTES", most)
     if runs:
         assert run_first(Runner(2), Choice(1), Choice(2)) == 3

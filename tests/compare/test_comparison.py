@@ -44,7 +44,7 @@ def ended(
 
 
 class Processes:
-    """Stands for the processes: gives their results in turn, and notes what each was asked."""
+    """Fake processes that return results in order and record the requests."""
 
     def __init__(self, *results: ProcessResult) -> None:
         self._results = list(results)

@@ -30,7 +30,7 @@ g (float[1,4,8] q, float[1,8,4] k, float[1,4,8] v, bool[1,4,4] m) => (float[1,4,
 
 
 def saved(text: str, path: Path, weights: tuple[int, ...] | None = (8, 8)) -> Path:
-    """Save a model, with weights ``w`` where a shape is given."""
+    """Save a model, with weights ``w`` if a shape is given."""
     model = onnx.parser.parse_model(text)
     if weights is not None:
         numbers = np.random.default_rng(0).standard_normal(weights).astype(np.float32) / 3
@@ -40,7 +40,7 @@ def saved(text: str, path: Path, weights: tuple[int, ...] | None = (8, 8)) -> Pa
 
 
 def converted(path: Path, **options: object) -> tuple[onnx.ModelProto, PendingConversion]:
-    """Convert a model without running it; the result is checked."""
+    """Convert a model without a run, and check the result."""
     request = ConversionRequest(path, measure=False, **options)  # type: ignore[arg-type]
     out = path.with_name("out.onnx")
     _, draft = run(request, out)
@@ -58,7 +58,7 @@ def types(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def looped() -> onnx.ModelProto:
-    """Return a model whose weights are read outside and inside of the body of a Loop."""
+    """Return a model whose weights are read both outside and inside a Loop body."""
     body = helper.make_graph(
         [
             helper.make_node("MatMul", ["state", "w"], ["next"], name="inner"),

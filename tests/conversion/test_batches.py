@@ -120,7 +120,7 @@ def test_noise_is_added_to_finite_numbers_only() -> None:
 
 
 class Choices:
-    """Random inputs by choice of shapes, which a model may refuse."""
+    """Random inputs by shape choice. A model can reject them."""
 
     def __init__(self, *errors: Exception | None) -> None:
         self._errors = errors

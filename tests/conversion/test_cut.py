@@ -13,7 +13,7 @@ from trtlint.conversion.session import ConversionRequest, ConversionSession
 
 
 def chain(count: int) -> onnx.ModelProto:
-    """Return blocks of a residual stream: a softmax and a sum each, with weights."""
+    """Return residual blocks with one softmax, one sum and weights each."""
     nodes = []
     last = "x"
     for index in range(count):

@@ -39,7 +39,7 @@ g (float[8,8] x) => (float[16,8] y)
 
 
 def drafted(path: Path, *kept: str) -> Conversion:
-    """Convert a model in which these operators stay in FP32 because of their numbers."""
+    """Convert a model whose constants keep these operators in FP32."""
     session = ConversionSession(ConversionRequest(path, measure=False))
     session.found = Found(dict.fromkeys(kept, "the outputs need more digits here"))
     return session.draft().conversion

@@ -81,7 +81,7 @@ def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large(
 
 
 def trial_with(*probes: tuple[str, str, float | None, bool, bool]) -> Any:
-    """A rehearsal of tensors: name, operator, magnitude, whether inside the operator, whether narrow."""
+    """Return a trial of tensors: name, operator, magnitude, whether internal, whether narrow."""
     magnitudes = {name: magnitude for name, _, magnitude, _, _ in probes}
     listed = [
         SimpleNamespace(tensor=name, node=f"n{name}", op=op, inside=inside, narrow=narrow)
@@ -124,7 +124,7 @@ def test_the_operators_with_the_largest_numbers_come_first() -> None:
 
 
 class Simulations:
-    """Stands for the simulations of a trial: an error for each batch, and a note of each run."""
+    """Fake simulations of a trial: one error per batch, and a record of each run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: float, needed: str = "") -> None:
         self._patch = monkeypatch

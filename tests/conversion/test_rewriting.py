@@ -43,7 +43,7 @@ def evaluated(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
 
 
 def rewritten(path: Path, kept: dict[str, float], greatest: dict[str, float]) -> onnx.ModelProto:
-    """Return a model with all rewrites that are proposed."""
+    """Return a model with all proposed rewrites."""
     session = ConversionSession(ConversionRequest(path))
     found = proposals(session.model, kept, greatest)
     assert found
@@ -99,7 +99,7 @@ def test_nothing_is_proposed_for_what_is_not_kept(tmp_path: Path) -> None:
 
 
 def conversion(path: Path, **arrays: np.ndarray) -> PendingConversion:
-    """Convert a model that is measured on one batch."""
+    """Convert a model with one measured batch."""
     given: dict[str, Any] = {**arrays}
     np.savez(path.with_name("in.npz"), **given)
     _, draft = run(

@@ -28,7 +28,7 @@ def layer(name: str, metadata: str = "") -> Any:
 
 
 def library(*layers: Any, errors: tuple[str, ...] | None = None) -> Any:
-    """Return a stand-in for the library. With ``errors``, the parser refuses the model."""
+    """Return a fake library. With ``errors``, the parser refuses the model."""
     network = SimpleNamespace(num_layers=len(layers), get_layer=layers.__getitem__, name="parsed")
     parser = SimpleNamespace(
         parse_from_file=lambda file: file == "model.onnx" and errors is None,
@@ -179,7 +179,7 @@ def test_a_file_that_is_not_python_is_an_error(tmp_path: Path) -> None:
 
 
 class Process:
-    """Stands for the process: returns a result, and notes what it was asked."""
+    """Fake process that returns a result and records its requests."""
 
     def __init__(self, *answers: dict[str, Any], cause: Any = "done") -> None:
         self._result = ProcessResult(cause, None, "SIGSEGV", 1.0, None, answers)
@@ -192,7 +192,7 @@ class Process:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a script, where wheels are installed."""
+    """Return a script with installed wheels."""
     path = tmp_path / "own.py"
     path.touch()
     monkeypatch.setattr(script, "find", lambda: Wheels("1.7.1", "wheels"))

@@ -87,7 +87,7 @@ def test_operators_of_a_group_stay_together() -> None:
 
 
 def test_products_are_freed_up_to_the_limit() -> None:
-    """The limit of the first products is lower, and one product is too coarse for what is left."""
+    """The first products have a lower limit, and one product is too coarse for the rest."""
     errors = {"p1": 0.32, "p4": 0.3, "p6": 0.45}
     given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
 
@@ -130,7 +130,7 @@ def test_a_choice_stays_if_the_time_is_over() -> None:
 
 
 def test_one_more_product_suffices_for_other_inputs() -> None:
-    """The product is not the first in the order, so that the products before it stay in 16 bits."""
+    """The product is not the first one, so earlier products stay in 16 bits."""
     given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
     choice = search(given, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
     found = extended(given, choice, lambda paths: float(not {"p3", "p1"} <= paths), BOUND, Budget(64, 60))
@@ -138,7 +138,7 @@ def test_one_more_product_suffices_for_other_inputs() -> None:
 
 
 class Measured:
-    """Measures sets of operators, and notes them as texts: an error by set, or a usual one."""
+    """Fake measurements with an error per set or a default, recorded as texts."""
 
     def __init__(self, usual: float | None = 1.0, **errors: float | None) -> None:
         self._usual = usual
@@ -213,7 +213,7 @@ def test_without_time_only_the_other_operators_are_tried() -> None:
 
 
 def test_groups_that_are_not_needed_are_left_out_again() -> None:
-    """Two products and one region are needed, and more products are tried first."""
+    """Two products and one region are necessary, and the search tries more products first."""
 
     def measure(paths: frozenset[str]) -> float:
         return float(not paths >= frozenset("psc"))
@@ -323,7 +323,7 @@ def test_units_in_parts(units: str, most: int, parts: list[str]) -> None:
     [(0.4, ["F", "Fq", "F"]), (0.41, ["F", "Fq", "Fq", "F", "F"])],
 )
 def test_products_may_use_most_of_the_limit_at_first(error: float, calls: list[str]) -> None:
-    """The rest of the limit is theirs if no operator between them needs it."""
+    """Products use the rest of the limit if no operator between them needs it."""
     given = Candidates(frozenset("F"), [], groups("p", "q"), [], {})
     measure = Measured(F=0.6, Fpq=0.0, Fq=error)
     found = search(given, measure, BOUND, Budget(64, 60), lambda _: 0.0)

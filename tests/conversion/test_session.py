@@ -225,7 +225,7 @@ SQUARE = "float[4,4] w = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}"
 def written(
     text: str, folder: Path, **options: object
 ) -> tuple[list[str], dict[str, int], PendingConversion]:
-    """Convert a model. Return its operators as calls, the types of its ends, and the conversion."""
+    """Convert a model; return its operators as calls, its input and output types, and the conversion."""
     model, draft = converted(saved(f"{HEAD} {text}", folder / "m.onnx", None), **options)
     ends = {info.name: info.type.tensor_type.elem_type for info in (*model.graph.input, *model.graph.output)}
     calls = [

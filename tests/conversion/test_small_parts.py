@@ -24,12 +24,12 @@ from trtlint.model.load import Model
 
 
 def small(text: str, opset: int = 17) -> Model:
-    """Read a graph in ONNX text, without its head."""
+    """Read a graph in ONNX text without a header."""
     return model_of(f'< ir_version: 10, opset_import: ["" : {opset}] > g {text}')
 
 
 def written(model: Model, name: str) -> Node:
-    """Return the operator that writes a tensor."""
+    """Return the operator that computes a tensor."""
     value = model.graph.resolve(name)
     assert value is not None
     assert value.producer is not None

@@ -160,7 +160,7 @@ def numbers(*shape: int) -> str:
 
 
 def refusal(body: str, constants: str, *, x: str = "float[2,8] x", opset: int = 17) -> str:
-    """Return why the first operator of a model stays whole; an empty text if it does not."""
+    """Return the reason why the first operator stays fused, empty if it does not."""
     model = model_of(
         f'< ir_version: 10, opset_import: ["" : {opset}, "own" : 1] > '
         f"g ({x}) => (float[] y) < {constants} > {{ {body} }}"
@@ -292,7 +292,7 @@ def test_a_product_has_up_to_eight_parts(parts: int, reason: str) -> None:
 
 
 def test_an_operator_that_is_not_ready_for_columns_stays() -> None:
-    """An operator other than Reshape may have as many columns as parts."""
+    """Operators other than Reshape can have as many columns as parts."""
     body = f"a = MatMul (x, w) r = Relu (a) {GATHERS.format(1)} {SUM}"
     constants = f"{numbers(8, 3)}, int64 i0 = {{0}}, int64 i1 = {{1}}, int64 i2 = {{2}}"
     assert refusal(body, constants) == NEITHER

@@ -46,14 +46,14 @@ kernel (float[2, 4, 128, 64] q, float[2, 4, 128, 64] k, float[2, 4, 128, 64] v) 
 
 
 def write(folder: Path, text: str, name: str = "model.onnx") -> Path:
-    """A model of ONNX text, as a file."""
+    """Write a model from ONNX text."""
     path = folder / name
     onnx.save(onnx.parser.parse_model(text), path)
     return path
 
 
 def crashing(folder: Path) -> Path:
-    """A quantizer whose scale is an input of the model: the builder ends in a segmentation fault."""
+    """Return a quantizer with an input as scale, on which the builder has a segmentation fault."""
     weight = numpy_helper.from_array(np.ones((32, 32, 3, 3), np.float16), "w")
     scale = numpy_helper.from_array(np.full(32, 0.5, np.float16), "w_scale")
     zero = numpy_helper.from_array(np.zeros(32, np.int8), "w_zero")
@@ -81,7 +81,7 @@ def crashing(folder: Path) -> Path:
 
 
 def with_external(folder: Path, size: int = 64, location: str = "weights.bin") -> Path:
-    """A product with a stored matrix of ``size`` × ``size`` in a file that is not there, and a bias in it."""
+    """Return a product with a matrix of ``size`` × ``size`` in a missing file, and an inline bias."""
     tensors = []
     place = 0
     for name, dims in (("w", [size, size]), ("b", [size])):

@@ -36,7 +36,7 @@ if trt.OnnxParser(network, logger).parse_from_file(sys.argv[1]):
 
 
 def write_log(model: Path, log: Path) -> Path:
-    """Build a model as a user's script does, in a process of its own, and keep what its logger prints."""
+    """Build a model in a separate process, like a user's script, and save its log."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     with log.open("wb") as out:
         subprocess.run(

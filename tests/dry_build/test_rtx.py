@@ -23,7 +23,7 @@ Build = Callable[[list[Any]], str]
 
 
 class Layer:
-    """A layer as the library returns it. Its own attributes show after a change of its class."""
+    """A fake library layer. A change of its class makes its own attributes visible."""
 
     kind = ""
 
@@ -60,7 +60,7 @@ class ShuffleLayer(Layer):
 
 
 def constant(dtype: str, *shape: int) -> Layer:
-    """Return a layer with the numbers 1, 2, and so on."""
+    """Return a constant layer with the numbers 1, 2, and so on."""
     numbers = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
     return Layer("constant", dtype=dtype, shape=shape, weights=numbers)
 
@@ -87,7 +87,7 @@ def network_of(inputs: tuple[Any, ...] = (), layers: tuple[Layer, ...] = ()) -> 
 
 
 def library(network: Any, build: Build, errors: tuple[str, ...] = (), log: int = 1) -> tuple[Any, list[Any]]:
-    """Return a stand-in for the library, and the configurations of its builds."""
+    """Return a fake library and the configurations of its builds."""
     configs: list[Any] = []
 
     def create_config() -> Any:
@@ -158,7 +158,7 @@ def library(network: Any, build: Build, errors: tuple[str, ...] = (), log: int =
 
 
 class Worker:
-    """Runs the worker with a log that already holds the parser's output."""
+    """Run the worker with a log that already contains the parser's output."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
         self._patch = monkeypatch
@@ -176,7 +176,7 @@ class Worker:
         errors: tuple[str, ...] = (),
         **request: Any,
     ) -> list[dict[str, Any]]:
-        """Return what the worker says."""
+        """Return the worker's answers."""
         trt, self.configs = library(network_of(inputs, layers), build, errors, self._file)
         self._patch.setattr(sys, "stdout", self._stdout)
         self._patch.setitem(sys.modules, "tensorrt_rtx_bindings", trt)
@@ -395,7 +395,7 @@ LAYERS = (
 
 
 def copies(*layers: Layer) -> tuple[Layer, ...]:
-    """Return layers whose classes did not change yet."""
+    """Return layers before the change of their classes."""
     return tuple(Layer(each.type, **each.own) for each in layers)
 
 

@@ -11,7 +11,7 @@ from trtlint.dry_build.shapes import MOST, Input, ShapeRange, choices
 
 
 def tensor(name: str, *dims: int | str | None, integer: bool = False, is_shape: bool = False) -> Input:
-    """An input whose dimensions are sizes, symbols, or None for one that varies without a name."""
+    """Return an input with sizes, symbols, or None for unnamed dynamic dimensions."""
     return Input(
         name,
         tuple(dim if isinstance(dim, int) else -1 for dim in dims),

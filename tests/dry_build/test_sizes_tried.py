@@ -32,7 +32,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 def result(
     monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: dict[str, Any]
 ) -> DryBuildResult:
-    """The result of a process that said ``ANSWERS`` and more."""
+    """Return the result of a process with ``ANSWERS`` and more answers."""
 
     def run(*_: object, log: Path, **__: object) -> ProcessResult:
         log.write_bytes(b"parsed\n[V] of the size that was tried\n")

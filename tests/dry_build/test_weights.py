@@ -94,7 +94,7 @@ def test_which_tensors_are_copied(
     scratch: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The stored tensors of at most a size: the matrix first, then the bias."""
+    """Copied tensors have at most a given size: the matrix first, then the bias."""
     monkeypatch.setattr(weights, "HUGE", 1)
     monkeypatch.setattr(weights, "_COPIED", copied)
     model = with_external(tmp_path)
@@ -133,7 +133,7 @@ def test_external_data_in_a_folder_below(tmp_path: Path, scratch: Path) -> None:
 
 
 def stored(folder: Path, *places: tuple[str, int, int | None]) -> Path:
-    """Write a sum of stored vectors of four FP32 numbers, each at a file, an offset and perhaps a length."""
+    """Write a sum of stored FP32 vectors of size four, each with a file, an offset and an optional length."""
     tensors = []
     for index, (location, offset, length) in enumerate(places):
         tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[4])

@@ -12,7 +12,7 @@ from trtlint.dry_build.wheels import find
 
 
 def install(folder: Path, version: str, *names: str) -> None:
-    """What an installer leaves behind of wheels."""
+    """Create the files of installed wheels."""
     for name in names:
         info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_a_beginning_of_a_number_is_not_a_beginning_of_its_digits(tmp_path: Path
 def test_the_command_installs_into_the_folder_that_is_searched(
     version: str | None, given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a folder, releases lie side by side; the option to find them again follows."""
+    """Without a folder, releases are installed side by side. The next option finds them."""
     monkeypatch.setattr("trtlint.dry_build.wheels.metadata.distributions", lambda **_: ())
     with pytest.raises(WheelError) as error:
         find(version, tmp_path if given else None)

@@ -9,7 +9,7 @@ import onnx
 
 
 def renamed(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
-    """A copy in which every node and value has another name; the model's metadata is kept."""
+    """Return a copy with other names for all nodes and values, and the same metadata."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     names = sorted({name for graph in graphs(copy.graph) for name in _names(graph) if name})
@@ -37,7 +37,7 @@ def renamed(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
 
 
 def reordered(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
-    """A copy whose nodes stand in another topological order, and whose initializers are shuffled."""
+    """Return a copy with its nodes in another topological order and shuffled initializers."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     chance = random.Random(seed)
@@ -47,7 +47,7 @@ def reordered(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
 
 
 def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """A graph and the bodies of its nodes."""
+    """Yield a graph and the bodies of its nodes."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
@@ -67,7 +67,7 @@ def _names(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """What a node reads, its bodies included."""
+    """Return the inputs of a node, including those of its bodies."""
     yield from node.input
     for attribute in node.attribute:
         for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:

@@ -22,13 +22,13 @@ FRONT = {
 
 
 def rule_text(body: str = "", **front: str | None) -> str:
-    """A rule file with some entries of the front matter changed, added, or (None) left out."""
+    """Return a rule file with changed, added or (None) removed front matter entries."""
     entries = {key: value for key, value in {**FRONT, **front}.items() if value is not None}
     return "---\n" + "".join(f"{key}: {value}\n" for key, value in entries.items()) + f"---\n{dedent(body)}"
 
 
 def write_rule(folder: Path, body: str = "", **front: str | None) -> Path:
-    """Write such a file under the name that it must have."""
+    """Write a rule file under its required name."""
     entries = {**FRONT, **front}
     path = folder / f"{entries['id']}-{entries['name']}.md"
     path.write_text(rule_text(body, **front), encoding="utf-8")
@@ -36,5 +36,5 @@ def write_rule(folder: Path, body: str = "", **front: str | None) -> Path:
 
 
 def make_rule(folder: Path, body: str = "", **front: str | None) -> Rule:
-    """Write such a file and load it."""
+    """Write and load a rule file."""
     return load_rule(write_rule(folder, body, **front))

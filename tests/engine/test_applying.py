@@ -17,7 +17,7 @@ OPEN, OTHER, NEVER = Unknown(frozenset({"--gpu"})), Unknown(frozenset({"--fp16"}
 
 
 class Where:
-    """A condition whose answer a subject holds."""
+    """A condition with the subject's own answer."""
 
     def truth(self, names: Mapping[str, Any]) -> Truth:
         """Return the answer."""
@@ -26,7 +26,7 @@ class Where:
 
 
 def subject(*answers: Truth) -> Subject:
-    """Return a subject that can be read in several ways."""
+    """Return a subject with several readings."""
     first, *others = (Subject(None, "", (), {"answer": answer}) for answer in answers)
     return Subject(None, "", (), first.values, tuple(others))
 

@@ -217,7 +217,7 @@ def _of_log(data: bytes) -> set[str]:
 
 
 def _examples() -> list[str]:
-    """The logs under which rules about messages give an error, those apart in which a run is given up."""
+    """Return the logs with errors of message rules, without those of aborted runs."""
     about = [rule for rule in rules() if rule.find == "log_message" and rule.severity == "error"]
     texts = dict.fromkeys(match[1] for rule in about for match in _LOG.finditer(rule.body))
     return [text for text in texts if not {"run_failed", "banner"} & set(_read(text).records)]

@@ -50,7 +50,7 @@ def book() -> Rulebook:
 
 
 def finding(rule: str, model: str, target: Target, **layer: object) -> Finding:
-    """The finding of a rule where one engine layer computes the whole model."""
+    """Return the finding of a rule if one engine layer computes the whole model."""
     loaded = load(EXAMPLES / f"{model}.onnx") if model == "nafnet" else model_of(MODELS[model])
     dtype = layer.pop("dtype", "Float")
     tensor = {"Name": "t", "Dimensions": [1], "Format/Datatype": dtype}

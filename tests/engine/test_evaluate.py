@@ -287,7 +287,7 @@ def test_sites_of_real_rules_have_fingerprints_of_their_own(exported: Path) -> N
 
 
 def test_fingerprints_stay_what_they_were(tmp_path: Path, chain: Facts) -> None:
-    """Baselines contain them, so a new version of trtlint must not change them."""
+    """Baselines contain fingerprints, so a new version of trtlint must not change them."""
     finding = only(make_rule(tmp_path, where='op == "Relu"'), chain)
     assert finding.fingerprint == "09f785098c30e0ba"
     assert [site.fingerprint for site in finding.sites] == ["7c9c130de6105e73", "be76125f65e29ec1"]

@@ -100,7 +100,7 @@ def test_ranges_need_a_model() -> None:
 
 
 def rule(body: str) -> Any:
-    """A rule with this body, which begins in line 10."""
+    """Return a rule whose body starts in line 10."""
     return SimpleNamespace(body=body, body_line=10, path=Path("rule.md"))
 
 

@@ -23,7 +23,7 @@ def model_of(proto: onnx.ModelProto, folder: Path) -> Model:
 
 
 def blocks(count: int, *, activation: str = "Relu", tail: str = "Sigmoid") -> onnx.ModelProto:
-    """A stem, some equal blocks with a residual each, and a tail."""
+    """Return a stem, equal blocks with one residual each, and a tail."""
     lines = ["b0 = Tanh(x)"]
     for i in range(count):
         lines += [
@@ -42,7 +42,7 @@ def blocks(count: int, *, activation: str = "Relu", tail: str = "Sigmoid") -> on
 
 
 def fingerprints(model: Model, op: str | None = None) -> list[str]:
-    """The fingerprints of all nodes of an operator, or of all nodes, in graph order."""
+    """Return the fingerprints of all nodes of an operator, or of all nodes, in graph order."""
     return prints(model, [node for node in model.graph.nodes if op is None or node.op == op])
 
 
@@ -118,7 +118,7 @@ def test_equal_places_are_numbered_along_the_data_flow(tmp_path: Path) -> None:
 
 
 def prints_by_depth(model: Model) -> list[str]:
-    """The fingerprints of the activations from the input to the output."""
+    """Return the fingerprints of the activations from input to output."""
     nodes: list[Node] = []
     value = model.graph.inputs[0]
     while not value.is_output:
@@ -223,7 +223,7 @@ def test_places_without_an_operator_are_told_apart_by_their_names(tmp_path: Path
 
 
 def test_what_feeds_a_port_is_spelled_the_same_in_every_release() -> None:
-    """Baselines keep fingerprints, so their parts must not change."""
+    """Baselines contain fingerprints, so their parts must not change."""
     text = """< ir_version: 8, opset_import: ["" : 17] > g (float[1,4] x) => (float[1,4] y)
     < float[1] w = {2} > { a = Mul (x, w)  b = Identity (w)  y = Clip (a, , b) }"""
     model = model_of_text(text)

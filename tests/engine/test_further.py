@@ -69,7 +69,7 @@ def test_layers_are_asked_for_once_and_not_of_a_build_that_failed(tmp_path: Path
 
 
 def asked(folder: Path, *lines: str) -> list[tuple[str, str, str]]:
-    """Return what trtlint asks for beside a log: the kind of file, the command, and the open questions."""
+    """Return the request for more files: the kind of file, the command and the open questions."""
     (model,) = json.loads(linted(folder, lines, "build.log", "--format", "json"))["models"]
     return [(each["give"], each["command"], each["settles"]) for each in model.get("further", ())]
 
@@ -168,7 +168,7 @@ STOPPED_BUILD = frozenset({(True, True, True), (True, True, False)})
 def test_messages_that_the_model_explains(
     name: str, about: frozenset[tuple[bool, ...]], rejected: bool
 ) -> None:
-    """A message that stops the run, that the builder printed, and that repeats the failure."""
+    """The messages stop the run, come from the builder, or repeat the failure."""
     found = set()
     for stops, builds, echoes in ALWAYS:
         words = "IBuilder::buildSerializedNetwork: Error" if builds else "Error"

@@ -26,7 +26,7 @@ OPEN = "--rtx 1.6 (float[2,n] x) => (float[2,n] y) <int64 a = {1}> { y = CumSum 
 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
-    """What was read of the table is forgotten before and after."""
+    """Clear the cached table before and after the test."""
     for kept in (knownbad._table, knownbad._cause):
         kept.cache_clear()
     yield
@@ -99,7 +99,7 @@ def test_a_cause_is_told_once_and_its_release_decides(tmp_path: Path) -> None:
 
 
 def test_a_finding_names_the_gpus_of_its_cause(tmp_path: Path) -> None:
-    """A conditional finding is for no known GPU, so its text cannot be about "this GPU"."""
+    """A conditional finding has no known GPU, so its text must not say "this GPU"."""
     text = (
         '< ir_version: 12, opset_import: ["" : 23] > g (float4e2m1[32] x) => (float[32] y)'
         " <float[2] s = {1, 1}> { y = DequantizeLinear <axis = 0, block_size = 16> (x, s) }"

@@ -141,7 +141,7 @@ def test_only_a_success_refutes() -> None:
 
 
 def build_fact(**fields: Any) -> BuildFact:
-    """A fact about a build of which only some fields are known."""
+    """Return a fact about a build with only some known fields."""
     known = {name: None for name in BuildFact.__struct_fields__ if name not in ("node", "chain")}
     return BuildFact(None, (), **{**known, "counts": {}, **fields})
 
@@ -182,7 +182,7 @@ REFUSED, OTHER = (model_of(ELU).graph.nodes[place] for place in (0, 1))
 
 
 def message(line: int, name: str = "parser_error", **fields: Any) -> LogMessage:
-    """A message that gives the reason of an error."""
+    """Return a message with the reason of an error."""
     usual: dict[str, Any] = dict.fromkeys(
         field for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
     )
@@ -303,7 +303,7 @@ def test_an_error_of_an_island_says_nothing_of_one_node() -> None:
 
 
 def test_an_error_of_the_builder_decides_no_open_question() -> None:
-    """BLD215 depends on the GPU; that shapes do not fit says nothing of it."""
+    """BLD215 depends on the GPU; an error about shapes does not decide it."""
     gemm = f"{HEAD} g (float[b,4] x, float[8,2] w) => (float[b,2] y) {{ [gemm] y = Gemm (x, w) }}"
     log = (
         "[E] [TRT] IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error "
@@ -333,7 +333,7 @@ def test_the_error_of_a_layer_of_the_parser_is_one_of_its_node() -> None:
 
 @pytest.fixture
 def silent(tmp_path: Path) -> Rule:
-    """The last resort with a condition that no message meets."""
+    """Return the fallback rule with a condition that no message meets."""
     front = {"name": "build-failed", "find": "log_message", "severity": "error", "default": "true"}
     return make_rule(tmp_path, **front, where="line < 0", message="'{name}'")
 

@@ -26,7 +26,7 @@ OTHER: dict[Product, str] = {"tensorrt": "<10.2,>=10.1", "tensorrt-rtx": "none"}
 
 
 def rejection(node: Any, versions: Any = OTHER, **fields: Any) -> Rejection:
-    """A refusal of one node, for the same reason on every GPU."""
+    """Return a refusal of one node with the same reason on every GPU."""
     usual: dict[str, Any] = {
         "op": "Abs",
         "stage": "parse",
@@ -40,7 +40,7 @@ def rejection(node: Any, versions: Any = OTHER, **fields: Any) -> Rejection:
 
 
 def lines(*others: Rejection, node: Any) -> tuple[tuple[str, ...], str]:
-    """What is said of a place that only one line refuses, if a model has other refusals."""
+    """Return the text about a place that only one line refuses, in a model with other refusals."""
     facts: Any = SimpleNamespace(of=lambda kind: others if kind == "rejection" else ())
     subject: Any = SimpleNamespace(fact=rejection(node, ONLY))
     return RefusedLines(facts).of([subject], "tensorrt")
@@ -48,7 +48,7 @@ def lines(*others: Rejection, node: Any) -> tuple[tuple[str, ...], str]:
 
 @pytest.fixture
 def node() -> Node:
-    """A node; nothing reads more of it than which one it is."""
+    """Return a node. Only its identity matters."""
     return Node.__new__(Node)
 
 

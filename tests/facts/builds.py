@@ -16,7 +16,7 @@ from trtlint.facts.facts import Facts
 def facts_of_build(
     log: str | None = None, layers: str | None = None, profile: str | None = None, model: str | None = None
 ) -> Facts:
-    """The facts of a build, with the model that it is of where that is given."""
+    """Return the facts of a build, with its model if given."""
     files = []
     if log is not None:
         files.append(FileRead("build.log", read_log(io.BytesIO(log.encode()))))

@@ -188,7 +188,7 @@ def test_exported_models_with_dynamic_sizes_have_none(exported: Path) -> None:
 
 
 def test_static_exports_whose_batch_was_renamed(exported: Path, tmp_path: Path) -> None:
-    """What people do to get a dynamic batch, and what it gives."""
+    """Users rename the batch to get a dynamic batch."""
     expected = {
         "attn_sdpa_static__ts__op17__fp32": ("Reshape", "fixed", 2),
         "bert_sdpa_nomask_static__dynamo__op20__fp16": ("Add", "fixed", 2),

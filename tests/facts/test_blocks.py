@@ -241,7 +241,7 @@ def test_the_origin_of_an_operand(
 
 @pytest.mark.parametrize(("last", "cut"), [("Identity (x)", True), ("my.Identity (x)", False)])
 def test_an_origin_beyond_the_limit(last: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search is complete if nothing is left that it could follow."""
+    """The search is complete if it has no further value to follow."""
     monkeypatch.setattr(operands, "MAX_STEPS", 2)
     model = model_of_bodies(
         [f"a = {last}  b = Identity (a)  v = Identity (b)"], "float[4] x", "", '"" : 17, "my" : 1', "v"

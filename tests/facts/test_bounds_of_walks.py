@@ -19,20 +19,20 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
 
 
 def moved(first: str, steps: int, op: str = "Identity") -> tuple[str, str]:
-    """Nodes that move a value on, so many, and the name of the last."""
+    """Return ``count`` nodes that pass a value on, and the last name."""
     nodes = [f"{first}{n + 1} = {op} ({first if n == 0 else f'{first}{n}'})" for n in range(steps)]
     return " ".join(nodes), f"{first}{steps}" if steps else first
 
 
 def division(steps: int) -> str:
-    """A division by a norm, with nodes between the two."""
+    """Return a division by a norm, with nodes between them."""
     nodes, last = moved("n", steps)
     return f"""{HEAD} g (float[4,8] x) => (float[4,8] y) {{
     n = ReduceL2 <axes = [1]> (x) {nodes} y = Div (x, {last}) }}"""
 
 
 def norm(steps: int) -> str:
-    """A LayerNorm in parts, with nodes behind the variance."""
+    """Return a LayerNorm of several operators, with nodes after the variance."""
     nodes, last = moved("v", steps)
     return f"""{HEAD} g (float[2,8] x) => (float[2,8] y) < float e = {{0.00001}}, float two = {{2}} > {{
     m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) s = Pow (d, two) v = ReduceMean <axes = [-1]> (s) {nodes}
@@ -40,7 +40,7 @@ def norm(steps: int) -> str:
 
 
 def quantized(steps: int) -> str:
-    """A product of a quantized operand, with nodes behind its DequantizeLinear."""
+    """Return a product with a quantized operand, with nodes after its DequantizeLinear."""
     nodes, last = moved("d", steps)
     return f"""{HEAD} g (float[4,8] x) => (float[4,4] y)
     < float s = {{0.1}}, int8 z = {{0}}, float[8,4] w = {{}} > {{
@@ -48,7 +48,7 @@ def quantized(steps: int) -> str:
 
 
 def attention(steps: int) -> str:
-    """An attention, with nodes between its query and the product."""
+    """Return an attention with nodes between its query and the product."""
     nodes, last = moved("q", steps)
     return f"""{HEAD} g (float[1,2,8,4] q, float[1,2,4,8] k, float[1,2,8,4] v) => (float[1,2,8,4] y) {{
     {nodes} p = MatMul ({last}, k) w = Softmax (p) y = MatMul (w, v) }}"""
@@ -84,13 +84,13 @@ def test_kinds_that_need_others_are_not_searched_either(monkeypatch: pytest.Monk
 
 
 def constants(steps: int) -> str:
-    """A computation of stored tensors, so many nodes long."""
+    """Return a chain of constant computations of this length."""
     nodes, last = moved("c", steps, "Neg")
     return f"{HEAD} g (float[8] x) => (float[8] y) < float[8] c = {{}} > {{ {nodes} y = Add (x, {last}) }}"
 
 
 def one(facts: Facts) -> foldable.Foldable:
-    """The only computation of constants."""
+    """Return the only constant computation."""
     (found,) = facts.of("foldable")
     assert isinstance(found, foldable.Foldable)
     return found

@@ -171,7 +171,7 @@ CAST = """pow_1 = Pow (x, two) sum_1 = ReduceSum (pow_1, last) sqrt = Sqrt (sum_
 def test_an_addition_that_the_exporter_removed(
     body: str, operands: dict[str, str], dropped: str, tmp_path: Path
 ) -> None:
-    """``operands`` are what the FX nodes read that the exporter made the operators from."""
+    """``operands`` are the inputs of the original FX nodes."""
     proto = onnx.parser.parse_model(f"""< ir_version: 8, opset_import: ["" : 20] >
         g (float[4,8] x) => (float[4,8] y) < float two = {{2}}, int64[1] last = {{-1}} > {{ {body} }}""")
     for node in proto.graph.node:
@@ -194,7 +194,7 @@ def test_torchscript_removes_no_addition() -> None:
 
 @pytest.mark.slow
 def test_removed_epsilons_of_exported_models(exported: Path) -> None:
-    """``x / (norm + 1e-8)`` has lost it under dynamo; CLIP has none."""
+    """dynamo removes the epsilon of ``x / (norm + 1e-8)``; CLIP has no epsilon."""
     dropped = {
         path.stem.split("__")[0]: fact.exporter_dropped
         for name in ("conv_modulated", "norm_overflow_pow", "clip_sdpa")
@@ -207,7 +207,7 @@ def test_removed_epsilons_of_exported_models(exported: Path) -> None:
 
 @pytest.mark.slow
 def test_exported_models(exported: Path) -> None:
-    """Where the epsilon is gone: the exporter's removals, FP16 zeros, and CLIP, which has none."""
+    """The epsilon is missing because of the exporter or FP16, or never existed (CLIP)."""
     unprotected = Counter(
         path.stem.split("__")[0]
         for path in sample(sorted(exported.glob("*.onnx")))

@@ -18,7 +18,7 @@ def record(
 
 
 def repeated(*records: Record) -> dict[int, int]:
-    """The line of the original by the line of each repetition."""
+    """Return for the line of each repetition the line of the original."""
     found = echoes(records)
     return {each.line: found[id(each)].line for each in records if id(each) in found}
 
@@ -52,7 +52,7 @@ def test_files_without_a_name_repeat_the_first_of_their_group() -> None:
 
 @pytest.mark.parametrize(("length", "found"), [(19, {}), (20, {10: 12})])
 def test_a_sentence_that_the_parser_quotes(length: int, found: dict[int, int]) -> None:
-    """A short sentence may be in any message."""
+    """Any message can contain a short sentence."""
     sentence = "s" * length
     quoted = record("shape_mismatch", 10, sentence)
     assert repeated(quoted, record("parser_error", 12, f"while parsing: {sentence}")) == found

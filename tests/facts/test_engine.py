@@ -88,7 +88,7 @@ def test_an_engine_of_which_only_times_are_known() -> None:
 
 
 def test_an_engine_without_any_time() -> None:
-    """An engine that took no time was not measured."""
+    """An engine with a total time of zero was not measured."""
     assert engine(profile=times(("a", 0.0), ("b", 0.0))) == {
         **NAMES,
         "file": "profile.json",

@@ -352,7 +352,7 @@ BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
 
 
 def words(fact: Fact) -> str:
-    """Return the fields of a fact that are not empty, and the places that it names."""
+    """Return the nonempty fields of a fact and its places."""
     fields = ((name, getattr(fact, name)) for name in fact.__struct_fields__ if name not in KEPT)
     said = ", ".join(f"{name}={value}" for name, value in fields if value not in (None, False, (), ""))
     steps = " ".join(f"{step.node.output.name}:{step.role}:{step.detail}:{step.label}" for step in fact.chain)

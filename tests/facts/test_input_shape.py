@@ -122,7 +122,7 @@ def test_the_spread_of_one_shape_and_of_a_scalar() -> None:
 
 
 def clashes(*shapes: str) -> list[str]:
-    """The clashes of x and z, for their smallest, best and largest shapes."""
+    """Return the clashes of x and z at minimum, optimum and maximum shapes."""
     options = zip(("--minShapes", "--optShapes", "--maxShapes"), shapes, strict=False)
     found = facts(" ".join(f"{option}={shape}" for option, shape in options if shape))
     return [fact.clash for fact in found if fact.name in ("x", "z")]

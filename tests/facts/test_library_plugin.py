@@ -45,7 +45,7 @@ def test_releases_of_plugins() -> None:
 
 
 def test_operators_that_the_parser_imports_itself_need_no_plugin() -> None:
-    """Split and ScatterND are names of plugins, too."""
+    """Split and ScatterND are also plugin names."""
     assert library_plugin("Split") == ("", frozenset())
     assert library_plugin("ScatterND") == ("", frozenset())
 

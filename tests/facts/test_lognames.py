@@ -32,7 +32,7 @@ def record(
 
 
 def log(*records: Record) -> Log:
-    """A log with these messages."""
+    """Return a log with these messages."""
     found: dict[str, tuple[Record, ...]] = {}
     for each in records:
         found[each.pattern] = (*found.get(each.pattern, ()), each)

@@ -92,7 +92,7 @@ def test_functions_of_one_name() -> None:
 
 
 def test_calls_without_end_are_bounded() -> None:
-    """Twelve functions, each calling the next one twice, are four thousand calls."""
+    """Twelve functions that each call the next one twice make four thousand calls."""
     functions = [
         f'< domain: "my", opset_import: ["" : 17, "my" : 1] > F{i} (p) => (q)'
         f" {{ t = my.F{i + 1} (p) q = my.F{i + 1} (t) }}"

@@ -78,7 +78,7 @@ def model_of(facts: Facts) -> ModelFact:
 
 
 def products(*types: str) -> str:
-    """A graph with one product of each type."""
+    """Return a graph with one product of each type."""
     inputs = ", ".join(f"{dtype}[4,4] x{i}" for i, dtype in enumerate(types))
     outputs = ", ".join(f"{dtype}[4,4] y{i}" for i, dtype in enumerate(types))
     body = " ".join(f"y{i} = MatMul (x{i}, x{i})" for i in range(len(types)))

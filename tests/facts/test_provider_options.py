@@ -17,7 +17,7 @@ CLASS = {"tensorrt": "TensorrtExecutionProvider", "nv-tensorrt-rtx": "NvTensorRT
 
 
 def rules_of(command: str, **target: str) -> set[str]:
-    """The rules about providers that fire."""
+    """Return the provider rules that fire."""
     model = onnx.parser.parse_model(MODEL)
     (report,) = trtlint.lint(model, command=command, preview=True, **target).models  # type: ignore[arg-type]
     return {finding.rule for finding in report.findings if finding.rule.startswith("ORT")}
@@ -25,7 +25,7 @@ def rules_of(command: str, **target: str) -> set[str]:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_misspelt_option_is_reported(provider: str) -> None:
-    """All are misspelt in one session, which costs one lint."""
+    """One session has all misspelt options, which needs one lint."""
     names = provider_options(provider)
     text = ", ".join(f'"{name}_x": "1"' for name in names)
     model = onnx.parser.parse_model(MODEL)
@@ -38,7 +38,7 @@ def test_every_misspelt_option_is_reported(provider: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_wrong_value_is_reported(provider: str) -> None:
-    """A text is wrong for every option but those that take a text or a path."""
+    """Text is wrong for every option except text and path options."""
     options = provider_options(provider)
     text = ", ".join(f'"{name}": "perhaps"' for name in options)
     model = onnx.parser.parse_model(MODEL)

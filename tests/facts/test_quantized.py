@@ -159,7 +159,7 @@ def test_sizes_of_a_product() -> None:
 
 @pytest.mark.slow
 def test_the_regions_of_quantized_exports(exported: Path) -> None:
-    """tiny_cnn: three convolutions, one shortcut, one linear layer; the ViT has 12 products."""
+    """tiny_cnn has three convolutions, one shortcut and one linear layer; the ViT has 12 products."""
     tiny = quantized(Facts(load(exported / "tiny_cnn_qdq_perchannel__ts__op17__int8.onnx")))
     assert [fact.op for fact in tiny] == ["Conv", "Conv", "Add", "Conv", "Gemm"]
     assert all(fact.quantized == 2 for fact in tiny)

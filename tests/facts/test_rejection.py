@@ -34,7 +34,7 @@ def rejections(
 
 
 def refused_by(facts: list[Rejection], version: str, product: Product = "tensorrt-rtx") -> list[str]:
-    """The reasons of one release, in graph order."""
+    """Return the refusal reasons of one release in graph order."""
     target = Target(product=product, version=version)
     return [f.reason for f in facts if target.matches(f.applies.get(product, "<0"), product) is True]
 
@@ -238,7 +238,7 @@ def test_the_parser_gives_a_quantized_scalar_a_dimension(dims: str, reasons: lis
 
 @pytest.mark.parametrize(("product", "version"), [("tensorrt-rtx", "1.7.1"), ("tensorrt", "8.6.1")])
 def test_a_type_is_refused_once_at_a_node(product: Product, version: str) -> None:
-    """The operator does not take uint8, and no operator inside of a graph computes it."""
+    """The operator does not support uint8, and no operator inside a graph computes uint8."""
     found = rejections(
         "u = Cast <to = 2> (x) v = Unsqueeze (u, one) y = Cast <to = 1> (v)", constants="int64[1] one = {1}"
     )
@@ -247,7 +247,7 @@ def test_a_type_is_refused_once_at_a_node(product: Product, version: str) -> Non
 
 
 def test_missing_weights_of_a_body_are_those_that_its_operator_reads(tmp_path: Path) -> None:
-    """The main graph computes a value of the same name."""
+    """The main graph computes a value with the same name."""
     proto = onnx.parser.parse_model("""
     < ir_version: 8, opset_import: ["" : 17] >
     g (bool c, float[2] x) => (float[2] y)

@@ -36,7 +36,7 @@ optimization { execution_accelerators { gpu_execution_accelerator : [ {
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A model repository with one model."""
+    """Return a Triton model repository with one model."""
     folder = tmp_path / "repository" / "norm"
     (folder / "1").mkdir(parents=True)
     onnx.save(onnx.parser.parse_model(NORM), folder / "1" / "model.onnx")
@@ -45,7 +45,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 class Cli:
-    """The command line."""
+    """Runs the command line."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys

@@ -108,7 +108,7 @@ def test_casts_that_widen(before: str, to: int, widens: bool) -> None:
 
 
 def test_a_cast_behind_an_input_of_the_model_is_found() -> None:
-    """The search goes on where one of the branches ends at an input."""
+    """The search continues after one branch ends at an input."""
     model = graph("""(float16[2] x, float[2] z) => (float[2] y)
     { c = Cast <to = 1> (x)  d = Neg (c)  y = Add (z, d) }""")
     cast, _, total = model.graph.nodes

@@ -80,7 +80,7 @@ def facts(minor: int, *uses: TorchUse) -> list[TorchUseFact]:
     ],
 )
 def test_problems_of_save(changes: dict[str, Any], problems: dict[int, str]) -> None:
-    """``problems`` has the releases in which the call fails."""
+    """``problems`` contains the releases in which the call fails."""
     found = {minor: facts(minor, replace(SAVE, **changes))[0].problem for minor in (6, 8, 9, 10, 11, 13)}
     assert {minor: problem for minor, problem in found.items() if problem} == problems
 

@@ -18,10 +18,9 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="such files are POSIX's
 
 
 def make(kind: str, path: Path) -> Path:
-    """Put a special file of one of the kinds at a path; return the path that a test may try to replace.
+    """Create a special file and return the path that a test can try to replace.
 
-    A test must not offer a device of the system to root: where the code under test is broken, the device
-    is gone afterwards.
+    A test that runs as root must not use a system device: faulty code under test would delete it.
     """
     if kind == "pipe":
         os.mkfifo(path)
@@ -46,9 +45,9 @@ def make(kind: str, path: Path) -> Path:
 
 @contextmanager
 def at_most(seconds: int = 120) -> Iterator[None]:
-    """Fail a block that waits, such as for the writer of a pipe, instead of waiting with it.
+    """Fail if the block waits longer than this, such as for the writer of a pipe.
 
-    What waits, waits for ever: a short limit only fails on a busy machine.
+    A faulty block waits forever, so a short limit would only cause failures on busy machines.
     """
 
     def expired(*_: object) -> None:

@@ -15,7 +15,7 @@ from trtlint.files.expand import expand
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with models in folders and other files among them."""
+    """Return the current folder, with models in subfolders among other files."""
     for name in (
         *("a.onnx", "a.onnx.data", "b.ONNX", "[1].onnx", "deep/er/c.onnx", "deep/er/c.onnx_data"),
         *("deep/notes.txt", "lonely.onnx.data", "odd.pb"),

@@ -72,7 +72,7 @@ AMPLE = (1000.0, 1 << 40)
 
 
 def spin(seconds: float) -> bool:
-    """Use processor time."""
+    """Use CPU time."""
     until = time.process_time() + seconds
     while time.process_time() < until:
         pass

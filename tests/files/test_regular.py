@@ -34,7 +34,7 @@ def test_what_takes_the_place_of_a_file_meanwhile_is_refused(
 
 @pytest.mark.parametrize("name", ["version", "self/environ"])
 def test_what_the_system_makes_while_it_is_read_is_refused(name: str) -> None:
-    """Regular files by their kind."""
+    """These generated files have the type of regular files."""
     file = Path("/proc", name)
     if not file.exists():
         pytest.skip("no such file here")
@@ -44,7 +44,7 @@ def test_what_the_system_makes_while_it_is_read_is_refused(name: str) -> None:
 
 
 def test_what_keeps_its_readers_waiting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``/proc/kmsg`` does, to read which takes from others what they would read."""
+    """One example is ``/proc/kmsg``: a read takes data from other readers."""
 
     def waiting(*_: object) -> bytes:
         raise BlockingIOError

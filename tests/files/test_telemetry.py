@@ -23,7 +23,7 @@ NAFNET = REPOSITORY / "examples" / "nafnet.onnx"
 
 
 def called(call: ast.Call) -> str:
-    """The name of the function that is called, without that of its module."""
+    """Return the name of the called function without its module."""
     function = call.func
     if isinstance(function, ast.Attribute):
         return function.attr
@@ -31,7 +31,7 @@ def called(call: ast.Call) -> str:
 
 
 def imported(source: str) -> Iterator[str]:
-    """The packages that a module imports, and those whose names it gives to a function that imports."""
+    """Yield the imported packages of a module, including names passed to import functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

@@ -14,7 +14,7 @@ BLOCK = 4096
 
 
 class Counted(io.BytesIO):
-    """A file that records what is read of it."""
+    """A file that records its reads."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)

@@ -19,7 +19,7 @@ Feeds = dict[str, np.ndarray[Any, Any]]
 def fixed(
     folder: Path, source: str | onnx.ModelProto, *options: str
 ) -> tuple[onnx.ModelProto, onnx.ModelProto | None]:
-    """A model, and what ``trtlint fix`` wrote of it; None where it wrote nothing."""
+    """Return a model and the output of ``trtlint fix`` (None without output)."""
     if "--verify" in options and not available():
         pytest.skip("onnxruntime is not installed")
     model = onnx.parser.parse_model(source) if isinstance(source, str) else source
@@ -30,7 +30,7 @@ def fixed(
 
 
 def computed(model: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]:
-    """What a model computes, by ONNX's own reference."""
+    """Return the results of a model from ONNX's reference."""
     with np.errstate(all="ignore"):  # a row without keys is NaN before it is replaced
         return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, feeds)]
 
@@ -38,7 +38,7 @@ def computed(model: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]
 def assert_same(
     before: onnx.ModelProto, after: onnx.ModelProto | None, feeds: Feeds, rtol: float = 1e-5
 ) -> None:
-    """Require that two models compute the same."""
+    """Require that two models give the same results."""
     assert after is not None
     onnx.checker.check_model(after, full_check=True)
     for one, other in zip(computed(before, feeds), computed(after, feeds), strict=True):
@@ -49,6 +49,6 @@ def assert_same(
 
 
 def ops(model: onnx.ModelProto | None) -> list[str]:
-    """The operator types of a model in their order."""
+    """Return the operator types of a model in order."""
     assert model is not None
     return [node.op_type for node in model.graph.node]

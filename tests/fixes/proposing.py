@@ -19,12 +19,12 @@ HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
 
 
 def small(text: str, opset: int = 18) -> Model:
-    """Read a graph in ONNX text, without its head."""
+    """Read a graph in ONNX text without a header."""
     return model_of(HEAD.format(opset) + text)
 
 
 def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> Patch | NotApplicable:
-    """Propose a rewrite of the node that computes a result, or say why there is none."""
+    """Return the proposed rewrite of the node with a given result, or the reason for none."""
     model = small(text, opset) if isinstance(text, str) else text
     value = model.graph.resolve(result)
     assert value is not None
@@ -32,7 +32,7 @@ def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> P
 
 
 def proposed(rewrite: str, fact: Fact, model: Model) -> Patch | NotApplicable:
-    """Propose a rewrite for a fact, or say why there is none."""
+    """Return the proposed rewrite for a fact, or the reason for none."""
     try:
         return proposer(rewrite)(fact, model)
     except NotApplicable as why:
@@ -40,12 +40,12 @@ def proposed(rewrite: str, fact: Fact, model: Model) -> Patch | NotApplicable:
 
 
 def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> str:
-    """Return what a rewrite writes for the node that computes a result, or why it does not."""
+    """Return the rewritten form of the node with a given result, or the reason for none."""
     return spelled(proposal(rewrite, text, result, opset))
 
 
 def whole(found: Patch | NotApplicable) -> str:
-    """Write out a patch with its title and all settings that differ from their defaults."""
+    """Return a patch as text with its title and all settings that differ from their defaults."""
     if isinstance(found, NotApplicable):
         return str(found)
     settings = [found.title]
@@ -63,10 +63,10 @@ def whole(found: Patch | NotApplicable) -> str:
 
 
 def spelled(found: Patch | NotApplicable) -> str:
-    """Write the new nodes out as text, or the reason of a refusal.
+    """Return the new nodes as text, or the reason for a rejection.
 
-    Nodes that read something else come last.  Stored tensors are given by their numbers, and new names
-    without the node that they are named after.
+    Nodes with changed inputs come last.  Stored tensors appear as numbers.  New names omit the node that
+    they are based on.
     """
     if isinstance(found, NotApplicable):
         return str(found)

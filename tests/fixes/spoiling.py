@@ -54,7 +54,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def spoilt(patch: Patch) -> Iterator[tuple[str, Patch]]:
-    """A patch gone wrong in one way after the other, each with its name."""
+    """Yield named wrong variants of a patch."""
     for index, tensor in enumerate(patch.initializers):
         array = numpy_helper.to_array(tensor)
         for kind, wrong in _arrays(array):
@@ -78,7 +78,7 @@ def _placed(items: tuple[Any, ...], index: int, item: Any) -> tuple[Any, ...]:
 
 
 def _arrays(array: Array) -> Iterator[tuple[str, Array]]:
-    """A stored tensor gone wrong."""
+    """Yield wrong variants of a stored tensor."""
     if array.dtype == bool:
         yield "condition turned round", ~array
         return
@@ -102,7 +102,7 @@ def _arrays(array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _nodes(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.NodeProto]]:
-    """An inserted operator gone wrong."""
+    """Yield wrong variants of an inserted operator."""
     op, inputs = node.op_type, list(node.input)
     if op in ORDERED and len(inputs) > 1 and inputs[0] != inputs[1]:
         yield "operands swapped", _with_inputs(node, [inputs[1], inputs[0], *inputs[2:]])
@@ -130,7 +130,7 @@ def _nodes(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.NodeProto]]:
 
 
 def _attributes(attribute: onnx.AttributeProto) -> Iterator[tuple[str, Any]]:
-    """An attribute gone wrong."""
+    """Yield wrong variants of an attribute."""
     value = helper.get_attribute_value(attribute)
     if attribute.name in AXES and attribute.type == attribute.INTS:
         for first in range(len(value) - 1):
@@ -158,7 +158,7 @@ def _attributes(attribute: onnx.AttributeProto) -> Iterator[tuple[str, Any]]:
 
 
 def _rewired(patch: Patch) -> Iterator[tuple[str, Patch]]:
-    """Another value for a reader: one that it reads at another port, or that another reader is given."""
+    """Yield another value for a reader: from another port or from another reader."""
     given = [name for _, _, name in patch.rewire]
     for index, (node, port, name) in enumerate(patch.rewire):
         own = [value.name for at, value in enumerate(node.inputs) if value is not None and at != port]

@@ -69,7 +69,7 @@ def test_other_nodes_are_still_kept(target: Target, tmp_path: Path) -> None:
 
 
 def test_a_group_beyond_a_norm_stays_one_group(tmp_path: Path) -> None:
-    """The sum overflows too: a Cast to FP16 between it and the norm would lose it."""
+    """The sum also overflows, so a Cast to FP16 between the sum and the norm would break it."""
     found = fixed(tmp_path, TARGETS[1], "sum", "mu", "difference", *STATISTICS)
     assert {each.fix for each in found.outcome.applied} == {"keep-fp32"}
     assert not found.outcome.refused

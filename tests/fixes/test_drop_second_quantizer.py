@@ -23,7 +23,7 @@ RNG = np.random.default_rng(5)
 
 
 def pairs(second: str = "", first: str = "", kind: str = "float", zeros: str = "int8 z = {0}") -> str:
-    """Two pairs in a row; what differs from the scale ``s`` and the zero point ``z`` is given."""
+    """Return two quantizer pairs in a row, with optional changes of the scale ``s`` and zero point ``z``."""
     second, first = second or "s, z", first or "s, z"
     return f"""{HEAD} g ({kind}[2,4] x) => ({kind}[2,4] y)
     < {kind} s = {{0.1}}, {kind} t = {{0.13}}, {zeros} >
@@ -34,14 +34,14 @@ def pairs(second: str = "", first: str = "", kind: str = "float", zeros: str = "
 
 
 def model_of(text: str, folder: Path) -> onnx.ModelProto:
-    """A model with numbers in 16 bits, which the parser of ONNX's notation reads as bits."""
+    """Return a model with 16-bit numbers. The parser of ONNX text reads them as bits."""
     path = folder / "source.onnx"
     model_of_text(text, path, checked=True)
     return onnx.load(path)
 
 
 def bits(model: onnx.ModelProto | None, x: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> bytes:
-    """The result to the last bit."""
+    """Return the bits of the result."""
     assert model is not None
     onnx.checker.check_model(model, full_check=True)
     return computed(model, {"x": x})[0].tobytes()
@@ -112,7 +112,7 @@ def test_what_is_left(text: str, why: str, tmp_path: Path, capsys: pytest.Captur
     ],
 )
 def test_every_number_is_tried(kind: type[np.generic], scale: float, zero: int, whole: bool) -> None:
-    """In BF16, with 8 bits of a significand, both roundings may take half a step; in FP16 some overflow."""
+    """Each BF16 rounding can cost half a step of the 8-bit significand. Some FP16 numbers overflow."""
     read = StoredQuantizer(Mock(), Mock(), np.array(scale, kind), np.array(zero), None, 2)
     assert _survive(np.arange(256.0), read, np.dtype(kind)) is whole
 
@@ -120,7 +120,7 @@ def test_every_number_is_tried(kind: type[np.generic], scale: float, zero: int, 
 def test_a_pair_of_another_scale_that_is_dropped_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The proof does not rest on what the rewrite looks at: a scale off by 30 % is seen in the numbers."""
+    """The proof is independent of the rewrite's condition: numbers show a scale error of 30 %."""
     monkeypatch.setattr("trtlint.fixes.rewrites.drop_second_quantizer._unequal", lambda *_: "")
     text = pairs(zeros="int8 z = {0}, int8 w = {2}", first="s, w")
     path = tmp_path / "model.onnx"

@@ -16,7 +16,7 @@ CHAIN = f"""{HEAD} g (float[4] x) => (float[4] y, float[4] u)
 
 
 def edited(text: str, removed: str, *insert: onnx.NodeProto, **options: object) -> onnx.ModelProto:
-    """A model in which other operators take the place of the first one of a type."""
+    """Return a model with other operators in place of the first one of a type."""
     model = model_of(text)
     node = next(iter(model.graph.by_op(removed)))
     patch = Patch("p", (node,), insert, **options)  # type: ignore[arg-type]

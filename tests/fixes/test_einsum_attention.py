@@ -22,7 +22,7 @@ def tensor(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def einsum(scores: str, result: str, *shapes: str) -> str:
-    """Attention with these equations; the shapes are those of Q, K, V and the result."""
+    """Return an attention with these equations and the shapes of Q, K, V and the result."""
     q, k, v, out = shapes
     return f"""{HEAD} g (float[{q}] q, float[{k}] k, float[{v}] v) => (float[{out}] o)
     {{

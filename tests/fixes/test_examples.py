@@ -30,7 +30,7 @@ WITHOUT_NOTATION = {"store-dense"}
 
 
 def rule_with(folder: Path, before: str, after: str, words: str = "--trt 10.7 --gpu L4 --fp16") -> Rule:
-    """The rule about scales behind the scores, with an example of its own."""
+    """Return the rule about scales after the scores, with another example."""
     (source,) = builtin_rules().rglob("PERF103-*.md")
     text = source.read_text(encoding="utf-8").partition("\n## Fixed")[0]
     path = folder / source.name

@@ -24,7 +24,7 @@ HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
 
 
 def region(text: str, opset: int = 17) -> Region:
-    """Return a region that is left as it is."""
+    """Return an unchanged region."""
     proto = parser.parse_model(HEAD.format(opset) + text)
     return Region((), proto, proto, (), ("y",))
 
@@ -56,7 +56,7 @@ def feeds(size: int, kind: str = "random") -> Feeds:
 
 
 class Runtime:
-    """A comparison that answers from a list, and records what it is asked."""
+    """Fake comparison that returns answers from a list and records requests."""
 
     def __init__(self, *answers: list[Comparison | InputsError]) -> None:
         self.answers = list(answers)
@@ -72,7 +72,7 @@ class Runtime:
 
 
 def result(equal: bool | None, **settings: object) -> Comparison:
-    """Return what a comparison may say."""
+    """Return a possible result of a comparison."""
     values = {"lost": False, "gained": False, "sets": 1, "difference": 0.0, "words": "words", **settings}
     return SimpleNamespace(equal=equal, **values)  # type: ignore[return-value]
 
@@ -82,7 +82,7 @@ REGION = region("(float[N] x) => (float[N] y) { y = com.microsoft.Gelu (x) }")
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
-    """Put a comparison in the place of ONNX Runtime."""
+    """Replace ONNX Runtime by a fake comparison."""
     found = Runtime()
     monkeypatch.setattr(foreignproof, "compare_all", found)
     monkeypatch.setattr(foreignproof, "available", lambda: True)

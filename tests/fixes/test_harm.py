@@ -20,7 +20,7 @@ def finding(rule: str, *places: str, severity: int = ERROR) -> Any:
 
 
 def linted(*reports: list[Any], nodes: tuple[Any, ...] = ()) -> Any:
-    """Return what the lint of a model gives for some targets."""
+    """Return the lint results of a model for some targets."""
     model = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
     return SimpleNamespace(reports=[SimpleNamespace(findings=each) for each in reports], model=model)
 

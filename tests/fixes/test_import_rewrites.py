@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 
 
 def fixed(folder: Path, text: str, opset: int, target: Target) -> tuple[onnx.ModelProto, onnx.ModelProto]:
-    """A model and what becomes of it."""
+    """Return a model and its fixed version."""
     model = onnx.parser.parse_model(f'< ir_version: 8, opset_import: ["" : {opset}] > {text}')
     onnx.save(model, folder / "m.onnx")
     fix(folder / "m.onnx", target, out=folder / "f.onnx", verify=True)
@@ -23,7 +23,7 @@ def fixed(folder: Path, text: str, opset: int, target: Target) -> tuple[onnx.Mod
 
 
 def values(model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    """Random inputs, with negative elements."""
+    """Return random inputs with negative elements."""
     source = np.random.default_rng(0)
     found = {}
     for info in model.graph.input:
@@ -35,9 +35,9 @@ def values(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def computed(model: onnx.ModelProto, feeds: dict[str, np.ndarray], *, plain: bool) -> list[np.ndarray]:
-    """The results of a model: those of ONNX Runtime, or of the reference evaluator.
+    """Return the results of a model from ONNX Runtime or the reference evaluator.
 
-    ONNX Runtime has no layout 1; the reference evaluator has no GlobalLpPool.
+    ONNX Runtime does not support layout 1.  The reference evaluator does not support GlobalLpPool.
     """
     if plain:
         return list(ReferenceEvaluator(model).run(None, feeds))

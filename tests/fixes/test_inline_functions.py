@@ -76,7 +76,7 @@ def test_nothing_is_inlined_without_a_finding(tmp_path: Path, capsys: pytest.Cap
 
 
 def _models() -> Iterator[tuple[str, Target]]:
-    """The models of rules' examples with functions, and some of the others, with their targets."""
+    """Yield the models of rule examples with functions, and some others, with their targets."""
     count = 0
     for rule in load_builtin():
         for example in examples(rule):

@@ -49,7 +49,7 @@ verifies = pytest.mark.skipif(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The norm, and inputs whose squares leave the range of FP16."""
+    """Return a folder with the norm and inputs whose squares exceed FP16."""
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(HALF), "half.onnx")
     numbers = np.random.default_rng(0).standard_normal((2, 16, 64)) * 300
@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def widened(folder: Path, text: str, *paths: str) -> tuple[onnx.ModelProto, dict[str, str]]:
-    """A model with operators in FP32, and why others were left alone."""
+    """Return a model with operators in FP32 and the reasons for unchanged operators."""
     path = folder / "model.onnx"
     proto = onnx.parser.parse_model(text)
     onnx.save(proto, path)
@@ -70,7 +70,7 @@ def widened(folder: Path, text: str, *paths: str) -> tuple[onnx.ModelProto, dict
 
 
 def measured(model: str, out: str) -> float | None:
-    """The error that a measurement finds at the output."""
+    """Return the measured error at the output."""
     run(["measure", model, "--inputs", "large.npz", "-o", out])
     error: float | None = json.loads(Path(out).read_text(encoding="utf-8"))["outputs"][0]["error_fp16"]
     return error

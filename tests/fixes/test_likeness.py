@@ -19,7 +19,7 @@ TEXT = """< ir_version: 10, opset_import: ["" : 17] > g (float[N,4] x) => (float
 
 
 def key(text: str = TEXT, number: float = 3.0, folds: bool = False, **settings: Any) -> bytes:
-    """Return the likeness of a patch that adds a number in between."""
+    """Return the proof key of a patch that inserts an addition."""
     model = model_of(text)
     draft = Draft(model, model.graph.nodes[0])
     first, *rest = model.graph.nodes
@@ -104,7 +104,7 @@ def test_names_that_a_patch_speaks_of_are_told_apart() -> None:
 
 
 def shaped(text: str, shape: tuple[int | str, ...]) -> bytes:
-    """Return the likeness of a patch that wants a shape of the input."""
+    """Return the proof key of a patch that requires an input shape."""
     model = model_of(text)
     draft = Draft(model, model.graph.nodes[0])
     for node in model.graph.nodes:
@@ -120,7 +120,7 @@ def test_the_shapes_that_a_patch_wants_make_a_difference() -> None:
 
 
 def test_readers_of_whole_numbers_make_a_difference() -> None:
-    """They decide which numbers are drawn, whether the region has them or not."""
+    """Readers decide the random integers, inside and outside the region."""
     text = """< ir_version: 10, opset_import: ["" : 17] > g (%s i, float[4] x) => (float y, float z)
     { a = Neg (i)  b = Cast <to = 1> (a)  y = Neg (b)  z = %s }"""
 
@@ -137,7 +137,7 @@ def test_readers_of_whole_numbers_make_a_difference() -> None:
 
 
 def test_constants_that_are_computed_count_by_their_numbers() -> None:
-    """Two whole numbers that a chain of constants gives decide a shape."""
+    """Two integers from a constant chain decide a shape."""
     text = """< ir_version: 10, opset_import: ["" : 17] > g (float[8] x) => (float[4,2] y)
     < int64[1] one = {%d}, int64[1] two = {%d} >
     { shape = Concat <axis = 0> (one, two)  y = Reshape (x, shape) }"""

@@ -87,7 +87,7 @@ def test_what_is_left_of_the_time_is_not_spent_on_rewrites(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A share of the time is kept for the checks behind the rewrites."""
+    """Part of the time is reserved for the checks after the rewrites."""
     monkeypatch.setattr(Allowance, "left", property(lambda self: session._RESERVE * self.seconds - less))
     _, after = fixed(tmp_path, "".join(QUANTIZED), "--trt", "10.7", "--select", "BLD201,BLD217")
     assert (after is not None) is rewrites
@@ -104,7 +104,7 @@ QUANTIZED = (
 
 
 def test_what_is_connected_is_rewritten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of twelve places would else be asked for a rewrite of all twelve."""
+    """Otherwise each of twelve places would request a rewrite of all twelve."""
     calls: list[object] = []
 
     def propose(fact: object, model: object) -> object:

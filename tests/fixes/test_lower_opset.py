@@ -21,7 +21,7 @@ QUANTIZED = "q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z)"
 
 
 def quantized(opset: int, kind: str, body: str = QUANTIZED) -> onnx.ModelProto:
-    """A model of one type of floats."""
+    """Return a model of one float type."""
     text = (
         f'< ir_version: 10, opset_import: ["" : {opset}] > g ({kind}[2,3] x) => ({kind}[2,3] y) {{ {body} }}'
     )
@@ -33,14 +33,14 @@ def quantized(opset: int, kind: str, body: str = QUANTIZED) -> onnx.ModelProto:
 
 
 def loaded(proto: onnx.ModelProto, folder: Path) -> Model:
-    """A model as it is read from a file."""
+    """Return a model as loaded from a file."""
     path = folder / "model.onnx"
     onnx.save(proto, path)
     return load(path)
 
 
 def lowered(model: Model) -> Patch:
-    """What the rewrite proposes."""
+    """Return the proposed rewrite."""
     return proposer("lower-opset")(Fact(model.graph.nodes[0], ()), model)
 
 

@@ -29,13 +29,13 @@ ASSIGNED = {
 
 
 def feeds(masked: float = 0.0) -> Feeds:
-    """Inputs for the models below; fewer elements are picked where ``masked`` is larger."""
+    """Return inputs for the models below. A larger ``masked`` selects fewer elements."""
     shapes = {"x": (5, 3), "k": (5,)}
     return {name: (RNG.normal(size=shape) - masked).astype(np.float32) for name, shape in shapes.items()}
 
 
 def model(body: str, out: str = "float[N,3] y", dtype: str = "float") -> str:
-    """A model that picks of ``x`` what is positive, or the rows whose ``k`` is."""
+    """Return a model that selects the positive elements of ``x``, or the rows with positive ``k``."""
     return f"""{HEAD} g ({dtype}[N,3] x, {dtype}[N] k) => ({out})
     < {dtype} zero = {{0}}, {dtype} two = {{2}}, {dtype}[3] row = {{1, 2, 3}}, int64[1] one = {{1}},
       int64[1] first = {{0}} > {{ {body} }}"""

@@ -21,7 +21,7 @@ GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias,
 
 
 def proposed(body: str, opset: int = 17) -> str:
-    """Return what is written for the lowest constant, or why not."""
+    """Return the rewrite for the lowest constant, or the reason for none."""
     model = small(GRAPH % body, opset)
     facts = [fact for fact in Facts(model).of("constant") if isinstance(fact, Constant)]
     low = next(fact for fact in facts if fact.values.low is not None and fact.values.low < -65504)
@@ -187,7 +187,7 @@ def test_a_constant_that_fills_a_shape() -> None:
 
 
 def test_what_fills_a_shape_may_hold_several_numbers() -> None:
-    """ONNX allows one; others are no reason to end."""
+    """ONNX allows one number; more numbers must not cause a crash."""
     fill = "m = ConstantOfShape <value = float[2] {-3.4e38, 0}> (shape)"
     body = f"{SCORES}  {fill}  n = Where (keep, low, m)  x = Add (s, n)  p = Softmax (x)"
     assert proposed(body).endswith("Softmax reads where_2 at 0 | False 0")

@@ -29,7 +29,7 @@ ANY_FACT = {"inline-functions", "lower-opset", "widen-chain"}
 
 
 def distinct(rewrite: str) -> Iterator[str]:
-    """The first model of each operator and number of inputs."""
+    """Return the first model of each operator and number of inputs."""
     seen = set()
     for text in CASES[rewrite]:
         text = text.replace("=> {", GIVES).replace("=> <", f"{GIVES[:-1]}<")
@@ -62,7 +62,7 @@ def test_a_fact_without_a_node_is_declined(rewrite: str) -> None:
 
 @pytest.mark.parametrize("rewrite", sorted(CASES))
 def test_other_operators_are_declined(rewrite: str) -> None:
-    """An operator of ONNX, and one of another domain that has the name of the first operator."""
+    """Tests another ONNX operator, and an operator of another domain with the same name."""
     model = small("(float[2,2] x) => (float y) { y = Det (x) }")
     assert isinstance(proposed(rewrite, Fact(model.graph.nodes[0], ()), model), NotApplicable)
     for text in distinct(rewrite):

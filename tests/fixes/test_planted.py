@@ -103,7 +103,7 @@ Shown = dict[str, list[tuple[str, Model, Patch]]]
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """By rewrite, the patches that examples of rules give, each with its rule and its model."""
+    """Return for each rewrite the patches of rule examples, with rule and model."""
     found: Shown = {}
     folder = tmp_path_factory.mktemp("shown")
     for rule in load_rules([builtin_rules()]):

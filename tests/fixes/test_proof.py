@@ -173,7 +173,7 @@ TRT, RTX = ("--trt", "10.7", "--fp16"), ("--rtx", "1.7", "--gpu", "L4")
 
 
 def model_of(text: str) -> onnx.ModelProto:
-    """A model; the norm's gain is one and its bias zero, as exporters leave them."""
+    """Return a model with a norm of gain one and bias zero, as exporters write it."""
     model = onnx.parser.parse_model(text)
     if "gain" in text or "bias" in text:
         model.graph.initializer.append(numpy_helper.from_array(np.ones(16, np.float32), "gain"))
@@ -186,14 +186,14 @@ def model_of(text: str) -> onnx.ModelProto:
 
 
 def half_off(patch: Patch) -> None:
-    """The half of a Gelu is 30 % too small."""
+    """Make the half of a Gelu 30 % too small."""
     for tensor in patch.initializers:
         if tensor.name.endswith("half"):
             tensor.CopyFrom(numpy_helper.from_array(np.array(0.35, np.float32), tensor.name))
 
 
 def foreign_gain_dropped(patch: Patch) -> None:
-    """The gain is left out of a norm with a sum."""
+    """Remove the gain of a norm with a sum."""
     if any(node.op_type == "LayerNormalization" for node in patch.insert):
         ones = numpy_helper.from_array(np.ones(16, np.float32), "ones")
         force_setattr(patch, "initializers", (*patch.initializers, ones))
@@ -203,25 +203,25 @@ def foreign_gain_dropped(patch: Patch) -> None:
 
 
 def scale_off(patch: Patch) -> None:
-    """The scale is 30 % too small."""
+    """Make the scale 30 % too small."""
     tensor = next(t for t in patch.initializers if t.name.endswith("scale"))
     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(0.7), tensor.name))
 
 
 def gain_dropped(patch: Patch) -> None:
-    """The gain is left out: ones take its place, which is what it is in the file."""
+    """Replace the gain by ones, its value in the file."""
     ones = numpy_helper.from_array(np.ones(16, np.float32), "ones")
     force_setattr(patch, "initializers", (*patch.initializers, ones))
     patch.insert[0].input[1] = "ones"
 
 
 def bias_dropped(patch: Patch) -> None:
-    """The bias is left out, which is zero in the file."""
+    """Remove the bias, which is zero in the file."""
     del patch.insert[0].input[2]
 
 
 def wrong_fill(patch: Patch) -> None:
-    """What is masked gets a score of zero, and its probability is kept."""
+    """Give masked elements a score of zero, so that they keep a probability."""
     for node in patch.insert:
         if node.op_type == "Where":
             node.input[2] = next(t.name for t in patch.initializers if t.name.endswith("zero"))
@@ -230,7 +230,7 @@ def wrong_fill(patch: Patch) -> None:
 
 
 def heads_in_turn(patch: Patch) -> None:
-    """The heads of K and V are taken in turn, not each by its group."""
+    """Assign the heads of K and V in turn instead of by group."""
     turned = {(0, 0, 1, 1): [0, 1, 0, 1]}
     for tensor in patch.initializers:
         other = turned.get(tuple(numpy_helper.to_array(tensor).reshape(-1).tolist()))
@@ -239,33 +239,33 @@ def heads_in_turn(patch: Patch) -> None:
 
 
 def wrong_axis(patch: Patch) -> None:
-    """The softmax runs over the queries."""
+    """Compute the softmax over the queries."""
     for node in patch.insert:
         if node.op_type == "Softmax":
             node.attribute[0].i = -2
 
 
 def wrong_scatter_axis(patch: Patch) -> None:
-    """The updates are not turned with the indices."""
+    """Transpose the indices without the updates."""
     turned = [node for node in patch.insert if node.op_type == "Transpose"]
     turned[1].attribute[0].ints[:] = [0, 1]
 
 
 def initializer_off(patch: Patch) -> None:
-    """What is stored is 30 % too small."""
+    """Make a stored tensor 30 % too small."""
     (tensor,) = patch.initializers
     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(0.7), tensor.name))
 
 
 def another_row(patch: Patch) -> None:
-    """Another row is read."""
+    """Read another row."""
     other = numpy_helper.from_array(np.full((1, 1024), 0.7, np.float32), "other")
     force_setattr(patch, "initializers", (other,))
     force_setattr(patch, "rewire", tuple((node, port, "other") for node, port, _ in patch.rewire))
 
 
 def columns_for_rows(patch: Patch) -> None:
-    """The table is read along its other axis."""
+    """Read the table along its other axis."""
     nodes = {node.op_type: node for node in patch.insert}
     turned = onnx.helper.make_node("Transpose", [nodes["Cast"].output[0]], ["turned"], perm=[1, 0])
     nodes["Gather"].input[0] = "turned"
@@ -273,13 +273,13 @@ def columns_for_rows(patch: Patch) -> None:
 
 
 def key_for_query(patch: Patch) -> None:
-    """Q and K are taken for each other."""
+    """Swap Q and K."""
     first, second = [node for node in patch.insert if node.op_type == "Gather"][:2]
     first.input[1] = second.input[1]
 
 
 def swapped(one: str, other: str) -> Callable[[Patch], None]:
-    """An operator in place of another one."""
+    """Replace an operator by another one."""
 
     def spoil(patch: Patch) -> None:
         for node in patch.insert:
@@ -290,20 +290,20 @@ def swapped(one: str, other: str) -> Callable[[Patch], None]:
 
 
 def maximum_not_added(patch: Patch) -> None:
-    """What was subtracted is not added again."""
+    """Omit the addition of the subtracted maximum."""
     last = patch.insert[-1]
     last.input[1] = last.input[0]
 
 
 def wrong_maximum(patch: Patch) -> None:
-    """The maximum is taken over the other axis, and no longer that of the sum."""
+    """Compute the maximum over the other axis, so that it no longer matches the sum."""
     for node in patch.insert:
         if node.op_type == "ReduceMax":
             node.attribute[0].ints[:] = [0]
 
 
 def padding_dropped(patch: Patch) -> None:
-    """Another attribute goes with the mode."""
+    """Remove another attribute together with the mode."""
     del patch.insert[0].attribute[:]
 
 

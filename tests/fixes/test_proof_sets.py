@@ -12,7 +12,7 @@ TINY = """< ir_version: 8, opset_import: ["" : 17] > g (float16[16] x) => (float
 
 
 def test_half_precision_that_is_worse_on_one_set_of_inputs_counts() -> None:
-    """Beside one the small number is lost: all of the result on zeros, nothing of it on large numbers."""
+    """Next to one, the small number vanishes: it is the whole result only for zero inputs."""
     model = model_of(TINY)
     (node,) = model.graph.by_op("Add")
     draft = Draft(model, node)

@@ -27,14 +27,14 @@ def unary(dtype: str = "float", opset: int = 17) -> Model:
 
 
 def proved(model: Model, write: Callable[[Draft], object], **settings: object) -> Proof:
-    """Return the proof of what is written in place of all nodes."""
+    """Return the proof of new nodes in place of all nodes."""
     draft = Draft(model, model.graph.nodes[0])
     write(draft)
     return prove(model, draft.patch("writes", model.graph.nodes, **settings))  # type: ignore[arg-type]
 
 
 def scaled(factor: float) -> Callable[[Draft], object]:
-    """Multiply by a number that is near minus one."""
+    """Multiply by a number near minus one."""
     return lambda draft: draft.op("Mul", "x", draft.like(-factor, draft.node.inputs[0]), out="y")
 
 
@@ -72,7 +72,7 @@ def test_half_precision_is_measured_where_it_takes_part() -> None:
 
 
 def overflowing(draft: Draft) -> None:
-    """Go through numbers that FP16 cannot hold."""
+    """Compute through numbers beyond FP16."""
     large = draft.like(30000.0, draft.node.inputs[0])
     high = draft.op("Mul", draft.op("Mul", "x", large), draft.like(-30000.0, "f16"))
     draft.op("Div", draft.op("Div", high, large), large, out="y")
@@ -175,7 +175,7 @@ def test_whole_numbers_are_compared_exactly() -> None:
 
 
 def test_sums_of_whole_numbers_are_compared_in_their_own_types() -> None:
-    """FP32 holds whole numbers up to 2 ** 24 only, and FP64 does not show it."""
+    """FP32 represents integers exactly up to 2 ** 24, and FP64 hides the error."""
     text = """< ir_version: 10, opset_import: ["" : 17] > g (uint8[2,512] x, uint8[512,2] w) => (int32[2,2] y)
     { y = MatMulInteger (x, w) }"""
 
@@ -200,7 +200,7 @@ DIVIDED = """< ir_version: 10, opset_import: ["" : 17] > g (float[N,4] x) => (fl
 
 
 def guarded(least: float, factor: float = 1.0, op: str = "Add") -> Callable[[Draft], object]:
-    """Divide by what is not zero."""
+    """Divide by a nonzero number."""
 
     def write(draft: Draft) -> None:
         kept = draft.op(op, "x", draft.like(least, "f32"))

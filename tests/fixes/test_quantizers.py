@@ -44,7 +44,7 @@ def test_int32_at_run_time_is_multiplied(tmp_path: Path) -> None:
     [("uint8", 128, True), ("uint8", 3, False), ("int8", -7, False)],
 )
 def test_pairs(kind: str, zero: int, left: bool, tmp_path: Path) -> None:
-    """UINT8 around 128 becomes INT8; what has another zero point becomes arithmetic."""
+    """UINT8 with zero point 128 becomes INT8; other zero points become arithmetic."""
     text = graph(
         "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  y = Relu (d)",
         f"float s = {{0.02}}, {kind} z = {{{zero}}}",
@@ -102,7 +102,7 @@ def test_what_is_rounded_is_of_a_type_that_round_takes(opset: int, rewritten: bo
 
 @pytest.mark.parametrize(("kind", "zero"), [("int16", 0), ("int16", -700), ("uint16", 40000)])
 def test_quantizers_of_16_bits(kind: str, zero: int, tmp_path: Path) -> None:
-    """TensorRT has no such type; FP32 holds its numbers."""
+    """TensorRT has no such type; FP32 represents its numbers."""
     text = graph(
         "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  w = DequantizeLinear (c, s, z)"
         "  y = Add (d, w)",
@@ -115,7 +115,7 @@ def test_quantizers_of_16_bits(kind: str, zero: int, tmp_path: Path) -> None:
 
 
 def test_quantizers_of_onnx_runtime_are_like_those_of_onnx(tmp_path: Path) -> None:
-    """It has 16 bits in any opset, in a domain of its own; nothing is inferred behind them."""
+    """They support 16 bits in any opset, but shape inference ignores their domain."""
     text = """< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
     g (float[2,4] x) => (float[2,4] y)
     < float s = {0.0002}, int16 z = {-7}, int16[4] c = {0, 5, 9, 32767}, int32[4] i = {1, 2, 3, 4} >

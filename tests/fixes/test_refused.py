@@ -22,7 +22,7 @@ HEAD = '< ir_version: 10, opset_import: ["" : {opset}, "com.microsoft" : 1] >'
 
 
 def proposed(rewrite: str, text: str, op: str, opset: int = 18, kind: str = "node") -> Patch | NotApplicable:
-    """What a rewrite proposes for the fact at the first operator of a type."""
+    """Return the proposed rewrite for the fact at the first operator of a type."""
     return _proposed(rewrite, model_of(f"{HEAD.format(opset=opset)} g {text}"), op, kind)
 
 
@@ -37,7 +37,7 @@ def _proposed(rewrite: str, model: Model, op: str, kind: str = "node") -> Patch 
 
 
 def tried(rewrite: str, fact: Any, model: Model) -> Patch | NotApplicable:
-    """The patch of a rewrite, or the reason why there is none."""
+    """Return the patch of a rewrite, or the reason for none."""
     try:
         return proposer(rewrite)(fact, model)
     except NotApplicable as error:
@@ -49,7 +49,7 @@ def _is(node: Node | None, op: str) -> bool:
 
 
 def reason(found: Patch | NotApplicable) -> str:
-    """Why there is no patch; empty where there is one."""
+    """Return the reason for no patch, empty if there is a patch."""
     return str(found) if isinstance(found, NotApplicable) else ""
 
 
@@ -60,7 +60,7 @@ def inserted(found: Patch | NotApplicable) -> list[str]:
 
 @pytest.mark.parametrize(("count", "fits"), [(64, True), (65, False)])
 def test_scattering_takes_a_bounded_tensor(count: int, fits: bool) -> None:
-    """The data times the number of updates: 2 ** 20 numbers, 64 times."""
+    """The limit is the data size times the updates: 2 ** 20 numbers, 64 times."""
     text = (
         f"(float[1048576,1] x, int64[1048576,{count}] i, float[1048576,{count}] u) => (float[1048576,1] y)"
         '{ y = ScatterElements <axis = 1, reduction = "add"> (x, i, u) }'
@@ -73,7 +73,7 @@ def test_scattering_takes_a_bounded_tensor(count: int, fits: bool) -> None:
 @pytest.mark.parametrize("data", ["[]", "[4]", "[4,5]", "[4,5,6]", "[A,B]", ""])
 @pytest.mark.parametrize("indices", ["[4]", "[4,5]", "[4,5,6]", "[A,B]", "[A,1]", ""])
 def test_scattering_of_any_ranks_is_written_or_refused(op: str, data: str, indices: str) -> None:
-    """Shapes that do not go together are no reason to fail: strangers' models have them."""
+    """Untrusted models have mismatched shapes, which must not cause a crash."""
     text = f"(float{data} x, int64{indices} i, float{indices} u) => (float y)"
     text += f'{{ y = {op} <reduction = "add"> (x, i, u) }}'
     found = proposed("write-out-scatter", text, op)
@@ -147,7 +147,7 @@ def norm(text: str, opset: int) -> Model:
 def test_a_norm_takes_its_stored_gain_and_bias_and_nothing_else(
     opset: int, body: str, after: str, gone: str
 ) -> None:
-    """The new operator gives what the last of the removed ones gave."""
+    """The new operator computes the result of the last removed operator."""
     found = _proposed("fuse-norm", norm(body, opset), "Div", "normalization")
     assert isinstance(found, Patch), found
     assert inserted(found) == ["LayerNormalization" if opset == 17 else "RMSNormalization"]
@@ -180,7 +180,7 @@ def test_a_gelu_of_halves_needs_an_even_width(width: int, fits: bool) -> None:
 def test_parameters_of_a_fused_activation(
     activation: str, parameters: list[float], expected: dict[str, float] | None
 ) -> None:
-    """Those that are not given have the default of ONNX's operator."""
+    """Missing parameters have the defaults of ONNX's operator."""
     given = f", activation_params = [{', '.join(map(str, parameters))}]" if parameters else ""
     text = (
         "(float[1,3,9,9] x, float[4,3,3,3] w) => (float[1,4,7,7] y)"
@@ -196,7 +196,7 @@ def test_parameters_of_a_fused_activation(
 
 
 def sparse(change: Callable[[onnx.SparseTensorProto], None]) -> Model:
-    """A model with a sparse tensor of 3 × 4 that was changed."""
+    """Return a model with a changed sparse tensor of 3 × 4."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -217,7 +217,7 @@ def sparse(change: Callable[[onnx.SparseTensorProto], None]) -> Model:
 
 
 def away(tensor: onnx.TensorProto) -> None:
-    """Let a tensor lie in a file that is not there."""
+    """Store a tensor in a missing external file."""
     tensor.ClearField("raw_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="gone.bin")
@@ -290,7 +290,7 @@ def test_what_the_reference_cannot_resize_is_left(monkeypatch: pytest.MonkeyPatc
     ("opset", "count"), [(17, None), (18, 2), (19, 2)], ids=["by its outputs", "from 18 on", "later"]
 )
 def test_a_split_in_halves_says_how_many_parts_it_has(opset: int, count: int | None) -> None:
-    """Since opset 18: https://onnx.ai/onnx/operators/onnx__Split.html."""
+    """Opset 18 requires the number: https://onnx.ai/onnx/operators/onnx__Split.html."""
     text = """(float[2,5,12] x, int64[2,5] p, float[16,6] c, float[16,6] s) => (float[2,5,12] y)
     { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"""
     found = proposed("write-out-fused", text, "RotaryEmbedding", opset)
@@ -331,14 +331,14 @@ def test_an_expanded_tensor_is_left_to_broadcasting(body: str, why: str) -> None
 
 
 def pairs(more: str = "") -> str:
-    """Two quantizers with the same parameters behind one operator."""
+    """Return two quantizers with the same parameters after one operator."""
     return f"""(float[4] x) => (float[4] y) < float s = {{0.1}}, int8 z = {{0}} >
     {{ q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)
        e = QuantizeLinear (d, s, z)  y = DequantizeLinear (e, s, z) {more} }}"""
 
 
 def test_what_is_computed_around_a_second_quantizer() -> None:
-    """The numbers are the same only where the first quantizer has rounded them."""
+    """The numbers are equal only where the first quantizer has rounded them."""
     model = model_of(f"{HEAD.format(opset=19)} g {pairs()}")
     second = next(node for node in model.graph.by_op("QuantizeLinear") if node.outputs[0].name == "e")
     fact = next(fact for fact in Facts(model).of("node") if fact.node is second)
@@ -396,7 +396,7 @@ def test_the_title_names_the_type_of_a_widened_norm(body: str, words: str) -> No
 
 
 def test_a_causal_mask_of_known_sizes_is_stored() -> None:
-    """With the positions of the past: no position is computed at run time."""
+    """The mask includes past positions, so the model computes none at run time."""
     text = """(float[2,5,12] q, float[2,3,4,4] pk, float[2,3,4,4] pv) => (float[2,5,12] y)
     { y = com.microsoft.MultiHeadAttention <num_heads = 3, unidirectional = 1> (q, q, q, , , , pk, pv) }"""
     found = proposed("write-out-fused", text, "MultiHeadAttention")
@@ -442,7 +442,7 @@ def test_packed_q_k_and_v_have_five_axes(shape: str, words: str) -> None:
     ],
 )
 def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fits: bool) -> None:
-    """Only along the axis may there be fewer of them."""
+    """Only the scatter axis can have fewer elements."""
     text = (
         f"(float[3,4] x, int64[{indices}] i, float[{indices}] u) => (float[3,4] y)"
         f'{{ y = ScatterElements <axis = {axis}, reduction = "add"> (x, i, u) }}'

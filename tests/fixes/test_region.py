@@ -18,13 +18,13 @@ CHAIN = """(float[4] x) => (float[4] y)
 
 
 def cut(text: str, *names: str, **settings: object) -> Region:
-    """Copy the nodes that give some results, and cut them out."""
+    """Copy the nodes of some results and extract them as a model."""
     model = model_of(HEAD + text)
     return region_of(model, copied(model, *names, **settings))
 
 
 def copied(model: Model, *names: str, **settings: object) -> Patch:
-    """Return a patch that copies the nodes that give some results."""
+    """Return a patch that copies the nodes of some results."""
     nodes = [node for node in model.graph.nodes if node.outputs[0].name in names]
     draft = Draft(model, nodes[0])
     for node in nodes:

@@ -21,7 +21,7 @@ DRAWN = """< ir_version: 8, opset_import: ["" : 17] > g (float[2,4] x) => (float
 
 
 def renamed(path: Path) -> tuple[Model, Patch]:
-    """The model, and the patch that numbers its operators."""
+    """Return the model and a patch that numbers its operators."""
     onnx.save(onnx.parser.parse_model(DRAWN), path)
     model = load(path)
     (fact,) = Facts(model).of("shared_name")

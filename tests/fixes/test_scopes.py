@@ -40,7 +40,7 @@ def node_of(model: Model, op: str, scope: str) -> Node:
 
 
 def body_ops(model: onnx.ModelProto) -> list[list[str]]:
-    """The operators of the bodies of the first operator."""
+    """Return the operators in the bodies of the first operator."""
     return [[node.op_type for node in attribute.g.node] for attribute in model.graph.node[0].attribute]
 
 
@@ -79,7 +79,7 @@ def test_a_patch_in_each_body(tmp_path: Path) -> None:
 
 
 def test_a_name_of_a_body_is_no_dependency_of_the_operator_around_it(tmp_path: Path) -> None:
-    """The body calls its state as the main graph calls what it computes of the loop."""
+    """The body's state has the name of a main-graph value computed from the loop."""
     text = f"""{HEAD} g (int64 n, bool c, float[2] x) => (float[2] z)
     {{
       h = Neg (x)
@@ -107,7 +107,7 @@ def test_a_region_has_nothing_of_another_body(branch: str, tmp_path: Path) -> No
 
 
 def test_a_sparse_tensor_of_a_body_is_left(tmp_path: Path) -> None:
-    """Stored in the main graph it would take the place of the tensor of the same name there."""
+    """In the main graph, it would replace the tensor with the same name."""
     proto, _ = loaded(tmp_path, BRANCHES)
     for graph, number in ((proto.graph, 1.0), (proto.graph.node[0].attribute[0].g, 2.0)):
         graph.sparse_initializer.append(_sparse("w", number))

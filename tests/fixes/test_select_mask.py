@@ -41,12 +41,12 @@ MODELS = {
 
 
 def text(body: str, inputs: str = INPUTS, out: str = "float[B,H,S,K] p") -> str:
-    """A model with a mask."""
+    """Return a model with a mask."""
     return f"{HEAD} g {inputs} => ({out}) {STORED} {{ {body} }}"
 
 
 def masked(keys: int, scale: float) -> Feeds:
-    """Inputs: of five queries one has no key, one a single key, and one all of them."""
+    """Return inputs with five queries: one without a key, one with a single key, one with all keys."""
     rng = np.random.default_rng(7)
     keep = rng.integers(0, 2, (2, 1, 5, keys)).astype(bool)
     keep[:, :, 0] = False
@@ -59,7 +59,7 @@ def masked(keys: int, scale: float) -> Feeds:
 
 
 def patch_of(model: Model, rewrite: str) -> Patch:
-    """What a rewrite proposes for the constant beyond FP16."""
+    """Return the proposed rewrite for the constant beyond FP16."""
     found = [fact for fact in Facts(model).of("constant") if isinstance(fact, Constant)]
     (fact,) = (fact for fact in found if fact.softmax is not None and (fact.values.low or 0) < -65504)
     patch = proposer(rewrite)(fact, model)

@@ -139,7 +139,7 @@ advice:
 
 
 def house(work: Workspace, id_: str, op: str, severity: str = "error", fix: str = "") -> None:
-    """A rule about an operator, which may name a rewrite."""
+    """Write a rule about an operator, with an optional rewrite."""
     line = f"    fix: {fix}\n" if fix else ""
     text = RULE.format(id=id_, low=op.lower(), op=op, severity=severity, fix=line)
     (work.path / "house" / f"{id_}-find-{op.lower()}.md").write_text(text)
@@ -147,7 +147,7 @@ def house(work: Workspace, id_: str, op: str, severity: str = "error", fix: str 
 
 @pytest.fixture
 def planted(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Rules of which one names a rewrite of Relu to Abs that leaves blocks.1 alone."""
+    """Write rules, one with a rewrite of Relu to Abs that skips blocks.1."""
     for file in (work.path / "house").glob("*.md"):
         file.unlink()
     house(work, "XYZ901", "Relu", fix="planted")
@@ -179,7 +179,7 @@ def test_one_that_brings_something_as_grave_is_taken_back(
 
 
 def test_what_is_only_seen_now_is_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Behind an operator of another domain nothing is inferred; what is refused there was so before."""
+    """Inference stops at an operator of another domain; the hidden refusal existed before."""
     text = """< ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1] >
     g (float[2,8] x, float[8] gain, float[8] bias) => (float[A,B] y)
     { s = com.microsoft.SkipLayerNormalization (x, x, gain, bias)  y = Det (s) }"""

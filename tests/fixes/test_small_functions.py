@@ -116,7 +116,7 @@ def test_the_form_of_an_example_names_everything_but_values() -> None:
 
 
 class Lacking:
-    """A reference evaluator without any operator, which records the opsets of its models."""
+    """A reference evaluator without operators that records the opsets of its models."""
 
     opsets: list[int]
 
@@ -169,7 +169,7 @@ def test_only_floats_are_converted_to_fp64(dtype: str, wide: str) -> None:
 
 
 def walk(body: str, scaling: str, end: str) -> str:
-    """Return why a scaling cannot be moved along a graph; empty if it can."""
+    """Return the reason why a scale cannot move along a graph, empty if it can."""
     model = small(f"(float[2,4] x, float[4,4] w, bool c) => (float[A] y) < float s = {{2}} > {{ {body} }}")
     nodes = {node.outputs[0].name: node for node in model.graph.nodes}
     scale = Scaled(node=nodes[scaling], data=value(model, "x"), factor=2.0, run_time=False)
@@ -181,7 +181,7 @@ def walk(body: str, scaling: str, end: str) -> str:
 
 
 def inside(node: str) -> str:
-    """Return an If whose branch has one node."""
+    """Return an If with one node per branch."""
     other = "else_branch = e () => (float[2,4] o) { o = Abs (x) }"
     return f"y = If (c) < then_branch = t () => (float[2,4] n) {{ n = {node} }}, {other} >"
 

@@ -16,7 +16,7 @@ RNG = np.random.default_rng(2)
 
 
 def model_of(text: str, folder: Path, opset: int = 17) -> onnx.ModelProto:
-    """A model; numbers in 16 bits are written as numbers."""
+    """Return a model whose text has 16-bit values as numbers."""
     path = folder / "source.onnx"
     model_of_text(f"{HEAD.format(opset=opset)} {text}", path, checked=True)
     return onnx.load(path)
@@ -71,7 +71,7 @@ def test_operators_of_one_name_are_numbered(tmp_path: Path) -> None:
 def test_whole_numbers_are_computed_with_in_fp32(
     between: str, widened: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Half of a length: FP16 holds whole numbers up to 2,048."""
+    """Tests half of a length: FP16 represents integers up to 2,048."""
     text = f"""g (int64[6] l) => (int64[6] y)
     < float16 one = {{1}}, float16 two = {{2}}, int64[6] at = {{0, 1, 2, 3, 4, 5}} >
     {{ f = Cast <to = 10> (l)  a = Add (f, one)  h = Div (a, two)  {between}  y = Cast <to = 7> (r) }}"""
@@ -99,7 +99,7 @@ def test_one_sum_in_fp32_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
 
 
 def test_a_norm_whose_variance_is_in_fp64_is_computed_in_it(tmp_path: Path) -> None:
-    """LayerNorm of a half model, as TorchScript writes it below opset 17: epsilon is a number of Python's."""
+    """TorchScript writes epsilon as a Python number in LayerNorm of half models below opset 17."""
     text = """g (float16[2,3,8] x) => (float16[2,3,8] y) < double eps = {1e-5}, double two = {2} >
     {
       mean = ReduceMean <axes = [-1]> (x)  centred = Sub (x, mean)  wide = Cast <to = 11> (centred)

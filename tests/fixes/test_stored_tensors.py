@@ -88,7 +88,7 @@ def test_a_prelu_is_the_same_to_the_last_bit(slope: tuple[int, ...], tmp_path: P
 
 
 def test_a_slope_that_is_not_finite_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Infinity times zero is no number, where PRelu gives what it reads."""
+    """Infinity times zero is NaN, but PRelu returns its input there."""
     body = "g (float[1,2,4,4] x) => (float[1,3,4,4] y) { c = Conv (x, w)  y = PRelu (c, a) }"
     slope = np.array([np.inf], np.float32)
     _, after = fixed(tmp_path, model_of(body, w=normal(3, 2, 1, 1), a=slope), *RTX)

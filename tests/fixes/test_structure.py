@@ -17,7 +17,7 @@ X: Feeds = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9}
 
 
 def branches(then: str, inputs: str = "float[b,3,4] x", condition: str = "c = Equal (n, three)") -> str:
-    """A model that squeezes an axis where it is 1, as TorchScript exports it: here it is 3."""
+    """Return a model that squeezes an axis if its size is 1, as in TorchScript. The size is 3."""
     return f"""{HEAD} g ({inputs}) => (float[A,B,C] y)
     < int64[1] ax = {{1}}, int64 one = {{1}}, int64 three = {{3}} >
     {{

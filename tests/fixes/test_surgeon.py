@@ -24,7 +24,7 @@ FOLDED = f"""{head(17)} g (float[1,3,8,8] x) => (float[1,4,6,6] y)
 
 
 def nodes(model: onnx.ModelProto) -> list[Any]:
-    """The nodes without their names, sorted."""
+    """Return the nodes without their names, sorted."""
     return sorted(
         (
             node.op_type,
@@ -70,7 +70,7 @@ HOSTILE = (
 @pytest.mark.skipif(os.name == "nt", reason="names of files of POSIX")
 @pytest.mark.parametrize("words", HOSTILE)
 def test_names_are_no_code(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the file, those of nodes and values, and those of attributes that are copied."""
+    """Tests names of files, nodes, values and copied attributes."""
     model = folded()
     for node in model.graph.node:
         node.name = words

@@ -122,7 +122,7 @@ g (%s[3,4] x, int64[2,4] i, %s[2,4] u) => (%s[3,4] y)
 
 
 def test_types_without_a_kernel_are_compared_in_fp32(tmp_path: Path) -> None:
-    """ONNX Runtime loads a sum of scattered FP16, and refuses it only when it runs."""
+    """ONNX Runtime loads an FP16 scatter with a sum, and refuses it only at run time."""
     files: list[Path] = []
     for op in ("Abs", "Relu", "Abs"):
         files.append(tmp_path / f"{len(files)}.onnx")
@@ -141,7 +141,7 @@ WRITTEN_OUT = """s = Constant <value_float = %s> ()  t = Transpose <perm = [0, 1
 
 
 def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: Path) -> None:
-    """A mask of one row for all queries is none that ONNX Runtime's Attention takes."""
+    """ONNX Runtime's Attention does not support a mask of one row for all queries."""
     bodies = ("y = Attention (q, k, v, m)", WRITTEN_OUT % 0.35355338, WRITTEN_OUT % 0.25)
     files = []
     for index, body in enumerate(bodies):
@@ -154,7 +154,7 @@ def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: P
 
 
 def test_sizes_that_fit_each_other_are_found(tmp_path: Path) -> None:
-    """What is added is as long as a stored tensor, along one of the two axes that have no size."""
+    """The addend has the length of a stored tensor along one of two unknown axes."""
     files: list[Path] = []
     for body in ("y = Add (x, w)", "k = Add (w, x)  y = Identity (k)"):
         text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[N,3,M] x) => (float[A,B,C] y)
@@ -248,7 +248,7 @@ def test_bf16_is_proven_in_files_that_do_not_know_it(
 
 
 def test_what_overflowed_and_is_finite_now_is_better_and_the_other_way_round_worse(tmp_path: Path) -> None:
-    """FP32 holds exp(x) up to x = 88."""
+    """FP32 represents exp(x) up to x = 88."""
     files = []
     for name, body in (("a", "e = Exp (x)  s = Add (e, one)  y = Log (s)"), ("b", "y = Softplus (x)")):
         text = """< ir_version: 8, opset_import: ["" : 17] > g (float[3] x) => (float[3] y)

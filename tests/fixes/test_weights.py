@@ -25,7 +25,7 @@ IO = Path("/proc/self/io")
 
 
 def read_so_far() -> int:
-    """Bytes that this process has read, by any call."""
+    """Return the number of bytes read by this process, with any call."""
     return int(IO.read_text().split()[1])
 
 

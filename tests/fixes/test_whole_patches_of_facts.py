@@ -151,7 +151,7 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
 
 
 def facts_of(kind: str, facts: Facts) -> list[Fact]:
-    """Return the facts of a kind, or of the node that computes a result."""
+    """Return the facts of a kind, or of the node with a given result."""
     if kind == "node":
         return [Fact(facts.model.graph.nodes[-1], ())]
     if kind == "chain":

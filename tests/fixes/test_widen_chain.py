@@ -35,14 +35,14 @@ LOGSUMEXP = f"""{HEAD} g (float16[2,6] x) => (float16[A] y)
 
 
 def model_of(text: str, folder: Path) -> onnx.ModelProto:
-    """A model with numbers in 16 bits."""
+    """Return a model with 16-bit numbers."""
     path = folder / "source.onnx"
     model_of_text(text, path, checked=True)
     return onnx.load(path)
 
 
 def half(*numbers: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
-    """Numbers in half precision."""
+    """Return numbers in half precision."""
     return np.array(numbers, np.float16)
 
 
@@ -63,7 +63,7 @@ def half(*numbers: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
 def test_half_precision_is_off_before_and_right_after(
     text: str, x: np.ndarray[tuple[int, ...], np.dtype[np.float16]], truth: object, tmp_path: Path
 ) -> None:
-    """Computed in numpy's half precision: what ONNX Runtime computes in FP32 would show nothing."""
+    """NumPy computes in half precision, because ONNX Runtime computes in FP32 and hides the error."""
     before, after = fixed(tmp_path, model_of(text, tmp_path), *TARGET)
     assert after is not None
     onnx.checker.check_model(after, full_check=True)
@@ -123,7 +123,7 @@ def test_what_is_lost_before_is_left(
 @pytest.mark.parametrize("keep", [0, 1])
 @pytest.mark.parametrize("axes", ["all", "two"])
 def test_sums_of_exponentials_of_every_opset(opset: int, keep: int, axes: str, tmp_path: Path) -> None:
-    """Rows of minus infinity alone stay what they are."""
+    """Rows of only minus infinity stay unchanged."""
     given = "" if axes == "all" else f"axes = [0, 2], keepdims = {keep}"
     names = "(e)"
     if opset >= 13:

@@ -271,7 +271,7 @@ def computed(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 def varying(text: str) -> str:
-    """A model whose batch and lengths are known at run time only."""
+    """Return a model with dynamic batch and lengths."""
     for fixed_sizes, free in (
         ("[2,5,12]", "[B,S,12]"),
         ("[2,7,12]", "[B,T,12]"),
@@ -381,7 +381,7 @@ def test_what_tensorrt_rtx_does_not_take_of_attention_is_written_out(case: str, 
 def test_packed_operands_of_attention(
     form: str, settings: str, more: str, inputs: str, feeds: dict[str, Array], opset: int, tmp_path: Path
 ) -> None:
-    """No kernel for CPUs reads them packed, so that the same numbers are given apart to ONNX Runtime."""
+    """No CPU kernel reads packed operands, so ONNX Runtime gets the same numbers unpacked."""
     query, key, value = (tensor(2, 5, 12) for _ in range(3))
     apart = [array.reshape(2, 5, 3, 4) for array in (query, key, value)]
     call = f"y = {M} <num_heads = 3{settings}>"
@@ -415,7 +415,7 @@ def test_norms_in_fp16_keep_their_statistics_in_fp32(tmp_path: Path) -> None:
 
 
 def assert_written_out(text: str, feeds: Mapping[str, Array], tmp_path: Path) -> None:
-    """Require that nothing of ONNX Runtime's own is left, and that the results are as before."""
+    """Require the same results without ONNX Runtime's own operators."""
     before, after = fixed(tmp_path, text, *TRT)
     assert after is not None
     assert not {"com.microsoft"} & {node.domain for node in after.graph.node}
@@ -447,7 +447,7 @@ def tanh_gelu(x: Array) -> Array:
 def test_what_onnx_runtime_computes_on_gpus_only(
     call: str, truth: Callable[..., Array], tmp_path: Path
 ) -> None:
-    """By the definitions: its provider for CPUs has no such operator."""
+    """The CPU provider lacks these operators, so their definitions give the expected results."""
     feeds = {"x": tensor(2, 5, 8), "w": tensor(8, 8), "b": tensor(8)}
     text = f"{HEAD % 17} g (float[2,5,8] x, float[8,8] w, float[8] b) => (float[A,B,C] y)"
     _, after = fixed(tmp_path, f"{text} {{ y = com.microsoft.{call} }}", *TRT)

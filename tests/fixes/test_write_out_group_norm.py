@@ -13,7 +13,7 @@ CHANNELS, SHAPE = "the number of channels is not known", "the shape of the tenso
 def written(
     kind: str, dims: str = "2,4,2,2", count: object = 4, opset: int = 21, settings: str = "num_groups = 2"
 ) -> str:
-    """Return what is written for a norm, or why there is no rewrite."""
+    """Return the rewrite of a norm, or the reason for none."""
     text = (
         f"({kind}[{dims}] x, {kind}[{count}] s, {kind}[{count}] b) => ({kind}[{dims}] y)"
         f" {{ y = GroupNormalization <epsilon = 0.5, {settings}> (x, s, b) }}"

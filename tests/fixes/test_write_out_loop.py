@@ -21,7 +21,7 @@ STORE = "<float[2] s = {1, 2}>"
 
 
 def loop(trips: str, start: str, body: str, *, inputs: str = "", outputs: str = "float[A] y") -> str:
-    """A model of one Loop that carries ``v``, two numbers at first."""
+    """Return a model of one Loop with the state ``v``, initially two numbers."""
     stacks = "z" in outputs
     return f"""{HEAD} g (float[2] x{inputs}) => ({outputs}) < {STORED} >
     {{ y{", z" if stacks else ""} = Loop ({trips}, {start}, x)

@@ -30,7 +30,7 @@ def with_weights(text: str, **weights: Array) -> onnx.ModelProto:
 
 
 def whole(*shape: int, dtype: str = "int8") -> Array:
-    """Random numbers of eight bits."""
+    """Return random 8-bit integers."""
     limits = np.iinfo(dtype)
     return RNG.integers(limits.min, limits.max, size=shape, endpoint=True).astype(dtype)
 
@@ -38,7 +38,7 @@ def whole(*shape: int, dtype: str = "int8") -> Array:
 def verified(
     model: onnx.ModelProto, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> tuple[onnx.ModelProto, onnx.ModelProto]:
-    """A model and what was written of it, when whole models were found to be equal."""
+    """Return a model and its fixed version after a successful whole-model comparison."""
     before, after = fixed(folder, model, *RTX)
     said = capsys.readouterr().out
     assert "outputs: equal within tolerance" in said, said
@@ -49,9 +49,9 @@ def verified(
 
 
 def saturates() -> bool:
-    """Return whether ONNX Runtime computes MatMulInteger of uint8 and int8 wrongly here.
+    """Return whether ONNX Runtime computes MatMulInteger of uint8 and int8 incorrectly here.
 
-    Without VNNI, its kernels for x86 add pairs of products in 16 bits.
+    Without VNNI, its x86 kernels add pairs of products in 16 bits.
     https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
     """
     model = with_weights("g (uint8[1,64] x) => (int32[1,64] y) { y = MatMulInteger (x, w) }", w=EXTREME)
@@ -68,7 +68,7 @@ def saturates() -> bool:
 def test_products_of_what_is_quantized_dynamically(
     kind: str, size: int, zero: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Several products may read one quantized tensor; large weights stay as they are stored."""
+    """Several products can read one quantized tensor; large weights stay in their stored form."""
     if kind == "int8" and saturates():
         pytest.skip("ONNX Runtime saturates sums of products of 8 bits on this processor")
     width = 3 * size
@@ -116,7 +116,7 @@ def test_convolutions_of_integers(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_zero_points_of_channels(tmp_path: Path) -> None:
-    """ONNX Runtime does not compute them."""
+    """ONNX Runtime does not support them."""
     model = with_weights(CONVOLVED, w=whole(4, 2, 3, 3), wz=np.array([2, -3, 0, 5], np.int8))
     model.opset_import[0].version = 21
     before, after = fixed(tmp_path, model, *RTX[:-1])
@@ -171,7 +171,7 @@ def test_operators_of_onnx_runtime(kind: str, tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize("turned", [0, 1])
 def test_zero_points_of_columns(turned: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each is along the axis of the results, which is the first of a turned matrix."""
+    """Each lies along the result axis, the first axis of a transposed matrix."""
     text = f"""g (float[2,6] x) => (float[2,4] y) {{
       q = QuantizeLinear (x, s2, z0)
       o = com.microsoft.QGemm <transB = {turned}> (q, s2, z0, n, ns, nz, , s4, z1)
@@ -222,7 +222,7 @@ SUMMED = "g (uint8[1,{size}] a) => (int32[1,2] y) {{ y = MatMulInteger (a, b) }}
 
 
 def extremes(size: int) -> list[Feeds]:
-    """The ends of the range of a type, and what lies between, so that sums are odd."""
+    """Return the limits of a type and numbers between them, so that sums are odd."""
     numbers = (np.full(size, 255), RNG.choice([0, 255], size), RNG.integers(0, 256, size))
     return [{"a": each.astype(np.uint8).reshape(1, size)} for each in numbers]
 
@@ -285,7 +285,7 @@ def test_groups_whose_sums_fp32_does_not_hold_are_refused(
 
 
 def test_sums_and_a_bias_that_fp32_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The quantized result is half a step from the next one, so that one in 2^24 decides."""
+    """The quantized result is half a step from the next one, so an error of one in 2^24 matters."""
     text = """g (uint8[1,512,1,1] a) => (uint8[1,2,1,1] y)
     { y = QLinearConv (a, one, z, w, one, wz, half, z, bias) }"""
     model = with_weights(

@@ -59,7 +59,7 @@ def test_nd(reduction: str, tmp_path: Path) -> None:
 def test_sizes_that_only_fit_each_other_are_proven(
     op: str, indices: str, updates: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """ONNX's reference takes updates of other sizes and reads some of them."""
+    """ONNX's reference accepts updates of other sizes and reads only some of them."""
     width = 3 if op == "ScatterND" else 2
     text = f"""{HEAD} g (float[8,{width}] x, {indices}, {updates}) => (float[8,{width}] y)
     {{ y = {op} <reduction = "min"> (x, i, u) }}"""

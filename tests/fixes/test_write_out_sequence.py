@@ -100,7 +100,7 @@ def unfolding(body: str, more: str = "") -> onnx.ModelProto:
 
 @pytest.mark.parametrize("body", [COUNTED, WHILE], ids=["counted", "while"])
 def test_a_loop_that_fills_a_sequence(body: str, tmp_path: Path) -> None:
-    """What PyTorch's exporter writes for ``unfold``."""
+    """PyTorch's exporter writes this model for ``unfold``."""
     before, after = fixed(tmp_path, unfolding(body), *RTX)
     assert not [op for op in ops(after) if "Sequence" in op or op == "Loop"]
     assert_same(before, after, {"x": X["x"]}, rtol=0)

@@ -232,7 +232,7 @@ SCATTER = [
 
 
 def contrib(op: str, inputs: str) -> str:
-    """Return a model of one operator of ONNX Runtime, or of ONNX's domain, by its name and attributes."""
+    """Return a model of one ONNX Runtime or ONNX operator, by name and attributes."""
     name, _, settings = re.split(r" (?:with|of|without) ", op)[0].partition(" <")
     settings = f"<{settings.strip()}" if settings else ""
     domain = "" if name.startswith("SimplifiedLayer") else "com.microsoft."
@@ -240,13 +240,13 @@ def contrib(op: str, inputs: str) -> str:
 
 
 def heads(op: str, settings: str, inputs: str, given: str) -> str:
-    """Return a model of attention as ONNX Runtime has it."""
+    """Return a model with ONNX Runtime's attention."""
     settings = f"<num_heads = 2{', ' if settings else ''}{settings}>"
     return f"({inputs}) => {{ y = com.microsoft.{op} {settings} {given} }}"
 
 
 def compare(snapshot: SnapshotAssertion, rewrite: str, texts: Mapping[str, str], opset: int) -> None:
-    """Compare what a rewrite writes for each of some models with the snapshot; ``=> {`` gives ``y`` alone."""
+    """Compare the rewrites of some models with the snapshot. ``=> {`` computes only ``y``."""
     found = {
         label: outcome(rewrite, text.replace("=> {", GIVES), "y", opset).split("  ")
         for label, text in texts.items()
@@ -273,7 +273,7 @@ def test_fused_attention(opset: int, snapshot: SnapshotAssertion) -> None:
 
 
 def test_several_results(snapshot: SnapshotAssertion) -> None:
-    """Sums, states and counts that an operator gives beside its result keep their names."""
+    """Additional sums, states and counts of an operator keep their names."""
     head = f"({FUSED}, {MORE}, float[8,24] w24) => (float[A] y, float[A] r%s)"
     texts = {
         body: f"{head % (', float[A] r2' if 'r2 =' in body else '')} {{ {body} }}"

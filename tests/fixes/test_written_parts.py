@@ -245,7 +245,7 @@ def test_sizes_of_images(snapshot: SnapshotAssertion) -> None:
 
 
 def test_branches(snapshot: SnapshotAssertion) -> None:
-    """The branch that is taken, with its stored tensors and names of its own."""
+    """The rewrite keeps the taken branch with its stored tensors and local names."""
     found = {}
     for condition in ("yes", "no", "c"):
         text = BRANCHES % ("(float[A] y)", "", condition, "", "")

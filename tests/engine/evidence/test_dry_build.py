@@ -173,7 +173,7 @@ SM120 = Target("tensorrt-rtx", "1.7", sm=120)
 def test_what_a_result_shows_for_a_target(
     result: str, target: Target, expected: tuple[str, str, str], experiment: str | None
 ) -> None:
-    """A predicted refusal, and the finding about the experiment itself with a model of one operator."""
+    """The model has one operator, a predicted refusal and a finding about the dry build."""
     run = RESULTS[result]
     finding = findings(REFUSED, run, target)["BLD201"]
     standing, confidence, words = expected
@@ -235,7 +235,7 @@ LOG = "[E] [TRT] Error Code 10: Internal Error (Could not find any implementatio
 def test_a_message_of_a_dry_build_that_a_rule_is_about(
     version: str, stage: str, target: Target, expected: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Messages of the parser support a finding for another product; those of the builder are only quoted."""
+    """Parser messages support findings for other products; builder messages are only quoted."""
     rule = make_rule(
         tmp_path, where='op == "Relu"', witness="{confirm: [{log: [no_implementation]}]}", evidence="inferred"
     )
@@ -274,7 +274,7 @@ def test_errors_of_a_log_are_reported_by_the_rule_about_the_parser() -> None:
 
 
 def document(result: DryBuildResult) -> dict[str, Any]:
-    """Return the part of a JSON report that a dry build fills."""
+    """Return the dry-build part of a JSON report."""
     summary = DryBuildEvidence(DryBuild(result)).summary
     assert summary is not None
     return dict(summary.data)

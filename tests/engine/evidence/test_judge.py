@@ -49,7 +49,7 @@ AGAINST = [Verdict(said=(each,), doubt=cast("Any", each)) for each in ("high", "
 
 
 def judged(*verdicts: Verdict | None) -> Verdict:
-    """Judge one place by evidence with these verdicts."""
+    """Return the verdict on one place from evidence with these verdicts."""
     question = Question(cast("Any", None), FACTS, PLACE, cast("Any", None), holds=True)
     return judge([Witness(verdict) for verdict in verdicts], question)
 

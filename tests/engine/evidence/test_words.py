@@ -56,7 +56,7 @@ def test_long_lists_end_with_a_number() -> None:
     ],
 )
 def test_a_quoted_message(message: str, groups: dict[str, str], words: str) -> None:
-    """The sentence with the reason stands for a long message, if it is on a later line."""
+    """A reason on a later line replaces a long message."""
     fact: Any = SimpleNamespace(message=message, groups=groups, at="log:1", reason="the reason")
     assert quoted(fact) == words
     assert quoted_without_place(fact) == f"{words} (the log does not name the nodes of this message)"
