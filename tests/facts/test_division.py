@@ -194,7 +194,7 @@ def test_torchscript_removes_no_addition() -> None:
 
 @pytest.mark.slow
 def test_removed_epsilons_of_exported_models(exported: Path) -> None:
-    """dynamo removes the epsilon of ``x / (norm + 1e-8)``; CLIP has no epsilon."""
+    """The exporter dynamo removes the epsilon of ``x / (norm + 1e-8)``; CLIP has no epsilon."""
     dropped = {
         path.stem.split("__")[0]: fact.exporter_dropped
         for name in ("conv_modulated", "norm_overflow_pow", "clip_sdpa")

@@ -100,7 +100,7 @@ def test_the_cast_that_the_types_part_at() -> None:
 
 @pytest.mark.slow
 def test_against_the_verdicts_of_the_parser(exported: Path) -> None:
-    """trtlint flags the node that TensorRT-RTX 1.7.1 refuses for its types, and no other."""
+    """Here trtlint flags the node that TensorRT-RTX 1.7.1 refuses for its types, and no other."""
     wrong = {}
     for line in sample((exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()):
         verdict = json.loads(line)
