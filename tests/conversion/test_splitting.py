@@ -283,6 +283,27 @@ def test_products_before_a_reshape(old: str, new: str, reason: str) -> None:
     assert refusal(FOLD.replace(old, new), FOLDED) == reason
 
 
+@pytest.mark.parametrize(
+    ("columns", "shape", "reason"),
+    [
+        (6, "2,4,3,2", ""),
+        (6, "2,4,3,N,2", COLUMNS_MOVED),
+        (6, "2,4,3,1", COLUMNS_MOVED),
+        (6, "4,2,3,2", COLUMNS_MOVED),
+        (6, "2,M,3,2", COLUMNS_MOVED),
+        (6, "2,4,6", ""),
+        (1, "2,4", COLUMNS_MOVED),
+        (1, "8", COLUMNS_MOVED),
+    ],
+)
+def test_shapes_that_keep_the_columns_together(columns: int, shape: str, reason: str) -> None:
+    """The input ``to`` has the shape only at run time, so the file gives it."""
+    constants = f"{FOLDED.replace(numbers(8, 6), numbers(8, columns))}, float[{shape}] r"
+    body = f"a = MatMul (x, w) r = Reshape (a, to) {GATHERS.format(2)} {SUM}"
+    to = f"int64[{shape.count(',') + 1}] to"
+    assert refusal(body, constants, x=f"float[2,4,8] x, {to}") == reason
+
+
 @pytest.mark.parametrize(("parts", "reason"), [(2, ""), (8, ""), (9, TOO_MANY)])
 def test_a_product_has_up_to_eight_parts(parts: int, reason: str) -> None:
     names = [f"p{index}" for index in range(parts)]

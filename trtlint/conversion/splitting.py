@@ -118,7 +118,12 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
         raise NotApplicable("the result is neither split nor reshaped")
     place = len(before) - 1
     inner = [size for size in shape[place:] if isinstance(size, int)]
-    if shape[:place] != before[:place] or len(inner) != len(shape) - place or np.prod(inner) != count:
+    if (
+        not inner
+        or inner != list(shape[place:])
+        or shape[:place] != before[:place]
+        or np.prod(inner) != count
+    ):
         raise NotApplicable("the Reshape after the product does not keep the columns together")
     parts, axis, behind, removed = inner[0], place, reader, [reader]
     transpose = None
