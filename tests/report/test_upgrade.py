@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report.handmade import CLIP, FLAG, GPU, SCALE
 from tests.report.test_upgradesummary import line, listed, upgrade
 from trtlint.engine.caveats import Caveat
-from trtlint.engine.upgrade import Assessed, Safest, Upgrade, UpgradeStep
+from trtlint.engine.upgrade import CONCERNS, Assessed, Safest, Upgrade, UpgradeStep
 from trtlint.files.problem import Problem
 from trtlint.report.upgrade import UpgradeReport
 
@@ -141,3 +142,16 @@ def test_one_model_of_several() -> None:
 def test_no_models() -> None:
     assert shown() == shown(several=True) == ""
     assert shown(problem=True) == "error: b.onnx: the file is empty\n"
+
+
+def test_tasks_have_the_order_of_versions() -> None:
+    """Findings about the graph keep their order."""
+    findings = [
+        listed(replace(CLIP, message=f"{concern} {at}"), lines, concern)
+        for concern in CONCERNS
+        for at, lines in enumerate(((2,), (0, 2), (1,), (0,)))
+    ]
+    text = shown(full(findings=findings, steps=(), conditional=()))
+    found = re.findall(r"(?:graph|command|code) \d", text)
+    order = {"graph": (0, 1, 2, 3), "command": (1, 3, 2, 0), "code": (1, 3, 2, 0)}
+    assert found == [f"{concern} {at}" for concern, numbers in order.items() for at in numbers]
