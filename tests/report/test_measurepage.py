@@ -191,6 +191,19 @@ def test_nodes_beyond_the_limit_are_counted(
     assert lines[1:-1] == [*["first", "last"][:most], *more]
 
 
+def test_the_limits_of_lists(model: Model) -> None:
+    nodes = tuple(f"n{at}" for at in range(61))
+    outputs = tuple(output(f"y{at}", 0.001) for at in range(51))
+    sites = tuple(site(f"n{at}", 1.0 + at, "ok") for at in range(25))
+    found = replace(FOUND, kept=KeptNodes(nodes, 0.1, 5, True, 1000), outputs=outputs, sites=sites)
+    assert section(found, model, "Keep in FP32")[1:] == [*nodes[:60], "and 1 more"]
+    assert section(found, model, "Error")[-1] == "and 1 more output with smaller errors"
+    assert len(section(found, model, "Ranges")) == 2 + 24
+    exact = replace(found, kept=KeptNodes(nodes[:60], 0.1, 5, True, 1000), outputs=outputs[:50])
+    assert section(exact, model, "Keep in FP32")[1:] == [*nodes[:60]]
+    assert "more" not in section(exact, model, "Error")[-1]
+
+
 def test_nodes_that_are_not_drawn_are_counted(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block, "MOST_MARKED", 1)
     found = replace(FOUND, kept=KeptNodes(("first", "last"), 0.1, 5, True))

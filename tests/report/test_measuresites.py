@@ -78,7 +78,9 @@ BEYOND = Closer(1.0, 0.125, 0.5)
             site(greatest=FP16.largest, fits="overflow", inside=(Inside("sum", 1e6), Inside("square", None))),
             "sum inside, beyond the range",
         ),
-        (site(greatest=None, fits="overflow", inside=(Inside("sum", 2.0),)), "sum inside, beyond the range"),
+        (site(greatest=None, fits="overflow", inside=(Inside("sum", 0.5),)), "sum inside, beyond the range"),
+        (site(greatest=None, fits="overflow", inside=(Inside("sum", None),)), "beyond the range"),
+        (site(greatest=40_000.0), "0.7 powers of two left"),
     ],
 )
 def test_remarks(tensor: MeasuredTensor, words: str) -> None:

@@ -71,6 +71,23 @@ def test_differences_of_two_scans() -> None:
     ]
 
 
+def test_rules_are_counted_in_alphabetical_order() -> None:
+    rows = tuple(row("a", rule) for rule in ("NEW", "GONE", "STILL", "ADDED"))
+    found = Trend((rows[0], rows[0]), rows[1:2], rows[2:3], (rows[3], rows[0], rows[1]), {})
+    assert list(found.counts()) == [
+        ("ADDED", 1, 0, 0),
+        ("GONE", 1, 1, 0),
+        ("NEW", 3, 0, 0),
+        ("STILL", 0, 0, 1),
+    ]
+    assert list(Trend((), (), (), (), {}).counts()) == []
+    for at in range(3):
+        alone = ((), (), ())[:at] + ((rows[0],),) + ((), (), ())[at + 1 :]
+        counts = [0, 0, 0]
+        counts[at] = 1
+        assert list(Trend(*alone, (), {}).counts()) == [("NEW", *counts)]
+
+
 def test_the_identity_of_a_finding() -> None:
     one = row("a", "ACC1")
     for other in (

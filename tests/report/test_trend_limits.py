@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from trtlint.cli import run
 from trtlint.process.spawn import Limits
@@ -59,24 +60,26 @@ def test_rows_beyond_the_limit(kind: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_line_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trend, "LONGEST_LINE", 1 << 10)
-    file = tmp_path / "rows.jsonl"
-    file.write_bytes(b"[" * 10_000)
-    with pytest.raises(RowsError, match=r"^the line is longer than") as caught:
+    file = written(tmp_path, ROW, replace(ROW, message="x" * (1 << 20)))
+    with pytest.raises(RowsError, match=r"^the line is longer than 1 MiB$") as caught:
         read_rows(file)
-    assert caught.value.line == 1
+    assert caught.value.line == 2
 
 
 def test_texts_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trend, "_MOST_TEXT", 20)
-    with pytest.raises(RowsError, match=r"^the texts of the file exceed"):
-        read_rows(written(tmp_path, ROW))
+    monkeypatch.setattr(trend, "_MOST_TEXT", 3 << 20)
+    monkeypatch.setattr(trend, "LONGEST_LINE", 4 << 20)
+    with pytest.raises(RowsError, match=r"^the texts of the file exceed 3 MiB; scan fewer models at a time$"):
+        read_rows(written(tmp_path, replace(ROW, message="x" * (3 << 20))))
 
 
 def test_bytes_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trend, "MOST_BYTES", 300)
-    with pytest.raises(RowsError, match=r"^exceeds the limit of .* MiB; scan fewer models at a time$"):
-        read_rows(written(tmp_path, ROW, ROW))
+    file = written(tmp_path, *[replace(ROW, message="x" * (1 << 19))] * 4)
+    monkeypatch.setattr(trend, "MOST_BYTES", file.stat().st_size)
+    assert len(read_rows(file)) == 4
+    monkeypatch.setattr(trend, "MOST_BYTES", 2 << 20)
+    with pytest.raises(RowsError, match=r"^exceeds the limit of 2 MiB; scan fewer models at a time$"):
+        read_rows(file)
 
 
 def test_a_long_text_in_every_row_of_a_table(

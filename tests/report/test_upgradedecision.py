@@ -8,9 +8,25 @@ from pathlib import Path
 
 import onnx
 import pytest
+from msgspec.structs import replace
 from onnx import parser
 
 from tests.inprocess import printed
+from tests.report.handmade import SCALE
+from tests.report.test_upgradesummary import line, listed, upgrade
+from trtlint.engine.finding import Finding
+from trtlint.engine.rule import Concern
+from trtlint.engine.upgrade import Upgrade
+from trtlint.report.upgradedecision import (
+    Decision,
+    changed_code,
+    changed_commands,
+    convertible,
+    decide,
+    exceptions,
+    risks_at,
+    rule_rows,
+)
 
 _SAFE = """< ir_version: 8, opset_import: ["" : 13] >
 safe (float[1,8] x) => (float[1,8] y) { y = Relu (x) }"""
@@ -162,3 +178,141 @@ def test_hidden_findings_of_several_models_are_counted(models: Path) -> None:
     shown = _upgrade(models, "--show-conditional")
     assert "  warning[ACC101] fp16-decomposed-norm (--fp16): 1 model" in shown
     assert not [line for line in shown if "hidden" in line]
+
+
+ERROR = replace(SCALE, rule="ERR1", name="an-error", message="the norm overflows", advice=())
+WARNING = replace(ERROR, rule="WRN1", name="a-warning", severity="warning")
+NOTE = replace(ERROR, rule="NTE1", name="a-note", severity="note")
+FIX = replace(ERROR, rule="FIX1", fixes=("a-fix",))
+LOW = replace(ERROR, rule="LOW1", confidence="low")
+REFUTED = replace(ERROR, rule="REF1", standing="refuted")
+
+
+def model(path: str, *found: tuple[Finding, tuple[int, ...], Concern]) -> Upgrade:
+    """Return the upgrade of a model from 10.6 to 10.8, with findings and their release lines."""
+    lines = tuple(
+        replace(
+            line(name, error=sum(f.severity == "error" and at in lines for f, lines, _ in found)),
+            found=tuple(number for number, (_, lines, _) in enumerate(found) if at in lines),
+        )
+        for at, name in enumerate(("10.6", "10.7", "10.8"))
+    )
+    return upgrade(path, lines, *(listed(finding, lines, concern) for finding, lines, concern in found))
+
+
+@pytest.mark.parametrize("concern", ["graph", "command", "code"])
+@pytest.mark.parametrize("finding", [ERROR, WARNING, NOTE], ids=["error", "warning", "note"])
+@pytest.mark.parametrize("lines", [(1,), (1, 2), (0, 1), (0, 2)])
+def test_changes_since_the_first_release(finding: Finding, lines: tuple[int, ...], concern: Concern) -> None:
+    found = [model("a.onnx", (finding, lines, concern))]
+    new = 0 not in lines
+    command = new and (concern, finding) == ("command", ERROR)
+    assert changed_commands(found, 1) == ((f"{finding.rule}: the norm overflows",) if command else ())
+    code = new and concern == "code" and finding is not NOTE
+    assert changed_code(found, 1) == ((f"{finding.rule} {finding.name}",) if code else ())
+
+
+def test_changes_of_several_models() -> None:
+    other = replace(ERROR, rule="ERR0", message="another")
+    cases: tuple[tuple[Concern, tuple[str, ...], tuple[str, ...]], ...] = (
+        ("command", ("ERR1: the norm overflows", "ERR0: another"), ()),
+        ("code", (), ("ERR0 an-error", "ERR1 an-error")),
+    )
+    for concern, commands, code in cases:
+        found = [model("a.onnx", (ERROR, (1,), concern), (other, (1,), concern))]
+        assert (changed_commands(found * 2, 1), changed_code(found * 2, 1)) == (commands, code)
+        assert (changed_commands(found, 2), changed_code(found, 2)) == ((), ())
+
+
+def test_errors_and_warnings_about_the_graph() -> None:
+    each: list[tuple[Finding, tuple[int, ...], Concern]] = [
+        (finding, (1,), "graph") for finding in (ERROR, WARNING, NOTE, LOW, REFUTED)
+    ]
+    found = model("a.onnx", *each, (ERROR, (1,), "command"), (ERROR, (1,), "code"), (FIX, (2,), "graph"))
+    assert [item.finding for item in risks_at(found, 1)] == [ERROR, WARNING]
+    assert [item.finding for item in risks_at(found, 2)] == [FIX]
+    assert risks_at(found, 0) == ()
+
+
+@pytest.mark.parametrize(
+    ("advice", "concern", "type_"),
+    [
+        ("Run trtlint convert m.onnx --to fp16 first.", "command", "FP16"),
+        ("Run trtlint convert m.onnx --to bf16.", "code", "BF16"),
+        ("Run trtlint convert m.onnx --to fp16.", "graph", None),
+        ("See trtlint convert --to fp16.", "command", None),
+        ("Change it.", "command", None),
+    ],
+)
+def test_models_to_convert(advice: str, concern: Concern, type_: str | None) -> None:
+    finding = replace(ERROR, advice=("First.", advice))
+    found = [model("a.onnx", (finding, (1,), concern)), model("b.onnx")]
+    assert convertible(found, 1) == ({"a.onnx": type_} if type_ else {})
+    assert convertible(found, 2) == {}
+
+
+def test_the_first_type_of_a_model_to_convert() -> None:
+    first, second = (
+        replace(ERROR, advice=(f"Run trtlint convert m.onnx --to {type_}.",)) for type_ in ("bf16", "fp16")
+    )
+    found = model("a.onnx", (first, (1,), "command"), (second, (1,), "command"))
+    assert convertible([found], 1) == {"a.onnx": "BF16"}
+
+
+@pytest.mark.parametrize(
+    ("risks", "best"),
+    [
+        ([{}, {}, {}], 2),
+        ([{}, {"error": 1}, {"warning": 1}], 0),
+        ([{"error": 1}, {"warning": 9}, {"error": 1}], 1),
+        ([{"error": 1, "warning": 2}, {"error": 1, "warning": 1}, {"error": 1, "warning": 3}], 1),
+        ([{"note": 1}, {"note": 0}, {"note": 5}], 2),
+    ],
+)
+def test_the_best_version(risks: list[dict[str, int]], best: int) -> None:
+    lines = tuple(line(name, **each) for name, each in zip(("10.6", "10.7", "10.8"), risks, strict=True))
+    assert decide([upgrade("a.onnx", lines)]) == Decision(best, ("a.onnx",), (), ())
+
+
+def test_the_best_version_of_several_models() -> None:
+    first = upgrade("a.onnx", (line("10.6", error=2), line("10.7", error=1), line("10.8", error=0)))
+    second = upgrade("b.onnx", (line("10.6", error=0), line("10.7", error=0), line("10.8", error=3)))
+    assert decide([first, second]).line == 1
+    unsupported = replace(second, lines=(second.lines[0], line("10.7", supported=False), second.lines[2]))
+    assert decide([first, unsupported]).line == 0
+    none = replace(second, lines=tuple(replace(each, supported=False) for each in second.lines))
+    assert decide([first, none]) == Decision(None, (), (), ())
+
+
+def test_models_by_the_work_that_they_need() -> None:
+    models = [
+        model("safe.onnx", (NOTE, (0, 1, 2), "graph")),
+        model("fix.onnx", (FIX, (0, 1, 2), "graph"), (FIX, (0, 1, 2), "graph")),
+        model("open.onnx", (FIX, (0, 1, 2), "graph"), (ERROR, (0, 1, 2), "graph"), (WARNING, (2,), "graph")),
+    ]
+    assert decide(models) == Decision(2, ("safe.onnx",), ("fix.onnx",), (("open.onnx", models[2].findings),))
+    assert list(exceptions(models)) == [
+        ("open.onnx", "error[FIX1] (already on 10.6), error[ERR1] (already on 10.6), warning[WRN1]")
+    ]
+
+
+def test_the_rows_of_rules() -> None:
+    models = [
+        model("a.onnx", (WARNING, (1, 2), "graph"), (FIX, (2,), "graph"), (ERROR, (1,), "command")),
+        model("b.onnx", (replace(WARNING, fixes=("a-fix",)), (0, 1), "graph"), (NOTE, (0, 1, 2), "graph")),
+        model("c.onnx", (replace(WARNING, severity="error"), (1,), "graph"), (NOTE, (0, 1, 2), "graph")),
+    ]
+    assert [
+        (row.severity, row.rule, row.name, row.released, row.models, row.fixes) for row in rule_rows(models)
+    ] == [
+        (
+            "error",
+            "WRN1",
+            "a-warning",
+            "from 10.7; in 1 model already on 10.6",
+            ["a.onnx", "b.onnx", "c.onnx"],
+            False,
+        ),
+        ("error", "FIX1", "an-error", "from 10.8", ["a.onnx"], True),
+        ("note", "NTE1", "a-note", "all versions, already on 10.6", ["b.onnx", "c.onnx"], False),
+    ]

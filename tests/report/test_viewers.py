@@ -26,6 +26,7 @@ from trtlint.measurement.measurement import Measurement
 from trtlint.model.load import load
 from trtlint.report import modelexplorer, netron
 from trtlint.report.formats import Run, Style
+from trtlint.report.page.behind import Behind
 
 EXAMPLES = REPOSITORY / "examples"
 BODY = """
@@ -83,6 +84,19 @@ def test_netron_shows_ranges(tmp_path: Path) -> None:
     facts = Facts(model(tmp_path, CHAIN, {0: "first"}).model, evidence=[RangeEvidence(measurement)])
     metrics = laid_over(netron, facts, "first")["metrics"]
     assert metrics == [{"kind": "value", "target": "a", "name": "greatest magnitude", "value": 97344.0}]
+
+
+def test_netron_shows_the_times_of_named_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = model(tmp_path, CHAIN, {0: "first", 2: "last"})
+    times = dict(zip(facts.model.graph.nodes, (1.23456789, 2.0, 0.5), strict=True))
+    monkeypatch.setattr(Behind, "times", times)
+    expected = [
+        {"kind": "node", "target": "first", "name": "ms", "value": 1.234568},
+        {"kind": "node", "target": "last", "name": "ms", "value": 0.5},
+    ]
+    assert laid_over(netron, facts, "first")["metrics"] == expected
+    monkeypatch.setattr(netron, "_MOST_METRICS", 1)
+    assert laid_over(netron, facts, "first")["metrics"] == expected[:1]
 
 
 def test_bodies_are_known_to_model_explorer(tmp_path: Path) -> None:

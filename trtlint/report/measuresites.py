@@ -26,9 +26,9 @@ def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
 def remark(site: MeasuredTensor, format_: Format) -> str:
     """Describe how far a tensor is from the limit of a type."""
     parts = []
-    inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
-    if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):
-        parts.append(f"{inside.what} inside")
+    if site.greatest > (site.max_abs or 0.0):
+        largest = next(each for each in site.inside if each.max_abs == site.greatest)
+        parts.append(f"{largest.what} inside")
     if site.closer is not None and site.closer.beyond:
         parts.append(f"{site.closer.beyond:.2%} of it overflows")
     if site.fits == "overflow":

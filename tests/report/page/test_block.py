@@ -163,6 +163,16 @@ def outside(op: str, name: str, type_: str = "", detail: str = "") -> Box:
             [Line(2, 0), Line(0, 1, ("Clip",)), Line(1, 3)],
             id="an input that is left out",
         ),
+        pytest.param(
+            """g (float[4] x) => (float[2] a, float[2] b) {
+                [a] a, b = Split(x)
+            }""",
+            ["a"],
+            [box("Split", "a", "f32[2]"), outside("input", "x", "f32[4]"),
+             outside("output", "a", detail="and 1 more")],
+            [Line(1, 0), Line(0, 2)],
+            id="two outputs",
+        ),
     ],
 )  # fmt: skip
 def test_pictures(

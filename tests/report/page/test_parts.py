@@ -10,6 +10,7 @@ import pytest
 
 from tests.report.test_partition import partition, report
 from trtlint.report.page import parts as module
+from trtlint.report.page.card import clipped
 from trtlint.report.page.parts import parts_of
 from trtlint.report.partition import lines_of_targets
 
@@ -49,9 +50,25 @@ def test_segments_of_a_model_have_the_order_of_its_nodes() -> None:
     assert rects(parts_of([report(data)], behind("unknown"))) == []
 
 
+def test_edges_are_rounded_to_hundredths() -> None:
+    data = partition(("a",), ("b",), left=["c"])
+    assert rects(parts_of([report(data)], None)) == [
+        ("0.0", "333.33", COLOURS[0]),
+        ("333.33", "333.33", COLOURS[1]),
+        ("666.67", "333.33", LEFT),
+    ]
+
+
+def test_the_limits_of_the_bar_and_of_a_line() -> None:
+    data = partition(*([f"n{at}"] for at in range(2001)), failure="x" * 500)
+    html = str(parts_of([report(data)], None))
+    assert len(rects(html)) == 2000
+    line = next(lines_of_targets([report(data)]))
+    assert re.findall("<li>(.*?)</li>", html)[0] == clipped(line, 400)
+
+
 def test_colours_repeat() -> None:
-    data = partition(*(f"n{at}" for at in "abcdefgh"), left=[])
-    data["parts"] = [[f"n{at}"] for at in range(8)]
+    data = partition(*([f"n{at}"] for at in range(8)), left=[])
     found = rects(parts_of([report(data)], None))
     assert [colour for *_, colour in found] == [*COLOURS, *COLOURS[:2]]
     assert [edge for edge, *_ in found[:3]] == ["0.0", "125.0", "250.0"]

@@ -27,7 +27,7 @@ def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | 
     if not lines:
         return None
     segments = [*_segments(reports, behind)]
-    total = max(1, sum(count for _, count in segments))
+    total = sum(count for _, count in segments)
     rects, x = [], 0.0
     for colour, count in segments[:_MOST_SEGMENTS]:
         width = _WIDTH * count / total
