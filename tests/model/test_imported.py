@@ -108,7 +108,7 @@ def test_stored_values(body: str, stored: list[bool]) -> None:
         ("d = Size (t)  y = Neg (d)", None),
         ("d = Shape (t)  y = Add (d, n)", False),
         ("y = own.Make ()", False),
-        ("y = own.Arange ()", False),
+        ("z = own.Arange ()  y = Identity (z)", False),
         ("y = If (b) <then_branch = e () => (z) { z = Identity (w) }>", False),
     ],
 )
@@ -116,7 +116,7 @@ def test_values_that_the_builder_can_compute(body: str, known: bool | None) -> N
     model = graph(
         "int64[1] n, float[1] f, float[N] t, float[3] r",
         f"k = Constant <value_ints = [1]> ()  {body}",
-        "int64[1] w = {0}, bool b = {1}",
+        "int64[1] w = {0}, bool b = {1}, int64[1] z",
     )
     assert known_at_build(model.graph.outputs[0]) is known
 

@@ -171,6 +171,7 @@ def test_tensors_without_their_elements(store: TensorStore) -> None:
         (TensorProto(dims=[3], data_type=22, int32_data=[0x21]), None),
         (TensorProto(dims=[0], data_type=1), []),
         (TensorProto(dims=[2], data_type=0, raw_data=bytes(2)), None),
+        (TensorProto(dims=[1], data_type=8, string_data=[b"a"], raw_data=b""), ["a"]),
         (TensorProto(dims=[1], data_type=8, string_data=[b"a"]), ["a"]),
         (TensorProto(dims=[1], data_type=13, uint64_data=[5]), [5]),
         (TensorProto(dims=[1], data_type=11, double_data=[5]), [5]),
