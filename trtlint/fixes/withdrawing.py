@@ -64,9 +64,9 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
             return fallback or outcome
         if not why:
             return outcome
-        good, found, why, spent = _search(outcome, counted, why)
+        good, found, why = _search(outcome, counted, why)
         fallback = _first_rounds(outcome, good, f"withdrawn together with all rewrites after it: {why}")
-        if spent or not found:
+        if not found:
             return fallback
         names = {name for name, _ in found}
         if names & {name for name, _ in withdrawn}:  # bad at two sites: withdraw it everywhere
@@ -75,7 +75,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         withdrawn |= dict.fromkeys(found, f"withdrawn: {why}")
 
 
-def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key], str, bool]:
+def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key], str]:
     """Find the first patch after which the check of the model fails.
 
     Args:
@@ -87,9 +87,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
         A tuple of:
 
         - the number of good rounds
-        - the keys of the rewrites in the bad patch
+        - the keys of the rewrites in the bad patch; empty if the maximum number of checks was reached
         - the error of the check
-        - whether the maximum number of checks was reached
     """
     states = [state for state, _ in outcome.rounds]
     good, bad = 0, len(states)
@@ -114,8 +113,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
             else:
                 least = middle
     except _SpentError:
-        return good, set(), why, True
-    return good, {each.key for each in outcome.applied if each.patch is patches[most - 1]}, why, False
+        return good, set(), why
+    return good, {each.key for each in outcome.applied if each.patch is patches[most - 1]}, why
 
 
 def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
