@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from onnx import helper
 
 from tests.fixes.proposing import outcome, small
+from trtlint.fixes.patch import Draft, NotApplicable
 from trtlint.fixes.rewrites import _sequence_loops, write_out_sequence
 
 GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (float[A,B] y)
@@ -185,3 +187,33 @@ def test_a_sequence_that_the_body_returns_unchanged_is_found_by_its_start() -> N
         graph = small(text % (start, given)).graph
         (loop,) = graph.by_op("Loop")
         assert _sequence_loops.carried(loop, graph, MADE) == ports
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "expected"),
+    [
+        ("SequenceEmpty", [], []),
+        ("SequenceConstruct", ["x", "t"], ["x", "t"]),
+        ("Identity", ["s"], ["a", "b"]),
+        ("Identity", ["x"], None),
+        ("SequenceInsert", ["s", "x"], ["a", "b", "x"]),
+        ("SequenceInsert", ["s", "x", "at"], "the body of a Loop reads a sequence with SequenceInsert"),
+        ("SequenceAt", ["s", "at"], "the body of a Loop reads a sequence with SequenceAt"),
+        ("Odd", ["x", "s"], "the body of a Loop reads a sequence with Odd"),
+        ("Add", ["x", "t"], None),
+        ("RandomNormal", [], None),
+    ],
+)
+def test_operators_on_sequences_in_an_unrolled_body(
+    op: str, inputs: list[str], expected: list[str] | str | None
+) -> None:
+    model = small("(float[2] x) => (float[2] y) { y = Neg (x) }")
+    draft, held = Draft(model, model.graph.nodes[0]), {"s": ["a", "b"]}
+    node = helper.make_node(op, inputs, ["r", "other"])
+    if isinstance(expected, str):
+        with pytest.raises(NotApplicable, match=expected):
+            _sequence_loops._write(draft, node, held)
+        return
+    _sequence_loops._write(draft, node, held)
+    assert held == {"s": ["a", "b"], **({} if expected is None else {"r": expected})}
+    assert draft.patch("", []).insert == (() if expected is not None else (node,))
