@@ -19,7 +19,7 @@ def entry(name: str, regex: str = "", severity: str = "", **fields: Any) -> LogP
 
 
 def names(found: Any) -> Found:
-    """The names and the groups of the entries that match."""
+    """Return the names and the groups of the entries that match."""
     return tuple((pattern.name, groups) for pattern, groups in found)
 
 

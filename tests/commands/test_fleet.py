@@ -27,7 +27,7 @@ DRY = DryJob("1.7.1", None, "build", (), Limits(memory=4 << 30))
 
 
 def task(name: str = "m.onnx", *evidence: Any, build: bool = False, problem: str = "") -> Any:
-    """A task for a model."""
+    """Return a task for a model."""
     case = Case(Path(name), (), RuleSet([]), Policy(min_confidence="high"), evidence=evidence)
     return SimpleNamespace(case=case, file=Path(name), name=f"named {name}", has_build=build, problem=problem)
 

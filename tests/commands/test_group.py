@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def main() -> Main:
-    """Define a group of commands."""
+    """Return a group of commands."""
     return Main("trtlint", commands={name: click.Command(name) for name in ("lint", "rule", "rules", "fix")})
 
 

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measured(*arguments: str) -> dict[str, Any]:
-    """The JSON of a measurement."""
+    """Return the JSON of a measurement."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         assert run(["measure", *arguments, "--format", "json"]) in (0, 1)

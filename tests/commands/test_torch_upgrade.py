@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def upgraded(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The JSON of an upgrade."""
+    """Return the JSON of an upgrade."""
     assert run(["upgrade", *words, "--isolated", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     jsonschema.validate(data, schemas.load("trtlint.torch-upgrade/1"))

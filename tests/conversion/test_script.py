@@ -192,7 +192,7 @@ class Process:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a script with installed wheels."""
+    """Return a script in an environment with fake wheels."""
     path = tmp_path / "own.py"
     path.touch()
     monkeypatch.setattr(script, "find", lambda: Wheels("1.7.1", "wheels"))

@@ -19,7 +19,7 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
 
 
 def moved(first: str, steps: int, op: str = "Identity") -> tuple[str, str]:
-    """Return ``count`` nodes that pass a value on, and the last name."""
+    """Return ``steps`` nodes that pass a value on, and the last name."""
     nodes = [f"{first}{n + 1} = {op} ({first if n == 0 else f'{first}{n}'})" for n in range(steps)]
     return " ".join(nodes), f"{first}{steps}" if steps else first
 

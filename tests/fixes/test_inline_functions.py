@@ -93,6 +93,6 @@ def _models() -> Iterator[tuple[str, Target]]:
 
 
 def _found(reports: tuple[ModelReport, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The findings and notes of reports."""
+    """Return the findings and notes of reports."""
     found = [(f.fingerprint, f.message, tuple(s.node for s in f.sites)) for r in reports for f in r.findings]
     return sorted(found + [("", note, ()) for report in reports for note in report.notes])

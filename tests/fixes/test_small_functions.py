@@ -181,7 +181,7 @@ def walk(body: str, scaling: str, end: str) -> str:
 
 
 def inside(node: str) -> str:
-    """Return an If with one node per branch."""
+    """Return an If with this node in one branch."""
     other = "else_branch = e () => (float[2,4] o) { o = Abs (x) }"
     return f"y = If (c) < then_branch = t () => (float[2,4] n) {{ n = {node} }}, {other} >"
 

@@ -18,14 +18,14 @@ RNG = np.random.default_rng(11)
 
 
 def model_of(body: str, **stored: Any) -> onnx.ModelProto:
-    """A model with stored tensors."""
+    """Return a model with stored tensors."""
     model = onnx.parser.parse_model(f"{HEAD} {body}")
     model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in stored.items())
     return model
 
 
 def normal(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Random numbers."""
+    """Return random numbers."""
     return RNG.normal(size=shape).astype(np.float32)
 
 

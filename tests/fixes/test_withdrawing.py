@@ -59,7 +59,7 @@ def fixed_with(path: Path, verify: Check | None) -> Fixed:
 
 
 def softplus(proto: onnx.ModelProto) -> set[str]:
-    """The outputs that a Softplus computes."""
+    """Return the outputs that a Softplus computes."""
     return {node.output[0] for node in proto.graph.node if node.op_type == "Softplus"}
 
 

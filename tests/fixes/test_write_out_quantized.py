@@ -23,7 +23,7 @@ EXTREME = np.full((64, 64), 127, np.int8)
 
 
 def with_weights(text: str, **weights: Array) -> onnx.ModelProto:
-    """A model with stored tensors."""
+    """Return a model with stored tensors."""
     model = onnx.parser.parse_model(f"{HEAD} {text}")
     model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
     return model

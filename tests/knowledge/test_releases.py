@@ -39,7 +39,7 @@ def test_what_a_version_means(version: str, minor: str, typing: str, inspector: 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A product with six releases in four lines."""
+    """Return a product with six releases in four lines."""
     functions = (known, matching, in_words)
     listed = [release(number) for number in ("1.0.0", "1.1.0", "1.1.2", "1.1.3", "1.2.0", "2.0.0")]
     monkeypatch.setattr(ranges, "releases", lambda product: listed)

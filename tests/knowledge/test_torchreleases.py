@@ -174,7 +174,7 @@ def test_operators_that_fall_back() -> None:
 
 
 def test_the_release_that_folds_batch_norms() -> None:
-    """The fix is in the tag 2.8.0: https://github.com/pytorch/TensorRT/commit/527880eb61."""
+    """Tag 2.8.0 contains the fix: https://github.com/pytorch/TensorRT/commit/527880eb61."""
     rules = {entry.id: entry.read() for entry in load_builtin().entries if entry.id in ("ENG107", "ENG111")}
     for rule in rules.values():
         text = rule.path.read_text(encoding="utf-8")

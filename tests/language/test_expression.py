@@ -333,7 +333,7 @@ def test_any_text_is_refused_or_compiled(text: str) -> None:
 
 
 class TestValues:
-    """Functions of values, on a small graph."""
+    """Tests of value functions on a small graph."""
 
     @pytest.fixture
     def names(self) -> dict[str, object]:
@@ -380,7 +380,7 @@ class TestValues:
 
 
 class Scalars:
-    """Stands for the constants of a graph: one initializer that holds 3."""
+    """Fake graph constants: one initializer with the number 3."""
 
     def scalar(self, value: Value) -> float | None:
         return None if value.initializer is None else 3.0
@@ -404,7 +404,7 @@ def test_what_is_unknown_of_several_values() -> None:
 
 
 def test_expressions_are_bounded_by_their_nodes() -> None:
-    """The comparison, its operator, its left side, the list and its context count, too."""
+    """The comparison, its operator, its left side, the list and its context also count."""
     text = "1 in [" + ", ".join(["1"] * 495) + "]"
     assert value(text) is True
     with pytest.raises(ExpressionError, match="longer than 500 operations") as caught:

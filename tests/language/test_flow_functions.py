@@ -51,7 +51,7 @@ def test_tensors_of_one_scale(scale: str, one: bool) -> None:
 
 
 def outputs(body: str, inputs: str = "float[2,4] x, float[] open, int64[2] n") -> tuple[Value, ...]:
-    """The output of the last node of a body, or all of them."""
+    """Return the output of the last node of a body, or all outputs."""
     model = model_of_bodies([body], inputs, opsets='"" : 17, "my" : 1')
     return model.graph.nodes[-1].outputs
 

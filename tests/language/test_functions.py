@@ -42,7 +42,7 @@ def model() -> Model:
 
 
 def called(model: Model, name: str, *arguments: Any, constants: bool = True, **options: Any) -> object:
-    """Call a function; a text that begins with ``@`` is the name of a value."""
+    """Call a function; a text that starts with ``@`` is a value name."""
     given = [
         model.graph.resolve(each[1:]) if isinstance(each, str) and each.startswith("@") else each
         for each in arguments

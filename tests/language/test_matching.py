@@ -14,14 +14,14 @@ LONGEST = 32
 
 
 class Initializers:
-    """Stands for the constants of a graph where only initializers count."""
+    """Fake graph constants with initializers only."""
 
     def foldable(self, value: Value | None) -> bool:
         return value is not None and value.initializer is not None
 
 
 def searched(length: int, pattern: str) -> tuple[int, bool]:
-    """How often a pattern is found around a chain of so many Identity operators, and whether to the end."""
+    """Return the matches around a chain of Identity operators, and whether the search was complete."""
     chain = " ".join(f"c{i + 1} = Identity (c{i})" for i in range(length))
     text = f"g (float[4] x) => (float[4] y) {{ c0 = Sin (x)  {chain}  y = Cos (c{length}) }}"
     graph = Graph(onnx.parser.parse_graph(text))
@@ -40,7 +40,7 @@ def test_within_the_bound_a_chain_is_followed() -> None:
 
 
 def spread(width: int, chain: int, readers: int = 0) -> tuple[Matcher, Graph]:
-    """A matcher of ``Sin`` and ``Cos``: layout operators side by side and in a row, and readers."""
+    """Return a matcher of ``Sin`` and ``Cos`` with parallel and chained layout operators and readers."""
     nodes = [f"i{n} = Identity (c0)" for n in range(width)]
     nodes += [f"c{n + 1} = Identity (c{n})" for n in range(chain)]
     nodes += [f"r{n} = Cos (c0)" for n in range(readers)]
@@ -50,7 +50,7 @@ def spread(width: int, chain: int, readers: int = 0) -> tuple[Matcher, Graph]:
 
 
 def beyond(matcher: Matcher, graph: Graph, steps: int) -> tuple[list[str], bool, int]:
-    """What reads the first value through layout operators: the readers, whether all, and the steps left."""
+    """Return the readers through layout operators, whether they are complete, and the remaining steps."""
     value = graph.resolve("c0")
     assert value is not None
     matcher._steps = steps
@@ -84,7 +84,7 @@ def test_readers_beyond_a_chain(chain: int, steps: int, expected: tuple[list[str
     ],
 )
 def test_the_number_of_readers_is_limited(readers: int, expected: tuple[int, bool, int]) -> None:
-    """The search stops at a value where so many were found, and is incomplete if others wait."""
+    """The search stops at a value with this many readers, and is incomplete if more exist."""
     found, complete, steps = beyond(*spread(1, 1, readers), 10)
     assert (len(found), complete, steps) == expected
 

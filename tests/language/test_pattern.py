@@ -18,7 +18,7 @@ from trtlint.model.load import load
 
 
 class Initializers:
-    """Stands for the constants of a graph where only initializers count."""
+    """Fake graph constants with initializers only."""
 
     def foldable(self, value: Value | None) -> bool:
         return value is not None and value.initializer is not None
@@ -121,7 +121,7 @@ def test_outputs() -> None:
 
 
 class TestLayout:
-    """Values reached through layout operators."""
+    """Tests of values behind layout operators."""
 
     def test_back_to_a_line(self) -> None:
         model = graph("a = MatMul(x, u) b = Transpose(a) c = Cast <to = 1> (b) o = Softmax(c)")
@@ -231,7 +231,7 @@ def test_any_text_is_refused_or_compiled(text: str) -> None:
 
 
 def adds(count: int, shape: str) -> Graph:
-    """A graph of Add nodes only: a chain, all reading one value, or each reading the two before."""
+    """Return a graph of Add nodes: a chain, readers of one value, or readers of the two before."""
 
     def reads(i: int) -> list[str]:
         return ["v0" if shape == "fan" else f"v{i}", f"v{max(i - 1, 0)}" if shape == "mesh" else "x"]
@@ -257,7 +257,7 @@ def test_calls_grow_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
     compiled = Pattern.compile(PATTERNS[pattern])
 
     def calls(count: int) -> int:
-        """Return the number of calls that a search makes, which no other program can disturb."""
+        """Return the number of calls of a search, which does not depend on machine load."""
         searched = adds(count, shape)
         made = 0
 
@@ -285,7 +285,7 @@ PAIR = "s = Sin(x)\nc = Cos(x)"
 
 
 def pairs(decoys: int, *, live: bool = False, shared: bool = False) -> Graph:
-    """One Sin and one Cos of a value behind many of another value, or of the same if ``shared``."""
+    """Return one Sin and one Cos of a value behind many of another value, or of the same if ``shared``."""
     nodes = [
         helper.make_node(op, ["o" if shared else "d"], [f"{op}{i}"])
         for i in range(decoys)
@@ -309,7 +309,7 @@ def pairs(decoys: int, *, live: bool = False, shared: bool = False) -> Graph:
 
 
 class TestBounds:
-    """What uses up a bound of the search hides nothing else, or the search says so."""
+    """Tests that an exhausted search limit hides no other match, or that the search reports it."""
 
     def outputs(self, searched: Graph) -> tuple[set[str], bool]:
         found = Pattern.compile(PAIR).search(searched, Initializers())  # type: ignore[arg-type]
@@ -351,7 +351,7 @@ class TestBounds:
 
 
 class TestRealModels:
-    """Chains that exporters write."""
+    """Tests of chains from exporters."""
 
     CASES = (
         ("bert_sdpa_nomask_static__dynamo__op23__fp32.onnx", "y = MatMul(x, w)\nz = Add(y, b)\ng = Gelu(z)"),

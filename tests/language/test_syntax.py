@@ -41,7 +41,7 @@ def test_mistakes_have_a_column(text: str, expected: tuple[str, int]) -> None:
 
 
 def test_the_length_is_limited() -> None:
-    """The limit is part of the language: rule files are shared."""
+    """The limit is part of the language, because users share rule files."""
     longest = "1" + " " * (2_000 - 1)
     assert ast.unparse(parse(longest)) == "1"
     assert mistake(longest + " ") == ("longer than 2000 characters", 2_000)

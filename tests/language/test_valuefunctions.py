@@ -60,7 +60,7 @@ def test_never_negative(body: str, expected: bool) -> None:
 
 
 def test_the_search_for_a_sign_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The values of the search: v, a and x."""
+    """The search visits the values v, a and x."""
     model = model_of_bodies(["s = Sigmoid (x)  a = Identity (s)  v = Identity (a)"], "float[4] x")
     value = model.graph.nodes[-1].output
     for most, expected in ((3, True), (2, False)):

@@ -26,7 +26,7 @@ FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 
 
 class LayerNormalization(OpRun):
-    """With statistics in FP32, as its ``stash_type`` says; the reference ignores that."""
+    """LayerNormalization with FP32 statistics by ``stash_type``, which the reference ignores."""
 
     op_domain = ""
 
@@ -37,7 +37,7 @@ class LayerNormalization(OpRun):
 
 
 class InstanceNormalization(OpRun):
-    """With statistics in FP32, as TensorRT's layer computes them by default."""
+    """InstanceNormalization with FP32 statistics, the default of TensorRT's layer."""
 
     op_domain = ""
 
@@ -51,7 +51,7 @@ class InstanceNormalization(OpRun):
 
 
 class RMSNormalization(OpRun):
-    """With statistics in FP32, likewise."""
+    """RMSNormalization with FP32 statistics."""
 
     op_domain = ""
 
@@ -62,10 +62,10 @@ class RMSNormalization(OpRun):
 
 @dataclass(frozen=True)
 class Truth:
-    """What half precision does to a model.
+    """Effects of half precision on a model.
 
     Attributes:
-        origins: the nodes whose output is not finite while their inputs are, and it is finite in FP32.
+        origins: nodes with finite inputs and a non-finite output that is finite in FP32.
         errors: by output, max|difference| / max|FP32|, None where it is not finite.
         full: every tensor in FP32.
     """
@@ -76,12 +76,12 @@ class Truth:
 
 
 def names(model: ModelProto) -> list[str]:
-    """The nodes as trtlint names them."""
+    """Return the nodes by their trtlint names."""
     return [node.name or f"{node.op_type}_{index}" for index, node in enumerate(model.graph.node)]
 
 
 def run(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
-    """Every tensor of a model."""
+    """Return every tensor of a model."""
     with np.errstate(all="ignore"):
         evaluator: Any = ReferenceEvaluator(
             model, new_ops=[LayerNormalization, InstanceNormalization, RMSNormalization]
@@ -91,7 +91,7 @@ def run(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
 
 
 def truth(model: ModelProto, feeds: Feeds) -> Truth:
-    """What half precision does to a model."""
+    """Return the effects of half precision on a model."""
     full, half = run(model, feeds), run(halved(model), feeds)
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
 
@@ -111,7 +111,7 @@ def truth(model: ModelProto, feeds: Feeds) -> Truth:
 def errors(
     model: ModelProto, full: Mapping[str, Array], half: Mapping[str, Array]
 ) -> dict[str, float | None]:
-    """By output, how far off half precision is; without outputs that are infinite in FP32."""
+    """Return the half-precision error of each output, without outputs that are infinite in FP32."""
     found: dict[str, float | None] = {}
     for output in model.graph.output:
         right, other = (np.asarray(tensors[output.name]) for tensors in (full, half))
@@ -126,13 +126,13 @@ def errors(
 
 
 def kept_error(model: ModelProto, feeds: Feeds, keep: Sequence[str], full: Mapping[str, Array]) -> float:
-    """The greatest error with these nodes in FP32; infinite where an output is not finite."""
+    """Return the largest error with these nodes in FP32, infinite if an output is not finite."""
     found = errors(model, full, run(halved(model, frozenset(keep)), feeds))
     return max((float("inf") if error is None else error for error in found.values()), default=0.0)
 
 
 def halved(model: ModelProto, keep: frozenset[str] = frozenset()) -> ModelProto:
-    """The model in FP16, some nodes apart; constants beyond the range become its largest number."""
+    """Return the model in FP16 except some nodes. Constants beyond FP16 become its largest number."""
     return _Halving(model, keep).result()
 
 

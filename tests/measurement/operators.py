@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def model_of(opset: int) -> onnx.ModelProto:
-    """A model with all operators that an opset has, a branch and an output for each."""
+    """Return a model with all operators of an opset, with one branch and output each."""
     graph = onnx.GraphProto(name="operators")
     for name, shape in INPUTS.items():
         graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
@@ -42,7 +42,7 @@ INPUTS = {"x": [2, 8], "image": [2, 4, 6, 6], "heads": [1, 2, 4, 8]}
 
 
 def feeds() -> dict[str, Array]:
-    """Normal numbers for the inputs."""
+    """Return normally distributed inputs."""
     generator = np.random.default_rng(0)
     return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in INPUTS.items()}
 
@@ -60,7 +60,7 @@ def _weights(opset: int) -> dict[str, Array]:
 
 
 def _branches(opset: int) -> Iterator[tuple[str, list[NodeProto]]]:
-    """Branches by name; the last node of each gives ``y``."""
+    """Return the branches by name. The last node of each computes ``y``."""
 
     def node(op: str, inputs: str, output: str = "y", **attributes: Any) -> NodeProto:
         return helper.make_node(op, inputs.split(), [output], **attributes)

@@ -30,7 +30,7 @@ def half(array: Any) -> Any:
 
 
 def accumulated(first: Any, second: Any) -> Any:
-    """A product with an FP16 accumulator, 16 terms at a time."""
+    """Return a product with an FP16 accumulator of 16 terms at a time."""
     total = np.zeros((first.shape[0], second.shape[1]), np.float32)
     for start in range(0, first.shape[1], 16):
         total = half(total + first[:, start : start + 16] @ second[start : start + 16])
@@ -38,7 +38,7 @@ def accumulated(first: Any, second: Any) -> Any:
 
 
 def product(length: int, op: str, seed: int = 0) -> tuple[onnx.ModelProto, Any, Any]:
-    """A matrix product, its input and its weight, of one sign: such sums are rounded most."""
+    """Return a matrix product, its input and its weight. All have one sign, the worst case of rounding."""
     generator = np.random.default_rng(seed)
     weight = generator.random((length, 16)).astype(np.float32)
     model = onnx.parser.parse_model(PRODUCT.format(k=length, op=op))
@@ -122,7 +122,7 @@ def test_a_norm_depends_on_what_is_fused(tmp_path: Path) -> None:
 
 
 def test_operands_of_a_fused_build_are_rounded(tmp_path: Path) -> None:
-    """An operand beyond the range is infinite however much is fused."""
+    """An operand beyond the range is infinite with any fusion."""
     model = onnx.parser.parse_model(
         """< ir_version: 8, opset_import: ["" : 17] >
         o (float[4,8] x, float[8,8] w) => (float[4,8] y)

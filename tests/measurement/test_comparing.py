@@ -31,7 +31,7 @@ PAIR = Pair(Path("before.onnx"), Path("after.onnx"), Inputs())
 
 
 class Process:
-    """Processes that give answers from a list."""
+    """Fake processes that return answers from a list."""
 
     def __init__(self, *ends: tuple[str, Sequence[dict[str, Any]]], seconds: float = 1.0) -> None:
         self.ends = list(ends)

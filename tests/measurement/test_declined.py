@@ -39,7 +39,7 @@ def test_a_normalization_joins_a_convolution_with_a_stored_bias(
 
 
 class Written:
-    """A writer that notes operators."""
+    """A writer that records operators."""
 
     def __init__(self, opset: int) -> None:
         self.opset = opset

@@ -16,7 +16,7 @@ FLOAT, HALF, BRAIN = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT1
 
 
 class Expressions:
-    """A writer whose names are expressions, with rounded numbers in ``<>``."""
+    """A writer with expressions as names; ``<>`` marks rounded numbers."""
 
     def __init__(self, opset: int) -> None:
         self.opset = opset

@@ -176,7 +176,7 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
 
 
 def declared(shape: str, kind: str = "<f4") -> bytes:
-    """An ``.npy`` file that says more of itself than is there."""
+    """Return an ``.npy`` file whose header claims more data than the file contains."""
     head = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + b"0" * 100
 

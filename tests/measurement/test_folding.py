@@ -25,7 +25,7 @@ CHANNELS = 4
 def normalized(
     variance: Array, *, convolution: bool = True, exposed: bool = False, element: int = 1, gain: float = 1.0
 ) -> onnx.ModelProto:
-    """A convolution, a BatchNormalization with this variance, and an activation."""
+    """Return a convolution, a BatchNormalization with this variance, and an activation."""
     generator = np.random.default_rng(0)
     dtype = helper.tensor_dtype_to_np_dtype(element)
     weights = {
@@ -64,7 +64,7 @@ def error_of(found: Measurement) -> float:
 
 
 def test_a_large_variance_is_folded_into_the_convolution(tmp_path: Path) -> None:
-    """FP16 does not hold the variance, nor what the convolution gives before it is divided by its root."""
+    """The variance and the unfolded convolution result both exceed FP16."""
     found = measure(normalized(LARGE), FEEDS, tmp_path)
     assert error_of(found) < 2e-3
     assert found.kept is None

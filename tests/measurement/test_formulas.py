@@ -13,7 +13,7 @@ from trtlint.measurement.formulas import FORMULAS, ROUNDED, FormulaWriter
 
 
 class Expressions:
-    """A writer whose names are expressions: rounded numbers are in ``<>``, with their name in reports."""
+    """A writer with expressions as names; ``<>`` marks rounded numbers and their report names."""
 
     def __init__(self, opset: int) -> None:
         self.opset = opset
@@ -33,7 +33,7 @@ class Expressions:
 
 
 def expression(opset: int, call: str) -> str | None:
-    """Return an operator written out, or None if it stays."""
+    """Return the expanded form of an operator, or None for an unchanged operator."""
     (node,) = model_of(
         f"""< ir_version: 7, opset_import: ["" : {opset}] >
         g (float[2,4] x, float[4,3] w, float[3] b, float[1,4,5,5] i, float[2,4,3,3] k, float[2] c, float[] n)

@@ -36,7 +36,7 @@ def test_it_changes_with_either_end_of_a_weight(tmp_path: Path, outside: bool) -
 
 
 def beside(folder: Path, numbers: np.ndarray, gap: int = 0, *, known: bool = True) -> str:
-    """Return the hash of a model whose weights lie behind 64 bytes in a file beside it."""
+    """Return the hash of a model whose external weights start after 64 bytes."""
     folder.mkdir(exist_ok=True)
     (folder / "w.data").write_bytes(bytes([gap]) * 64 + numbers.tobytes() + bytes([gap]) * 64)
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=numbers.shape)
@@ -63,7 +63,7 @@ def test_both_ends_of_a_weight_count_and_nothing_around_it(tmp_path: Path, count
 
 
 def test_the_middle_of_a_large_weight_does_not_count(tmp_path: Path) -> None:
-    """Four KiB at each end are read."""
+    """The hash covers four KiB at each end."""
     numbers = np.arange(5000, dtype=np.float32)
     changed = numbers.copy()
     changed[1024:-1024] = 0

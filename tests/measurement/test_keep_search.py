@@ -44,7 +44,7 @@ COMPUTING = [f"n{place}" for place, op in enumerate(CHAIN) if op != "Reshape"]
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Skeleton:
-    """Return a chain of operators, ``n0`` to ``n11``, of which three move numbers only."""
+    """Return a chain of operators, ``n0`` to ``n11``, three of which only move numbers."""
     calls = {"Sin": "Sin (v%d)", "Product": "MatMul (v%d, w)", "Reshape": "Reshape (v%d, size)"}
     lines = [f"[n{place}] v{place + 1} = {calls[op] % place}" for place, op in enumerate(CHAIN)]
     text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[4,4] v0) => (float[4,4] v{len(CHAIN)})
@@ -55,7 +55,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Skeleton:
 
 
 class Errors:
-    """A model whose error is the sum of the errors of the nodes that are not kept.
+    """A fake model whose error is the sum of the errors of its FP16 nodes.
 
     If only operands and results of products are rounded, the error is a tenth of the sum.
     """
@@ -70,7 +70,7 @@ class Errors:
         return False
 
     def of(self, kept: frozenset[str]) -> float:
-        """Return the error with some nodes in FP32, in hundredths of whole numbers."""
+        """Return the error with some nodes in FP32, in integer hundredths."""
         return round(self.base + sum(error for name, error in self.errors.items() if name not in kept)) / 100
 
     def rehearse(self, narrowing: Narrowing) -> Rehearsed:
@@ -94,7 +94,7 @@ def searched(
 
 
 def carried(kept: frozenset[str]) -> Iterator[str]:
-    """Yield the operators that only move numbers from a kept node, or from the input, to a kept node."""
+    """Yield the operators that only move numbers to a kept node, from another kept node or the input."""
     for place, op in enumerate(CHAIN):
         before = next((each for each in range(place, -1, -1) if CHAIN[each] != "Reshape"), None)
         behind = next((each for each in range(place, len(CHAIN)) if CHAIN[each] != "Reshape"), None)
@@ -155,7 +155,7 @@ def test_a_search_with_few_runs(
     monkeypatch: pytest.MonkeyPatch,
     snapshot: SnapshotAssertion,
 ) -> None:
-    """The limit of runs, and for each the number of runs, the kept nodes and those for margin only."""
+    """Each row has the run limit, the number of runs, the kept nodes and the margin nodes."""
     whole = searched(Errors(chain, errors), ways=ways)
     assert whole.complete
     rows = []

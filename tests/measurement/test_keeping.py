@@ -93,7 +93,7 @@ def test_a_half_that_is_known_to_be_needed_is_not_tried() -> None:
 
 
 def test_a_short_range_is_tried_one_by_one() -> None:
-    """Where all units matter, joint attempts of two or three are in vain."""
+    """If all units matter, attempts with two or three units at once fail."""
     budget = Budget(10_000, 60.0)
     units = UNITS[:12]
 
@@ -106,7 +106,7 @@ def test_a_short_range_is_tried_one_by_one() -> None:
 
 
 class Tries:
-    """Tests sets of units that are letters, and notes them."""
+    """Record the tests of unit sets, with letters as units."""
 
     def __init__(self, needed: str, budget: Budget) -> None:
         self._needed = frozenset(needed)

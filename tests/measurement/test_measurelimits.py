@@ -85,7 +85,7 @@ def test_inputs_that_nothing_reads_are_not_measured(folder: Path) -> None:
 
 
 def test_the_runtime_plans_no_memory(folder: Path) -> None:
-    """Its plan takes time that grows with the square of the number of tensors."""
+    """The time of memory planning grows with the square of the number of tensors."""
     session = RehearsalSession(rewrite(skeleton(Path("model.onnx"))))
     assert session._session.get_session_options().enable_mem_pattern is False
 

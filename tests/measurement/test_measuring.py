@@ -100,7 +100,7 @@ SCALES = (1.0, 60.0, 3000.0)
 
 
 def feeds_of(model: onnx.ModelProto, scale: float, seed: int = 0) -> Feeds:
-    """Normal numbers times a scale, for what is not called a weight; sizes that vary are 3."""
+    """Return scaled normal numbers for all inputs except weights. Dynamic sizes are 3."""
     generator = np.random.default_rng(seed)
     feeds: Feeds = {}
     for info in model.graph.input:
@@ -116,7 +116,7 @@ def feeds_of(model: onnx.ModelProto, scale: float, seed: int = 0) -> Feeds:
 
 
 def measure(model: onnx.ModelProto | Path, feeds: Feeds | None, folder: Path, **options: Any) -> Measurement:
-    """Measure a model in this process, which is quicker than one of its own."""
+    """Measure a model in this process, which is faster than a separate process."""
     path = model if isinstance(model, Path) else folder / "model.onnx"
     if not isinstance(model, Path):
         onnx.save(model, path)
@@ -128,7 +128,7 @@ def measure(model: onnx.ModelProto | Path, feeds: Feeds | None, folder: Path, **
 
 
 def close(mine: float | None, other: float | None) -> bool:
-    """Whether two errors agree within a factor of two; below an error of rounding they are noise."""
+    """Return whether two errors agree within a factor of two. Errors below rounding are noise."""
     if mine is None or other is None:
         return mine is other
     noise = 4e-4
@@ -136,7 +136,7 @@ def close(mine: float | None, other: float | None) -> bool:
 
 
 def site(found: Measurement, op: str) -> MeasuredTensor:
-    """The first tensor of an operator."""
+    """Return the first tensor of an operator."""
     return next(each for each in found.sites if each.op == op)
 
 
@@ -270,7 +270,7 @@ def test_bodies_are_rehearsed_and_named_as_not_measured(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_stored_tensors_of_bodies_are_told_apart(taken: bool, tmp_path: Path) -> None:
-    """Two bodies have a tensor of one name: one is too large for half precision."""
+    """Two bodies have a tensor of the same name, and one exceeds half precision."""
     model = onnx.parser.parse_model(
         """< ir_version: 8, opset_import: ["" : 17] >
         b (float[4] x, bool c) => (float[4] y)
@@ -324,7 +324,7 @@ def test_without_a_rehearsal_ranges_say_where_it_begins(tmp_path: Path) -> None:
 
 
 def exported_models(folder: Path) -> Iterator[Path]:
-    """One FP32 model of each family that the reference can run, small ones only."""
+    """Return one small FP32 model of each family that the reference can run."""
     families: dict[str, Path] = {}
     for kind in ("*__ts__op17__fp32.onnx", "*__op23__fp32.onnx"):
         families |= {path.name.partition("__")[0]: path for path in sorted(folder.glob(kind))}
@@ -377,7 +377,7 @@ def test_suspects_are_looked_at_a_second_time(tmp_path: Path) -> None:
 
 
 def test_a_constant_of_a_body_is_not_clamped_for_one_of_the_main_graph(tmp_path: Path) -> None:
-    """Both have one name; only the constant of the main graph was measured to be beyond the range."""
+    """Both have the same name; only the main graph's constant exceeds the range."""
     text = """< ir_version: 8, opset_import: ["" : 17] >
     g (bool c, float[2] x) => (float[2] y) < float[2] w = {1e6, 1e6} >
     {

@@ -29,7 +29,7 @@ broken (float[4] x) => (float[4] y)
 
 
 def chain(products: int) -> onnx.ModelProto:
-    """Matrix products, each of numbers beyond FP16, with a small result at the end."""
+    """Return matrix products beyond FP16 with a small final result."""
     weight = np.eye(4, dtype=np.float32)
     names = ["x", *(f"h{index}" for index in range(products)), "y"]
     nodes = [helper.make_node("Mul", ["x", "large"], ["h0"], name="enlarge")]

@@ -71,7 +71,7 @@ def model_and_feeds(form: str, scale: float) -> tuple[onnx.ModelProto, dict[str,
 
 
 def expected(form: str, feeds: dict[str, Array]) -> float:
-    """The error where statistics are of FP32 and every operator rounds its result."""
+    """Return the error of FP32 statistics with every result rounded."""
     x, w, b = feeds["x"], by_channel(feeds["w"]), by_channel(feeds["b"])
     groups = SHAPE[1] if form == "InstanceNormalization" else GROUPS
     right = normalized(x, groups) * w + b
@@ -86,7 +86,7 @@ def expected(form: str, feeds: dict[str, Array]) -> float:
 @pytest.mark.parametrize("scale", [1.0, 10_000.0])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_statistics_of_a_norm_are_of_fp32(form: str, scale: float, tmp_path: Path) -> None:
-    """Squares of 10,000 are far beyond FP16, so FP16 statistics would not be finite."""
+    """Squares of 10,000 exceed FP16, so FP16 statistics would be infinite."""
     model, feeds = model_and_feeds(form, scale)
     found = measure(model, feeds, tmp_path)
     assert found.verdict == "fine"
@@ -101,7 +101,7 @@ def test_the_statistics_of_a_norm_are_of_fp32(form: str, scale: float, tmp_path:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_norm_reads_rounded_numbers(form: str, tmp_path: Path) -> None:
-    """An input beyond FP16 is infinite before the norm reads it, unless a kernel fuses what makes it."""
+    """An input beyond FP16 is infinite before the norm unless a kernel fuses its producer."""
     model, feeds = model_and_feeds(form, 60_000.0)
     found = measure(model, feeds, tmp_path)
     assert found.verdict == "depends"

@@ -26,7 +26,7 @@ pytest.importorskip("onnxruntime")
 @pytest.mark.parametrize("type_", ["fp16", "bf16"])
 @pytest.mark.parametrize("opset", range(OLDEST, NEWEST + 1))
 def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path: Path) -> None:
-    """The numbers are small, so that a wrong error is an operator that was written out wrongly."""
+    """The numbers are small, so only an incorrect expansion gives a wrong error."""
     path = tmp_path / "model.onnx"
     onnx.save(model_of(opset), path)
     np.savez(tmp_path / "feeds.npz", **feeds())  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tm
 
 
 def model_with(op: str, opset: int, tmp_path: Path) -> Path:
-    """A file with one operator of two inputs and a bias."""
+    """Write a file with one operator of two inputs and a bias."""
     kind = onnx.TensorProto.FLOAT
     infos = [onnx.helper.make_tensor_value_info(name, kind, [4, 4]) for name in "xwy"]
     node = onnx.helper.make_node(op, ["x", "w", "w"][: 3 if op == "Gemm" else 2], ["y"])

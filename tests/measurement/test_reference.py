@@ -19,7 +19,7 @@ LAST = (", float[N,2] rows", ", rows", ", float[2] row", "row = Neg (v)")
 
 
 def loop(condition: str, *, stacked: bool = False) -> onnx.ModelProto:
-    """Return a model with a loop that doubles."""
+    """Return a model with a loop that doubles its state."""
     out, name, inner, body = LAST if stacked else ("", "", "", "")
     return parser.parse_model(LOOP % (out, name, f"{condition}, x", inner, body))
 
@@ -53,7 +53,7 @@ def test_loops_that_stack(stacked: bool) -> None:
 
 
 def evaluated(text: str, *arrays: Any, opset: int = 23) -> list[Any]:
-    """Compute a model with the operators that take the place of the reference's own."""
+    """Compute a model with the replacements of the reference's operators."""
     proto = parser.parse_model(f'< ir_version: 10, opset_import: ["" : {opset}] > g {text}')
     feeds = dict(zip((info.name for info in proto.graph.input), arrays, strict=True))
     found: list[Any] = list(ReferenceEvaluator(proto, new_ops=list(more_ops())).run(None, feeds))
@@ -62,7 +62,7 @@ def evaluated(text: str, *arrays: Any, opset: int = 23) -> list[Any]:
 
 @pytest.mark.parametrize(("opset", "count"), [(18, 2), (21, 4)])
 def test_group_normalization(opset: int, count: int) -> None:
-    """Gain and bias are of each group up to opset 20, and of each channel then."""
+    """Gain and bias are per group before opset 21, and per channel from then on."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 4, 3)).astype(np.float32)
     gain, bias = (rng.normal(size=count).astype(np.float32) for _ in range(2))

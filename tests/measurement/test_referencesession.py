@@ -32,7 +32,7 @@ whole (int32[2,2] i, float[2,64] x, float[64,8] w) => (float[2,8] y)
 
 
 def test_the_reference_runs_what_onnx_runtime_lacks(tmp_path: Path) -> None:
-    """ONNX Runtime has no Gemm of whole numbers on a CPU."""
+    """ONNX Runtime has no integer Gemm on a CPU."""
     generator = np.random.default_rng(0)
     feeds = {
         "i": np.array([[1, 0], [0, 1]], np.int32),

@@ -19,7 +19,7 @@ BEYOND = frozenset({"c"})
 
 
 class Runs:
-    """Runs whose result tells their settings."""
+    """Fake runs whose results contain their settings."""
 
     def __init__(self, sums: bool, judged: bool, typed: bool) -> None:
         self.sums = sums
@@ -62,7 +62,7 @@ def rehearsed(
     judged: bool = True,
     typed: bool = False,
 ) -> tuple[Rehearsal, list[str], Runs]:
-    """Return the runs of a model, and the names of the rounding models as they begin."""
+    """Return the runs of a model, and the names of the rounding models in order."""
     said: list[str] = []
     runs = Runs(sums, judged, typed)
     constants = BEYOND if beyond else frozenset[str]()

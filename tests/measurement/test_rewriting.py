@@ -26,7 +26,7 @@ def written(folder: Path, text: str, narrowing: Narrowing | None = None, **more:
 
 
 def expressions(found: Rewritten) -> dict[str, str]:
-    """Return what each value of the model is computed from. A value that is only renamed is left out."""
+    """Return the expression of each value of the model, without renamed values."""
     graph = onnx.ModelProto.FromString(found.data).graph
     texts: dict[str, str] = {}
     for tensor in graph.initializer:

@@ -42,7 +42,7 @@ def test_operators_that_move_numbers_are_kept_between_kept_ones_alone(tmp_path: 
 
 
 def test_what_fp16_accumulators_alone_break_is_kept_too(tmp_path: Path) -> None:
-    """The set must do in the worst way: here every operator may round, and the sums may not."""
+    """The set must work in the worst way: here, operators can round, but sums cannot."""
     model = onnx.parser.parse_model(
         """< ir_version: 8, opset_import: ["" : 17] >
         s (float[8,128] x, float[128,16] w) => (float[8,16] y)
@@ -109,7 +109,7 @@ def test_a_node_without_which_the_error_is_under_the_bound_is_marked(tmp_path: P
 def test_a_way_that_fails_with_nodes_in_fp32_is_searched_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Errors can grow when nodes stay in FP32: here in the fused way, unless five nodes do."""
+    """FP32 nodes can increase errors: here in the fused way, unless five nodes stay in FP32."""
     usual = search.KeepSearch._error
 
     def error(self: search.KeepSearch, paths: frozenset[str], way: Narrowing) -> float | None:
@@ -130,7 +130,7 @@ def test_a_way_that_fails_with_nodes_in_fp32_is_searched_too(
 
 
 def test_constants_that_only_kept_nodes_read_need_no_run_of_their_own(tmp_path: Path) -> None:
-    """A constant beyond the range is clamped or infinite; where it is read in FP32, both are the same run."""
+    """If FP32 nodes read it, a constant beyond the range gives the same run clamped or infinite."""
     model = onnx.parser.parse_model(
         """< ir_version: 8, opset_import: ["" : 17] >
         c (float[4,8] x) => (float[4,8] y) < float large = {-100000}, float small = {0.00001} >

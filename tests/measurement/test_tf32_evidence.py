@@ -27,7 +27,7 @@ TARGET = Target(version="10.0", sm=89)
 
 
 def found(folder: Path, type_: str, bound: float) -> Measurement:
-    """A convolution before a clip; TF32 is off by about 2e-4."""
+    """Return a convolution before a clip, with a TF32 error of about 2e-4."""
     generator = np.random.default_rng(0)
     weight = onnx.numpy_helper.from_array(
         (generator.standard_normal((2, 32, 1, 1)) / 40).astype(np.float32), "w"

@@ -50,7 +50,7 @@ def test_the_report_names_random_operators(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [False, True])
 def test_strings_are_inputs(given: bool, tmp_path: Path) -> None:
-    """Generated strings are digits; a hash of the inputs covers their characters."""
+    """Generated strings are digits, and the hash of the inputs covers their characters."""
     tensors = [
         helper.make_tensor_value_info("s", TensorProto.STRING, [2]),
         helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]),
@@ -145,7 +145,7 @@ def test_the_worst_outputs_are_listed(
 def test_nodes_for_margin_are_not_sought_without_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A set of thousands of nodes, of which a few runs can say nothing, must not take minutes."""
+    """A few runs cannot decide on thousands of nodes, so the search must not take minutes."""
     count = 100
     nodes, name = [], "x"
     for index in range(count):

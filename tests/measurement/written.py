@@ -15,7 +15,7 @@ from trtlint.measurement.session import RehearsalSession
 
 
 class Graph:
-    """A graph that is written operator by operator."""
+    """A graph built operator by operator."""
 
     def __init__(self, opset: int, **inputs: int) -> None:
         infos = [

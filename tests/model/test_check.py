@@ -9,7 +9,7 @@ from trtlint.model.check import _name_domain, checker_error
 
 
 def padded(op: str) -> onnx.ModelProto:
-    """A model whose sizes of padding lie in a file of their own."""
+    """Return a model whose padding sizes are in an external file."""
     model = onnx.parser.parse_model(
         f'< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[A] y) {{ y = {op} (x, pads) }}'
     )

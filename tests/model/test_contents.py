@@ -18,7 +18,7 @@ def sparse(name: str) -> onnx.SparseTensorProto:
 
 
 def holding(name: str, *bodies: onnx.GraphProto, listed: bool = False) -> onnx.NodeProto:
-    """An operator with bodies and tensors, whose attributes declare no type."""
+    """Return an operator with bodies and tensors whose attributes declare no type."""
     node = onnx.NodeProto(name=name)
     node.attribute.add(name=f"{name}.one", t=tensor(f"{name}.t"), sparse_tensor=sparse(f"{name}.s"))
     many = node.attribute.add(name=f"{name}.many")

@@ -20,7 +20,7 @@ def chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def copied(folder: Path, start: int, stop: int) -> bytes:
-    """What is in a new file after a copy behind three bytes."""
+    """Return the contents of a new file after a copy behind three bytes."""
     (folder / "in").write_bytes(DATA)
     with (folder / "in").open("rb") as source, (folder / "out").open("wb") as target:
         target.write(b"abc")
@@ -32,7 +32,7 @@ Call = tuple[int, int]
 
 
 def system(monkeypatch: pytest.MonkeyPatch, *answers: int | OSError) -> list[Call]:
-    """A system that copies as many bytes as these answers say; return its calls."""
+    """Fake a system that copies these numbers of bytes, and return its calls."""
     calls: list[Call] = []
     left = list(answers)
 

@@ -16,7 +16,7 @@ Dim = int | str | None
 
 
 def typed(name: str, dims: list[Dim]) -> onnx.ValueInfoProto:
-    """A tensor whose dimensions are stored as they are given; None stores nothing."""
+    """Return a tensor with these stored dimensions; None stores nothing."""
     info = helper.make_tensor_value_info(name, TensorProto.FLOAT, [1] * len(dims))
     for dim, stored in zip(info.type.tensor_type.shape.dim, dims, strict=True):
         dim.Clear()
@@ -30,7 +30,7 @@ def typed(name: str, dims: list[Dim]) -> onnx.ValueInfoProto:
 def saved(
     folder: Path, x: list[Dim], node: onnx.NodeProto, *, y: list[Dim] | None = None, **between: list[Dim]
 ) -> Path:
-    """A file with one operator behind the input ``x``."""
+    """Save a file with one operator after the input ``x``."""
     output = typed("y", y) if y else helper.make_value_info("y", onnx.TypeProto())
     nodes = [node, helper.make_node("Relu", ["h"], ["y"])]
     infos = [typed(name, dims) for name, dims in between.items()]
@@ -82,7 +82,7 @@ def test_other_dimensions_have_no_note(first: Dim, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stored", [-1, 0])
 def test_a_size_below_1_between_operators_is_unknown(stored: int, tmp_path: Path) -> None:
-    """TensorRT reads no declared shape but those of inputs."""
+    """TensorRT reads declared shapes of inputs only."""
     unknown = helper.make_node("Unknown", ["x"], ["h"], domain="own")
     model = load(saved(tmp_path, ["n", 3], unknown, y=[stored, 3], h=[stored, 3]))
     assert shape(model, "h") == (None, 3)

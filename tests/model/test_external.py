@@ -14,7 +14,7 @@ SIZE = 64
 
 
 def linted(folder: Path, capsys: pytest.CaptureFixture[str], **entries: str) -> tuple[int, str]:
-    """The exit code and the report of a model whose weights lie where these entries say."""
+    """Return the exit code and the report of a model with these external data entries."""
     (folder / "w.bin").write_bytes(bytes(SIZE))
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2,4] x) => (float[2,4] y) { y = MatMul (x, w) }'
     model = onnx.parser.parse_model(text)

@@ -21,7 +21,7 @@ def model(tmp_path: Path, text: str) -> Model:
 
 
 def repeated(tmp_path: Path, nodes: str, inputs: str = "") -> set[str]:
-    """The names of the results of Elu that are flagged."""
+    """Return the names of the flagged Elu results."""
     read = model(tmp_path, f"(float[2] x, bool c{inputs}) => (float[2] y) {STORED} {{ {nodes} }}")
     return {node.output.name for node in flow_of(read.constants).repeated if node.op == "Elu"}
 

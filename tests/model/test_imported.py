@@ -24,7 +24,7 @@ HEAD = '<ir_version: 8, opset_import: ["": 17, "own": 1]>'
 
 
 def graph(inputs: str, body: str, stored: str = "") -> Model:
-    """A model with operators and inputs; its output is ``y``."""
+    """Return a model with operators and inputs; its output is ``y``."""
     return model_of(f"{HEAD} g ({inputs}) => (y) <{stored}> {{ {body} }}")
 
 
@@ -44,7 +44,7 @@ QUANTIZED = "q = QuantizeLinear (x, s)  d = DequantizeLinear (q, s)"
     ],
 )
 def test_the_rank_of_a_scalar(x: str, body: str, rank: int) -> None:
-    """A scalar that is computed from a quantized scalar gets a dimension."""
+    """A scalar computed from a quantized scalar gets a dimension."""
     model = graph(f"{x} x, uint8 u", body, "float s = {0.5}")
     assert imported_rank(model.graph.outputs[0]) == rank
 
@@ -66,7 +66,7 @@ def test_the_rank_of_a_scalar(x: str, body: str, rank: int) -> None:
     ],
 )
 def test_the_type_of_a_value(body: str, dtype: str) -> None:
-    """An operator passes on the type of its first input of unsigned bytes."""
+    """An operator passes on the type of its first uint8 input."""
     stored = "uint8[4] w = {1, 2, 3, 4}, float s = {0.5}, int64[1] l = {-1}"
     model = graph("float[4] x, uint8[4] u, bool[4] c", body, stored)
     assert imported_type(model.graph.outputs[0]) == dtype
@@ -201,7 +201,7 @@ BRANCHES = """
 def test_branches_that_never_run(
     condition: str, imported: str, needed: str, owners: tuple[str, ...], decided: bool | None
 ) -> None:
-    """The parser skips a branch if the condition is stored, the builder if it can compute the condition."""
+    """The parser skips a branch with a stored condition, the builder one with a computable condition."""
     body = BRANCHES.format(condition=condition)
     model = graph("float[2] x, bool x2", body, "bool yes = {1}, bool no = {0}")
     everything = model.graph.nodes

@@ -12,7 +12,7 @@ from trtlint.model.infer import InferenceError, infer, isolated
 
 
 class FakeChild:
-    """A child process with a fixed answer; it records the limit and the number of bytes that are read."""
+    """A fake child process with a fixed answer; records the limit and the number of read bytes."""
 
     answer: bytes | None = b"\0result"
     signal = ""
@@ -98,7 +98,7 @@ def test_no_answer(
     ("size", "memory"), [(0, 640 << 20), (1 << 20, 656 << 20), (216 << 20, 4 << 30), (217 << 20, 4 << 30)]
 )
 def test_the_memory_grows_with_the_model(monkeypatch: pytest.MonkeyPatch, size: int, memory: int) -> None:
-    """It begins with 640 MiB and grows by 16 bytes a byte, up to 4 GiB."""
+    """The limit starts at 640 MiB and grows by 16 bytes per byte, up to 4 GiB."""
     calls: list[object] = []
 
     def isolate(*given: object, **limits: object) -> bytes:

@@ -120,7 +120,7 @@ def test_inference_that_fails_does_not_matter_if_all_types_are_declared(
 
 
 def test_declared_types_of_values_between(tmp_path: Path) -> None:
-    """They count where inference finds none: for operators that ONNX does not define."""
+    """Declared types count where inference finds none: for operators unknown to ONNX."""
     text = "g (float[2] x) => (y) <float[7] a, int64[3] b> { a = Relu (x)  b = own.A (a)  y = Neg (b) }"
     assert types(load(saved(tmp_path, text))) == {"a": "f32[2]", "b": "i64[3]", "y": "i64[3]"}
     proto = parser.parse_model(f"{HEAD} {text}")

@@ -22,7 +22,7 @@ SCALE = np.full((64,), 3.5, np.float16)
 
 
 def proto(**weights: np.ndarray[Any, Any]) -> onnx.ModelProto:
-    """A chain of products with stored matrices."""
+    """Return a chain of products with stored matrices."""
     held = weights or {"w": WEIGHT}
     names = ["x", *(f"y{index}" for index in range(len(held)))]
     nodes = [
@@ -173,13 +173,13 @@ def test_what_torch_exports() -> None:
 
 
 def ir_model(**values: np.ndarray[Any, Any]) -> Any:
-    """A model of ONNX IR with these initializers."""
+    """Return an ONNX IR model with these initializers."""
     onnx_ir = pytest.importorskip("onnx_ir")
     return onnx_ir.from_proto(proto(**values))
 
 
 def test_large_initializers_of_onnx_ir() -> None:
-    """The limit is that of files, 1024 bytes; the order of the initializers is: small ones first."""
+    """The size limit is the file limit, 1024 bytes. Small initializers come first."""
     arrays: dict[str, np.ndarray[Any, Any]] = {
         "a": np.arange(64 * 64, dtype=np.float32).reshape(64, 64),
         "b": np.full(256, 2, np.float32),
@@ -206,7 +206,7 @@ def test_large_initializers_of_onnx_ir() -> None:
 
 
 def test_an_initializer_of_onnx_ir_without_values() -> None:
-    """ONNX IR leaves it out, and prints a warning."""
+    """ONNX IR omits it and prints a warning."""
     model = ir_model(a=np.ones((64, 64), np.float32), b=np.ones((64, 64), np.float32))
     model.graph.initializers["a"].const_value = None
     raw = MemoryModel(model).read()

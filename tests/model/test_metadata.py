@@ -13,7 +13,7 @@ from trtlint.model.metadata import copy_with
 
 
 def model(*entries: tuple[str, str]) -> bytes:
-    """A model whose entries are apart, with other fields between them and behind."""
+    """Return a model whose metadata entries are separated and followed by other fields."""
     data = IDENTITY.SerializeToString()
     for key, value in entries:
         entry = onnx.StringStringEntryProto(key=key, value=value).SerializeToString()

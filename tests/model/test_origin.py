@@ -25,7 +25,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def of(folder: Path, name: str = "", doc: str = "", **metadata: str) -> Origin:
-    """The origin of a node with this name, text and metadata."""
+    """Return the origin of a node with this name, text and metadata."""
     proto = model("g (float[2] x) => (float[2] y) { y = Abs(x) }")
     node = proto.graph.node[0]
     node.name, node.doc_string = name, doc
@@ -186,7 +186,7 @@ def test_any_text(
 
 
 def test_real_exports(exported: Path) -> None:
-    """Nearly every node of a dynamo export names its module or is the outermost module's own."""
+    """Nearly every node of a dynamo export names its module or belongs to the outermost module."""
     result = load(exported / "timm_vit_fused__dynamo__op23__fp32.onnx")
     modules = [origin(result, node).stable_module for node in result.graph.nodes]
     assert {"blocks.0.attn", "blocks.1.mlp.fc1", "norm"} <= set(modules)

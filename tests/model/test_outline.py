@@ -26,7 +26,7 @@ TARGETS = [Target(version="10.7", sm=89), Target(version="11.0", sm=89)]
 
 
 def findings(path: Path) -> list[list[tuple[str, int]]]:
-    """By target, the rules and at how many places."""
+    """Return for each target the rules and their numbers of places."""
     reports = lint_file(path, TARGETS, load_builtin())
     return [sorted((found.rule, len(found.sites)) for found in report.findings) for report in reports]
 
@@ -41,7 +41,7 @@ def test_what_is_left_tells_the_same(model: Path, hide_names: bool, tmp_path: Pa
 
 
 def private(path: Path) -> None:
-    """A model with secrets at every place that can hold one."""
+    """Return a model with secrets at every possible place."""
     weight = numpy_helper.from_array(np.full((8, 8), 1234.5, np.float32), "secret_weight")
     small = numpy_helper.from_array(np.array([2], np.int64), "secret_axes")
     body = helper.make_graph(

@@ -186,7 +186,7 @@ def test_sparse_and_long_texts_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.slow
 @LINUX
 def test_a_file_of_more_than_two_gigabytes(tmp_path: Path) -> None:
-    """The payload is a hole in the file, so that neither disk nor memory holds it."""
+    """The payload is a hole in the file, so it uses neither disk nor memory."""
     size = 2_200_000_000 // 4 * 4
     head = number(1, size // 4) + number(2, TensorProto.FLOAT) + field(8, b"w")
     tensor_size = len(head) + len(varint(9 << 3 | 2)) + len(varint(size)) + size
@@ -434,7 +434,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_fields_of_any_bytes(data: bytes) -> None:
-    """They cover the bytes without gap, or there is an error with an offset within them."""
+    """The fields cover the bytes without gaps, or an error has an offset within them."""
     end = 0
     try:
         for _, _, at, begin, stop in fields(data, 0, len(data)):
@@ -572,7 +572,7 @@ def test_the_elements_of_large_tensors_are_left_in_the_file(whole: bool) -> None
 
 @pytest.mark.parametrize(("location", "external"), [(1, True), (0, False)])
 def test_external_tensors_keep_their_place(location: int, external: bool) -> None:
-    """Superfluous elements are removed."""
+    """The reader removes superfluous elements."""
     stored = tensor_fields(bytes(2000), location=number(14, location)) + field(13, field(1, b"location"))
     graph = field(5, stored) + field(2, b"main")
     (tensor,) = decode(structure(HEAD + field(7, graph)).data).graph.initializer
@@ -598,7 +598,7 @@ def test_long_texts_of_tensors(whole: bool) -> None:
 def test_the_number_of_fields_is_limited(
     monkeypatch: pytest.MonkeyPatch, most: int, accepted: bool, large: bool
 ) -> None:
-    """Three fields of a graph, or of a graph and its tensor, and then those of the model."""
+    """Each case has three fields of a graph, or of a graph and its tensor, then those of the model."""
     monkeypatch.setattr("trtlint.model.reader._MOST_FIELDS", most)
     graph = field(5, field(9, bytes(2000)) + number(2, 1)) if large else field(2, b"") * 3
     data = field(7, graph) + HEAD

@@ -22,7 +22,7 @@ TYPES = {
 
 
 def typed(body: str, declared: str, inputs: str, opset: int = 21) -> tuple[str | None, list[str]]:
-    """The type of ``y``, and the declarations that contradict what operators mean."""
+    """Return the type of ``y`` and the declarations that contradict the operator definitions."""
     model = model_of(
         f'< ir_version: 10, opset_import: ["" : {opset}] > g ({inputs}) => (float[A] z)'
         f" < {TYPES[declared]}[B] y > {{ {body}  z = Cast <to = 1> (y) }}"
@@ -56,7 +56,7 @@ def typed(body: str, declared: str, inputs: str, opset: int = 21) -> tuple[str |
     ],
 )
 def test_the_type_of_a_result(body: str, expected: str) -> None:
-    """A wrong declaration does not count, and is reported."""
+    """A wrong declaration is reported and ignored."""
     inputs = "float16[2,3] x, float16 s, int8 p, int64 n, int64[1] m"
     assert typed(body, expected, inputs) == (expected, [])
     wrong = "i32" if expected != "i32" else "i64"
@@ -65,7 +65,7 @@ def test_the_type_of_a_result(body: str, expected: str) -> None:
 
 
 def test_defaults_are_those_of_onnx() -> None:
-    """An attribute with a default in ONNX's definition names the type that the table has."""
+    """An attribute with an ONNX default has the same default type in the table."""
     seen = set()
     for op, told in _BY_ATTRIBUTE.items():
         if not told.attribute or told.ports:

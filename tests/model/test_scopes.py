@@ -13,7 +13,7 @@ HEAD = '<ir_version: 8, opset_import: ["": 17, "own": 1]>'
 
 
 def copies(graph: onnx.GraphProto) -> list[tuple[str, list[str]]]:
-    """The bodies in a graph, the outer ones first, each with its stored tensors."""
+    """Return the bodies of a graph, outer bodies first, with their stored tensors."""
     found: list[tuple[str, list[str]]] = []
     for node in graph.node:
         for attribute in node.attribute:
@@ -35,7 +35,7 @@ NESTED = f"""{HEAD} g (bool c, float[2] x) => (y)
 
 
 def test_stored_tensors_that_a_body_reads_are_copied_and_removed() -> None:
-    """A name that the body itself defines is not copied into this body."""
+    """Names defined by a body are not copied into the body."""
     model = parser.parse_model(NESTED)
     before = model.SerializeToString(deterministic=True)
     assert add_outer_values(model)
@@ -70,7 +70,7 @@ def test_the_number_of_copies_is_limited(
 
 
 def test_only_small_tensors_are_copied() -> None:
-    """A tensor of 126 numbers takes up to 1024 bytes with its name, shape and type."""
+    """A tensor of 126 numbers uses up to 1024 bytes with its name, shape and type."""
     model = parser.parse_model(f"""{HEAD} g (bool c) => (y) {{
         i = Constant <value_int = 5> ()  f = Constant <value_float = 1.0> ()
         l = Constant <value_ints = [3]> ()
@@ -126,7 +126,7 @@ LOOP = """g (int64 n, bool c, float[2,3] x, float[4] u, z) => (y)
 
 @pytest.mark.parametrize(("op", "carried"), [("Loop", True), ("own.Loop", False), ("Scan", False)])
 def test_values_that_a_loop_passes_on_get_the_types_of_their_initial_values(op: str, carried: bool) -> None:
-    """A declared type stays, and so does an initial value without a shape."""
+    """Declared types and initial values without a shape stay unchanged."""
     model = parser.parse_model(f"{HEAD} {LOOP.format(op=op)}")
     assert add_outer_values(model) is carried
     body = model.graph.node[1].attribute[0].g
@@ -144,7 +144,7 @@ def test_values_that_a_loop_passes_on_get_the_types_of_their_initial_values(op: 
 
 @pytest.mark.parametrize("inputs", ["n, c, x", "n, c, x, x, x"])
 def test_a_loop_without_a_value_to_type_is_not_changed(inputs: str) -> None:
-    """The numbers of inputs of the operator and of its body may differ."""
+    """The operator and its body can have different numbers of inputs."""
     model = parser.parse_model(
         f"{HEAD} g (int64 n, bool c, float[2] x) => (y) {{ y = Loop ({inputs}) "
         "<body = b (i, go, float[2] p, float[2] q) => (go, p, q) { o = Identity (p) }> }"

@@ -15,7 +15,7 @@ CODE = "y = F.scaled_dot_product_attention(q, k, v)"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a module in it, the current folder somewhere below."""
+    """Return a repository with a module; the current folder is one of its subfolders."""
     root = tmp_path / "repository"
     write(root / ".git" / "HEAD", 0)
     write(root / "net" / "attention.py", 57)
@@ -25,13 +25,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(file: Path, line: int) -> None:
-    """A file that holds the code at one line, and other lines around it."""
+    """Write a file with the code at one line among other lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("pass\n" * (line - 1) + f"    {CODE}\npass\n")
 
 
 def source(*frames: tuple[str, int], code: str = CODE) -> Source:
-    """What an exporter noted, the innermost frame first."""
+    """Return an exporter's stack trace, innermost frame first."""
     listed = tuple(Frame(path, line, "forward", code) for path, line in frames)
     return Source("shown.py", frames[0][1], "forward", frames=listed)
 

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def parts(folder: Path, tensor: TensorProto, *, external: bool = False) -> list[list[int]] | None:
-    """The parts of a tensor that is stored in a file."""
+    """Return the parts of a tensor stored in a file."""
     graph = helper.make_graph([], "g", [], [], [tensor])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path = folder / "model.onnx"
@@ -33,7 +33,7 @@ def parts(folder: Path, tensor: TensorProto, *, external: bool = False) -> list[
 def test_large_tensors_come_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, bits: str, external: bool
 ) -> None:
-    """A part has whole elements only, here of 20 bytes at most."""
+    """Each part has only whole elements, here at most 20 bytes."""
     monkeypatch.setattr(streaming, "PART", 20)
     values = np.arange(1001, dtype=dtype)
     size = values.itemsize

@@ -184,7 +184,7 @@ def test_slices_and_tiles_keep_what_they_leave() -> None:
 
 
 def test_sizes_that_nothing_is_added_to_are_known_behind_a_pad() -> None:
-    """The amounts as TorchScript writes them: computed, and turned around."""
+    """TorchScript computes and reverses the padding amounts."""
     model = model_of("""
         < ir_version: 8, opset_import: ["" : 17] >
         g (float[b,1,n] x) => (float[A,B,C] y)

@@ -26,7 +26,7 @@ def external(name: str, dims: list[int], kind: int, **entries: str) -> TensorPro
 
 @pytest.fixture
 def store(tmp_path: Path) -> TensorStore:
-    """The tensors of a model with the external file ``w.bin``, whose bytes count from 0 to 99."""
+    """Return the tensors of a model with the external file ``w.bin``, whose bytes are 0 to 99."""
     (tmp_path / "w.bin").write_bytes(bytes(range(100)))
     (tmp_path / "model.onnx").write_bytes(bytes(range(50)))
     return TensorStore(tmp_path / "model.onnx", (tmp_path / "model.onnx").stat(), [])

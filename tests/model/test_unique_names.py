@@ -43,7 +43,7 @@ g (bool c, float[2,3] a, float[4,5,6] b, float one) => (y)
 
 
 def shapes(text: str, op: str = "Expand") -> list[tuple[str, str]]:
-    """The scope and the type of what the operators of one type give."""
+    """Return the scope and type of the results of one operator type."""
     graph = model_of(text).graph
     return sorted((node.scope, node.output.type_text) for node in graph.by_op(op))
 

@@ -171,7 +171,7 @@ g (float[N,3] x, bool b) => (float y)
 
 @pytest.fixture(scope="module")
 def values() -> Model:
-    """A model with values of several kinds."""
+    """Return a model with values of several kinds."""
     return model_of(VALUES)
 
 

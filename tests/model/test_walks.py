@@ -70,7 +70,7 @@ def test_a_long_chain_ends_the_walk() -> None:
 
 
 def chain(length: int) -> Graph:
-    """A chain of so many Identity nodes behind a Relu."""
+    """Return a chain of Identity nodes of this length after a Relu."""
     steps = [f"v{number} = Identity (v{number - 1})" for number in range(1, length + 1)]
     text = f"""< ir_version: 8, opset_import: ["" : 17] >
     g (float[2] x) => (float[2] v{length}) {{ v0 = Relu (x) {" ".join(steps)} }}"""

@@ -24,7 +24,7 @@ LARGE = np.arange(4096, dtype=np.float32).reshape(64, 64)
 
 
 def model() -> onnx.ModelProto:
-    """A model with large tensors wherever one can lie, and what a reader would rather leave out."""
+    """Return a model with large tensors at every possible place, and with unusual fields."""
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 64]) for name in "xy")
     body = helper.make_graph(
         [helper.make_node("Add", ["x", "inner"], ["sum"])],
@@ -125,7 +125,7 @@ def test_a_file_whose_tensors_claim_to_be_left_out_is_refused(tmp_path: Path, pl
 
 
 def many(folder: Path) -> Path:
-    """A model with tensors side by side, large ones and small ones, that takes many steps to copy."""
+    """Return a model with adjacent large and small tensors, which needs many copy steps."""
     path = folder / "model.onnx"
     tensors = [numpy_helper.from_array(LARGE[: 1 + 63 * (k % 3 < 2)] + k, f"w{k}") for k in range(12)]
     nodes = [helper.make_node("MatMul", [f"y{k - 1}" if k else "x", f"w{k}"], [f"y{k}"]) for k in range(12)]
@@ -137,7 +137,7 @@ def many(folder: Path) -> Path:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The stretches of the source that are copied."""
+    """Return the copied ranges of the source."""
     copied: list[tuple[int, int]] = []
 
     def copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:

@@ -7,7 +7,7 @@ from onnx import parser
 
 
 def varint(value: int) -> bytes:
-    """A variable-length integer."""
+    """Return a variable-length integer."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -16,17 +16,17 @@ def varint(value: int) -> bytes:
 
 
 def field(number: int, payload: bytes) -> bytes:
-    """A length-delimited field."""
+    """Return a length-delimited field."""
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def number(field_number: int, value: int) -> bytes:
-    """A varint field."""
+    """Return a varint field."""
     return varint(field_number << 3) + varint(value)
 
 
 def model(text: str, ir_version: int = 8, opset: int = 17) -> onnx.ModelProto:
-    """A model from ONNX text that begins with the graph."""
+    """Return a model from ONNX text that begins with the graph."""
     return parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["": {opset}]>\n{text}')
 
 

@@ -27,7 +27,7 @@ def drawn(*shape: int) -> Array:
 
 
 def expected(query: Array, key: Array, value: Array, allowed: Array | None = None) -> Array:
-    """Compute an attention head by head and row by row; heads share keys where there are fewer of them."""
+    """Compute an attention by head and row; heads share keys if there are fewer keys."""
     found = np.zeros((*query.shape[:3], value.shape[-1]), np.float32)
     shared = query.shape[1] // key.shape[1]
     for batch, head, row in np.ndindex(query.shape[:3]):

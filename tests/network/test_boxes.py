@@ -15,7 +15,7 @@ from trtlint.network.layers import Array, Layer, NotComputedError
 
 
 def selected(corners: Array, scores: Array, *limits: float, **settings: Any) -> tuple[Array, int]:
-    """Compute one layer: the selected rows, and their number."""
+    """Compute one layer and return the selected rows and their number."""
     layer = Layer(0, "", "NMS", (), (), ("INT64", "INT64"), settings)
     most, *bounds = limits
     inputs = [corners, scores, np.array(int(most)), *(np.array(bound, np.float32) for bound in bounds)]

@@ -219,7 +219,7 @@ def test_a_process_without_a_result(cause: Cause, answers: tuple[Any, ...], reas
 def answered(
     monkeypatch: pytest.MonkeyPatch, *answers: Any, request: CompareRequest, listen: Any = None
 ) -> tuple[Agreement, list[Any]]:
-    """Return the result of a process that gives some answers, and what the process was asked for."""
+    """Return the result of a process with these answers, and its request."""
     asked: list[Any] = []
 
     def run(module: str, document: Any, limits: Limits, **more: Any) -> ProcessResult:

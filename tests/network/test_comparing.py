@@ -147,7 +147,7 @@ def test_the_first_difference_of_several_inputs_is_kept(tmp_path: Path) -> None:
 
 
 def half(*numbers: float) -> Any:
-    """An array of FP16 numbers."""
+    """Return an array of FP16 numbers."""
     return np.array(numbers, np.float16)
 
 
@@ -184,7 +184,7 @@ def test_rounding_beside_the_largest_operand(worst: float | None, rounded: bool,
 
 
 def chain(count: int) -> str:
-    """Return a model of several nodes, each of which reads the result of the one before."""
+    """Return a model with a chain of nodes."""
     nodes = " ".join(f"t{at} = Neg ({f't{at - 1}' if at else 'x'})" for at in range(count))
     return f"g (float[1,4] x) => (float[1,4] t{count - 1}) {{ {nodes} }}"
 

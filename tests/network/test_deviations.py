@@ -24,12 +24,12 @@ TIED = np.array([[3, 1, 3], [2, 5, 2]], np.float32)
 
 
 def floats(*numbers: Any) -> Any:
-    """An array of FP32 numbers."""
+    """Return an array of FP32 numbers."""
     return np.array(numbers, np.float32)
 
 
 def whole(*numbers: Any) -> Any:
-    """An array of whole numbers."""
+    """Return an array of integers."""
     return np.array(numbers, np.int64)
 
 

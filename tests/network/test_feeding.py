@@ -23,7 +23,7 @@ MODEL = onnx.parser.parse_model(
 
 
 class Runs:
-    """Stands for a comparison, and records the inputs."""
+    """Fake comparison that records the inputs."""
 
     def __init__(self, refuses: Callable[[int, dict[str, Any]], str] = lambda _, __: "") -> None:
         self.proto = MODEL

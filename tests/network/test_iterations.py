@@ -25,7 +25,7 @@ _ENDLESS = f"""g (float[1] x) => (float[1] y, float[1] z) {{
 
 
 def iterations(text: str, **feeds: object) -> float:
-    """Return how often the body of a model's loop runs."""
+    """Return the number of iterations of a model's loop."""
     proto = parser.parse_model(_HEAD + text)
     bound_loops(proto)
     onnx.checker.check_model(proto)

@@ -21,7 +21,7 @@ from trtlint.network.types import dtype_of
 
 
 class Weights:
-    """Stored numbers of a layer; None for none."""
+    """Stored numbers of a layer, or None."""
 
     def __init__(self, *numbers: float) -> None:
         self._numbers = numbers
@@ -46,7 +46,7 @@ BY_TWO = {"window_size_nd": (1, 2), "stride_nd": (1, 2)}
 def computed(
     kind: str, settings: dict[str, Any], *inputs: Any, types: tuple[str, ...] = ("FLOAT", "INT32")
 ) -> list[Any]:
-    """The outputs of a layer; lists are FP32, arrays keep their types."""
+    """Return the outputs of a layer. Lists become FP32, and arrays keep their types."""
     arrays = [np.asarray(x, np.float32) if isinstance(x, list) else x for x in inputs]
     found = LAYERS[kind](Layer(0, "layer", kind, (), (), types, settings), arrays)
     assert [array.dtype for array in found] == [dtype_of(name) for name in types[: len(found)]]
@@ -54,7 +54,7 @@ def computed(
 
 
 def whole(*numbers: Any) -> Any:
-    """An array of whole numbers."""
+    """Return an array of integers."""
     return np.asarray(numbers, np.int32)
 
 

@@ -19,7 +19,7 @@ from trtlint.network.read import NetworkReader
 
 
 def model() -> onnx.ModelProto:
-    """A model with weights in several forms, in its main graph and in a body."""
+    """Return a model with weights in several forms, in its main graph and in a body."""
     text = """< ir_version: 8, opset_import: ["" : 17] >
         g (float[2,64] x, bool c) => (float[2,64] y, float[150] v) {
           a = MatMul(x, w)
@@ -42,7 +42,7 @@ def model() -> onnx.ModelProto:
 
 
 def network_of(trt: Any, path: Path) -> tuple[list[object], bool]:
-    """The layers and weights of a network, and whether weights were mapped."""
+    """Return the layers and weights of a network, and whether weights were mapped."""
     parsed = parse(trt, path)
     assert parsed.network is not None
     found: list[object] = []

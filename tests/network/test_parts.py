@@ -17,7 +17,7 @@ _HEAD = '<ir_version: 8, opset_import: ["" : 18]>'
 
 
 def chain(length: int, *, body: str = "") -> ModelProto:
-    """Return a model whose first tensor is read by its last node, too."""
+    """Return a model whose last node also reads the first tensor."""
     nodes = "t0 = Exp(x)" + "".join(f" t{at} = Tanh(t{at - 1})" for at in range(1, length))
     text = f"g (float[n,3] x) => (float[n,3] y) {{ {nodes} {body} y = Add(t0, t{length - 1}) }}"
     return parser.parse_model(_HEAD + text)

@@ -14,14 +14,14 @@ from trtlint.network.settings import plain, read_settings
 
 
 class Named:
-    """A value of an enumeration."""
+    """An enumeration value."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class ILayer:
-    """A layer as the network returns it, without the attributes of its class."""
+    """A fake layer as the network returns it, without the attributes of its class."""
 
     def __init__(self, sort: str, inputs: list[Any], outputs: list[Any], **settings: Any) -> None:
         self.type = Named(sort)
@@ -38,7 +38,7 @@ class ILayer:
 
 
 class Full(ILayer):
-    """A layer of its class, with the attributes."""
+    """A fake layer of its class, with the attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -48,18 +48,18 @@ class Full(ILayer):
 
 
 def library(*names: str) -> Any:
-    """Return a library with some classes of layers."""
+    """Return a fake library with some layer classes."""
     classes = {name: type(name, (Full,), {}) for name in names}
     return SimpleNamespace(**classes, Logger=object, ILayer=ILayer, IActivation=object)
 
 
 def tensor(name: str, dtype: str = "FLOAT", *shape: int) -> Any:
-    """Return a tensor of the library."""
+    """Return a fake library tensor."""
     return SimpleNamespace(name=name, dtype=Named(dtype), shape=shape)
 
 
 def network(inputs: list[Any], outputs: list[Any], *layers: ILayer) -> Any:
-    """Return a network of the library."""
+    """Return a fake library network."""
     return SimpleNamespace(
         num_inputs=len(inputs),
         get_input=inputs.__getitem__,
@@ -204,7 +204,7 @@ def test_very_large_networks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Unset:
-    """Attributes that an older release lacks, or that are not set."""
+    """Attributes that an older release lacks or that are unset."""
 
     first = 1
 
@@ -224,7 +224,7 @@ def test_attributes_that_are_not_set_are_left_out() -> None:
 
 
 class Dims:
-    """Dimensions that are not set."""
+    """Unset dimensions."""
 
     def __len__(self) -> int:
         return -1

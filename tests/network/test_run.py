@@ -15,7 +15,7 @@ from trtlint.network.schedule import schedule
 
 
 class Maker:
-    """Makes a network of FP32 tensors, layer by layer."""
+    """Builder of networks with FP32 tensors, layer by layer."""
 
     def __init__(self) -> None:
         self.tensors: list[Tensor] = []
@@ -45,7 +45,7 @@ class Maker:
 
 
 def run(network: Network, **feeds: Array) -> dict[str, Value]:
-    """Compute a network; return its outputs by name."""
+    """Compute a network and return its outputs by name."""
     found: dict[str, Value] = {}
 
     def watch(tensor: int, _: Layer, value: Value) -> Value:
@@ -139,7 +139,7 @@ def test_values_of_inputs_get_the_type_of_the_network() -> None:
 def reasons(
     kind: str, *inputs: Array, types: tuple[str, ...] = ("FLOAT", "INT32"), **settings: Any
 ) -> list[Any]:
-    """Return the outputs of one layer: arrays as lists, otherwise what is missing."""
+    """Return the outputs of one layer as lists, or the missing support."""
     maker = Maker()
     given = [maker.input(f"x{at}") for at in range(len(inputs))]
     outputs = tuple(maker.tensor(f"y{at}", name) for at, name in enumerate(types))
@@ -277,7 +277,7 @@ class Loop:
         return found
 
     def run(self, *outputs: int, **feeds: Any) -> list[Any]:
-        """Return the outputs: arrays as lists, otherwise what is missing."""
+        """Return the outputs as lists, or the missing support."""
         given = {"x": np.array([1, 2], np.float32), "n": np.array(3, np.int32), "go": np.array(True), **feeds}
         found = run(self.maker.network(*outputs), **given)
         return [each if isinstance(each, Missing) else each.tolist() for each in found.values()]

@@ -26,7 +26,7 @@ SIZES = [(1, 2, 3, 7), (1, 2, 9, 4), (1, 2, 4, 5), (1, 2, 1, 2)]
 
 
 def image(*shape: int) -> Any:
-    """Random FP32 numbers."""
+    """Return random FP32 numbers."""
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 

@@ -13,7 +13,7 @@ from trtlint.network.schedule import Block, schedule, tensors_of
 
 
 def shown(network: Network, block: Block | None = None) -> list[Any]:
-    """Return for each step: results, operands, branches, what can be deleted, and the steps of a loop."""
+    """Return for each step the results, operands, branches, deletable tensors and loop steps."""
     found = schedule(network) if block is None else block
     names = [tensor.name for tensor in network.tensors]
     rows: list[Any] = []

@@ -22,7 +22,7 @@ BIAS = np.arange(6, dtype=np.float32)
 
 
 def model(*nodes: onnx.NodeProto, **weights: Array) -> onnx.ModelProto:
-    """A model of some nodes with stored tensors."""
+    """Return a model of some nodes with stored tensors."""
     kinds = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, None)
     output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
     stored = [numpy_helper.from_array(array, name) for name, array in weights.items()]
@@ -30,12 +30,12 @@ def model(*nodes: onnx.NodeProto, **weights: Array) -> onnx.ModelProto:
 
 
 def given(array: Array | None) -> Any:
-    """Weights of a layer."""
+    """Return weights of a layer."""
     return SimpleNamespace(array=lambda: None if array is None else array.reshape(-1))
 
 
 def layer(kind: str, inputs: tuple[int, ...], **settings: Any) -> Layer:
-    """A layer that gives tensor 2."""
+    """Return a layer that computes tensor 2."""
     return Layer(0, "layer", kind, inputs, (2,), ("FLOAT",), settings)
 
 
@@ -60,7 +60,7 @@ TENSORS = tuple(Tensor(name, "FLOAT") for name in ("x", "", "y"))
 
 
 def twin(proto: onnx.ModelProto, one: Layer, inputs: list[Array], shared: dict[int, str]) -> bool:
-    """Whether a layer is the twin of the node that gives ``y``."""
+    """Return whether a layer is equivalent to the node that computes ``y``."""
     network = Network((one,), TENSORS, (0,), (2,))
     twins = Twins(proto, network, {2: "y"}, Initializers(proto, WeightFiles()))
     return twins.is_twin(one, inputs, shared)

@@ -66,12 +66,12 @@ def test_types_of_4_bits(kind: str, numbers: list[float]) -> None:
 
 
 class InMemory(ctypes.Structure):
-    """Weights that lie in memory like those of the library: a header, then a pointer to the data."""
+    """Weights with the library's memory layout: a header, then a pointer to the data."""
 
     _fields_ = (("type", ctypes.c_int32), ("values", ctypes.c_void_p), ("count", ctypes.c_int64))
 
     def named(self, kind: str, number: int, size: int) -> InMemory:
-        """Set the type and size that the Python API gives."""
+        """Set the type and size of the Python API."""
         self.dtype = SimpleNamespace(name=kind, value=number)
         self.size = size
         return self

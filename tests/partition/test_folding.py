@@ -12,7 +12,7 @@ from trtlint.partition.folding import Removed, removed
 
 
 def gone(folder: Path, text: str, *, rewritten: bool = True) -> tuple[list[str], Removed]:
-    """Return the nodes that are removed, in graph order, and everything else."""
+    """Return the removed nodes in graph order, and everything else."""
     path = folder / "m.onnx"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "my" : 1]> {text}'), path)
     model = load(path)

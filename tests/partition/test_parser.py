@@ -20,7 +20,7 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17, "my" : 1, "com.microsoft" : 1] 
 
 
 class Logger:
-    """A logger of the library."""
+    """A fake library logger."""
 
     ERROR = 1
 
@@ -29,7 +29,7 @@ class Logger:
 
 
 class Library:
-    """A library whose parser refuses some operators, and records the models that it is asked about."""
+    """A fake library whose parser refuses some operators and records its models."""
 
     Logger = Logger
 
@@ -48,7 +48,7 @@ class Library:
 
 
 class Parser:
-    """A parser that accepts runs of nodes."""
+    """A fake parser that accepts runs of nodes."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -71,7 +71,7 @@ class Parser:
 
 
 class Asked:
-    """Asks the stand-in about models, as the provider of TensorRT without rewrites by default."""
+    """Queries about models with the fake library, by default like the TensorRT provider without rewrites."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._path = folder / "model.onnx"
@@ -110,13 +110,13 @@ class Asked:
     def scopes(
         self, given: str | onnx.ModelProto, refused: Sequence[str] = (), **settings: Any
     ) -> dict[str, tuple[Any, ...]]:
-        """Return the parts of each scope, and whether TensorRT takes all of it."""
+        """Return the parts of each scope, and whether TensorRT supports the whole scope."""
         found = self.result(given, refused, **settings)["scopes"]
         return {each["scope"]: (each["parts"], each["whole"]) for each in found}
 
     @property
     def models(self) -> list[tuple[str, ...]]:
-        """Return the models that the parser was asked about: nodes, inputs, stored tensors and outputs."""
+        """Return the models sent to the parser: nodes, inputs, stored tensors and outputs."""
         return [
             (
                 " ".join(node.op_type for node in model.graph.node),
@@ -135,7 +135,7 @@ class Asked:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Return an object that asks the stand-in."""
+    """Return an object that queries the fake library."""
     return Asked(tmp_path, monkeypatch)
 
 

@@ -118,7 +118,7 @@ def test_types_that_no_network_has_are_left(tmp_path: Path, provider: Provider, 
 
 
 def test_a_part_that_cannot_be_built_ends_the_session(tmp_path: Path) -> None:
-    """TopK takes 3,840 elements at most; the builder says so, not the parser."""
+    """TopK supports at most 3,840 elements; the builder reports the limit, the parser does not."""
     text = """
     < ir_version: 8, opset_import: ["" : 17] >
     g (float[4,8000] x) => (float[4,5000] v, int64[4,5000] i) < int64[1] k = {5000} >
@@ -137,7 +137,7 @@ g (float[2,3] x) => (float[2,1] y) < int64[1] two = {2}, int64[1] one = {1} >
 
 
 def test_operands_that_onnx_runtime_computes_refuse_nothing(tmp_path: Path) -> None:
-    """The parser refuses axes that are computed; ONNX Runtime computes them first."""
+    """The parser refuses computed axes, but ONNX Runtime computes them first."""
     path = write(tmp_path, FOLDED_AXES)
     assert partition(path)["parts"] == [["r", "s"]]
     targets = tuple(targets_of(TargetOptions(rtx=("1.7",))))
@@ -357,7 +357,7 @@ def direct(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Predict the parts of a model of which some nodes are refused."""
+    """Predict the parts of a model with some refused nodes."""
     model = load(path)
     nodes = {node.path: node for node in model.graph.nodes}
     given = {nodes[name]: reason for name, reason in refused.items()}

@@ -13,7 +13,7 @@ from trtlint.partition.profiles import shape_input, shape_input_words
 
 
 def named(folder: Path, body: str, *parts: tuple[int, ...], inputs: str = "") -> str:
-    """Return the input whose values are a shape in some parts of a model; without parts, the whole is one."""
+    """Return the shape inputs in some parts of a model (without parts: in the whole model)."""
     given = inputs or "float[4,4] x, int64[2] p, int64[2] q"
     text = f"g ({given}) => (float[a,b] y) < int64[2] w = {{1, 1}} > {{ {body} }}"
     path = folder / "m.onnx"

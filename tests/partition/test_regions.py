@@ -19,7 +19,7 @@ from trtlint.partition.result import ProviderSettings
 
 
 def chain(*names: str, op: str = "Relu") -> list[Operator]:
-    """Operators of which each reads what the one before computes."""
+    """Return a chain of operators."""
     return [Operator(name, op, (f"v{index}",), (f"v{index + 1}",)) for index, name in enumerate(names)]
 
 
@@ -35,7 +35,7 @@ def test_parts_around_a_node_of_the_way_stay_apart() -> None:
 
 
 def test_parts_without_a_way_through_left_nodes_are_joined() -> None:
-    """Both read an input of the model, and the node that is left reads the first."""
+    """Both read an input of the model, and the remaining node reads the first."""
     operators = [
         Operator("a", "Relu", ("x",), ("p",)),
         Operator("left", "NonZero", ("p",), ("q",)),
@@ -53,7 +53,7 @@ def test_small_regions_are_dropped_before_others_are_joined() -> None:
 
 
 def test_left_nodes_without_names_are_one_vertex() -> None:
-    """The providers know nodes outside of regions by name, so that a cycle is seen where there is none."""
+    """The providers identify nodes outside regions by name, which can cause a false cycle."""
     named = join(chain("a", "left1", "b", "left2", "c"), [(0,), (2,), (4,)], ProviderSettings())
     nameless = join(chain("a", "", "b", "", "c"), [(0,), (2,), (4,)], ProviderSettings())
     assert named.cyclic == ()

@@ -173,7 +173,7 @@ def test_a_cast_of_the_file_that_is_gone_leaves_no_model() -> None:
 
 
 def nested(count: int) -> onnx.GraphProto:
-    """Return a graph with inner graphs, each with a Cast of its own and one that was inserted."""
+    """Return a graph with inner graphs, each with an original and an inserted Cast."""
     inner = [] if count == 1 else [helper.make_node("If", ["x"], ["y"], then_branch=nested(count - 1))]
     nodes = [
         helper.make_node("Cast", ["x"], [f"InsertedCast_{count}"], f"InsertedCast_{count}", to=1),

@@ -29,7 +29,7 @@ g (float[4,4] x) => (float[N] y) {
 
 
 def simulated(path: Path, settings: ProviderSettings | None = None) -> Partition:
-    """Divide a model as the TensorRT provider does, without the rewrites of ONNX Runtime."""
+    """Partition a model like the TensorRT provider, without ONNX Runtime's rewrites."""
     found = simulate(path, "tensorrt", find(), settings or ProviderSettings(), rewrite=False)
     assert found.partition is not None, found.ended
     return found.partition
@@ -158,7 +158,7 @@ def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> N
 
 
 def scope(name: str, nodes: str, *parts: tuple[int, ...], **more: Any) -> dict[str, Any]:
-    """Return what the process says of one graph; the operators are the first letters of the nodes."""
+    """Return the answer about one graph. Operators are the first letters of the nodes."""
     paths = nodes.split()
     given = {
         "scope": name,
@@ -180,7 +180,7 @@ def answered(
     merged: dict[str, list[list[str]]] | None = None,
     shapeless: tuple[str, ...] = (),
 ) -> Partition:
-    """Return the partition of what a process says."""
+    """Return the partition from the answers of a process."""
     answer = {
         "scopes": scopes,
         "calls": 5,

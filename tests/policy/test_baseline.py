@@ -22,7 +22,7 @@ IDS = frozenset({"ACC102", "ACC103"})
 
 
 def finding(rule: str, *sites: tuple[str, str | None, str]) -> Finding:
-    """A finding at sites given as fingerprint, module and node."""
+    """Return a finding at sites of fingerprint, module and node."""
     return Finding(
         rule=rule,
         name=rule.lower(),
@@ -47,7 +47,7 @@ KNOWN = finding("ACC102", *BLOCKS)
 
 
 def recorded(folder: Path, *findings: Finding) -> Baseline:
-    """A baseline of one model, written and read back."""
+    """Return a baseline of one model after a write and a read."""
     baseline = Baseline(folder / "baseline.json")
     (folder / "m.onnx").touch()
     baseline.record(folder / "m.onnx", [report(*findings)])
@@ -61,7 +61,7 @@ def applied(baseline: Baseline, *reports: ModelReport, ran: frozenset[str] = IDS
 
 @pytest.mark.parametrize("rules", ["one", "many"])
 def test_a_long_baseline_takes_no_longer_than_its_entries(tmp_path: Path, rules: str) -> None:
-    """Of one rule whose sites are all elsewhere, or of as many rules that no longer exist."""
+    """One rule has all its sites elsewhere, or equally many rules no longer exist."""
     count = 20_000
     baseline = Baseline(
         tmp_path / "baseline.json",

@@ -32,7 +32,7 @@ def rules() -> Rulebook:
 
 
 def real_models() -> list[Path]:
-    """The models in examples/, and the exported ones where they are."""
+    """Return the models in examples/, and the exported models if present."""
     shared = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared"))
     return [
         *sorted(REPOSITORY.glob("examples/**/*.onnx")),
@@ -48,7 +48,7 @@ def reports_of(path: Path) -> tuple[ModelReport, ...]:
 
 
 def everything(path: Path) -> tuple[set[tuple[str, str]], set[str]]:
-    """Rule and fingerprint of every site that is or may be there, and the fingerprints of all nodes."""
+    """Return rule and fingerprint of every certain or possible site, and all node fingerprints."""
     reports = reports_of(path)
     assert [made.errors for made in reports] == [()] * len(TARGETS)
     sites = {
@@ -65,7 +65,7 @@ def everything(path: Path) -> tuple[set[tuple[str, str]], set[str]]:
 
 
 def check_survives(path: Path, folder: Path, seed: int) -> None:
-    """A model under other names and in another order has the same fingerprints and nothing new or gone."""
+    """Check that renamed and reordered models keep fingerprints without new or removed sites."""
     file = folder / "m.onnx"
     baseline = Baseline(folder / "baseline.json")
     baseline.record(file, reports_of(path))
@@ -101,7 +101,7 @@ o{i} = MatMul (p{i}, v{i})
 
 
 def attach(proto: onnx.ModelProto) -> None:
-    """Add a block with its attention scale on both operands behind the first output of a model."""
+    """Add a block with its attention scale on both operands after the first output of a model."""
     head = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8,197,64] extra) => (float[1,8,197,64] o) '
     inputs = "q = Add (extra, extra) kt = Transpose <perm = [0,1,3,2]> (extra) v = Add (q, q)"
     body = f"< float s = {{0.3}} > {{ {inputs} {BAD.format(i='')} }}"
@@ -125,7 +125,7 @@ def attach(proto: onnx.ModelProto) -> None:
 
 
 def check_one_new(path: Path, folder: Path, seed: int) -> None:
-    """A baselined model, disguised and with one bad block more, has exactly one new site and none gone."""
+    """Check that one added bad block gives exactly one new site and no removed site."""
     file = folder / "m.onnx"
     book = [rules().rule("ACC102")]
     target = [Target(version="10.7")]
@@ -157,12 +157,12 @@ def test_one_more_bad_block_is_one_new_finding_in_every_model(tmp_path: Path, pa
 
 
 def chain(kinds: list[str], more: int | None = None, *, projected: bool = True) -> onnx.ModelProto:
-    """Blocks one behind the other: ``bad`` ones, and others that the rule has nothing against.
+    """Return a chain of blocks: ``bad`` ones, and others that the rule accepts.
 
     Args:
         kinds: the blocks.
-        more: the place of one more bad block; the nodes of the others keep their names.
-        projected: whether a bad block computes Q from its input, or takes the input itself.
+        more: position of one additional bad block; the nodes of the others keep their names.
+        projected: whether a bad block computes Q from its input or uses the input itself.
     """
     numbered = list(enumerate(kinds))
     if more is not None:
@@ -192,7 +192,7 @@ def chain(kinds: list[str], more: int | None = None, *, projected: bool = True) 
 
 
 def check_chain(folder: Path, before: onnx.ModelProto, after: onnx.ModelProto, bad: int) -> None:
-    """The second model has one new site of ACC102 and none gone; the first has ``bad``."""
+    """Check that the second model has one new site of ACC102, and the first has ``bad`` sites."""
     book = [rules().rule("ACC102")]
     ids = frozenset({"ACC102"})
     file = folder / "m.onnx"

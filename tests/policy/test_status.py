@@ -16,13 +16,13 @@ Redirected = Callable[..., None]
 
 
 def in_preview(work: Workspace, id_: str) -> None:
-    """Make a rule one in preview."""
+    """Mark a rule as preview."""
     (file,) = work.path.glob(f"house/**/{id_}-*.md")
     file.write_text(file.read_text(encoding="utf-8").replace("find:", "status: preview\nfind:", 1))
 
 
 def notes(work: Workspace, *args: str) -> list[str]:
-    """What a run says on standard error."""
+    """Return the standard error of a run."""
     work.code = 0
     from trtlint.cli import run
 

@@ -26,14 +26,14 @@ TODAY = date(2026, 6, 15)
 
 
 def having_run(rules: tuple[RuleName, ...]) -> Ran:
-    """What stands for rules that ran, where there are none to read."""
+    """Return substitutes for rules that ran, where no rules are loaded."""
     ran = Ran()
     ran.names = rules
     return ran
 
 
 def finding(rule: str, *sites: tuple[str, str | None]) -> Finding:
-    """A finding at nodes in modules."""
+    """Return a finding at nodes in modules."""
     return Finding(
         rule=rule,
         name=f"name-of-{rule.lower()}",
@@ -362,7 +362,7 @@ def test_external_data_go_with_the_copy(work: Workspace, capsys: pytest.CaptureF
 def test_a_model_chooses_no_file_of_another_folder(
     work: Workspace, capsys: pytest.CaptureFixture[str], location: str
 ) -> None:
-    """What a tool of the user's runs or reads by its name would be a stranger's."""
+    """Otherwise a user's tool could read or run a planted file by its name."""
     weights_in(location)
     place = Path("models", location.replace("\0", ""))
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -391,7 +391,7 @@ def test_external_data_neither_come_from_nor_go_through_a_link(work: Workspace, 
 
 
 def weights_in(location: str) -> None:
-    """A model whose only weights are in a file of a name that it chooses."""
+    """Return a model that stores its only weights in a file of this name."""
     proto = onnx.load("models/a.onnx")
     weights = proto.graph.initializer.add(name="w", data_type=onnx.TensorProto.FLOAT, dims=[4])
     weights.data_location = onnx.TensorProto.EXTERNAL

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
-    """Say where it is, then do what was asked."""
+    """Report the process and run the request."""
     say({"folder": str(Path.cwd()), "pid": os.getpid()})
     print("working", flush=True)
     what = request["do"]

@@ -23,12 +23,12 @@ pytestmark = [
 
 
 class _LateError(BaseException):
-    """Raised by a handler of a signal."""
+    """Raised by a signal handler."""
 
 
 @contextmanager
 def handled() -> Iterator[None]:
-    """A handler of SIGUSR1 that raises."""
+    """Install a SIGUSR1 handler that raises."""
 
     def handler(*_: object) -> None:
         raise _LateError
@@ -41,7 +41,7 @@ def handled() -> Iterator[None]:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process was waited for."""
+    """Return whether a process was waited for."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -50,7 +50,7 @@ def ended(pid: int) -> bool:
 
 
 def fork_then_signal(monkeypatch: pytest.MonkeyPatch, pids: list[int]) -> None:
-    """Let a signal arrive right behind each fork, in the parent and in the child."""
+    """Send a signal right after each fork, in the parent and in the child."""
     real = os.fork
 
     def fork() -> int:

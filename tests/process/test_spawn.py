@@ -115,7 +115,7 @@ def test_it_ends_with_its_parent() -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process is there, and no zombie that nobody has asked after."""
+    """Return whether a process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -166,7 +166,7 @@ def test_the_end_of_a_process_in_words(ended: ProcessResult, words: str) -> None
 
 
 class Watched:
-    """A process whose checks give these results."""
+    """A fake process whose checks return these results."""
 
     def __init__(self, code: int, checks: int = 0) -> None:
         self.pid, self.returncode, self.left, self.killed = 7, code, checks, 0
@@ -179,7 +179,7 @@ class Watched:
 def watch(
     process: Watched, limits: Limits, monkeypatch: pytest.MonkeyPatch, times: list[float], memory: list[int]
 ) -> ProcessResult:
-    """Watch a process, at these times and with this use of memory."""
+    """Watch a process with these times and memory sizes."""
 
     def poll(watched: Watched) -> tuple[bool, int | None, float]:
         watched.left -= 1

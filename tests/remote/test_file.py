@@ -299,7 +299,7 @@ def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class System:
-    """A file system in memory that records what it is asked for."""
+    """A file system in memory that records its requests."""
 
     def __init__(self, **known: Any) -> None:
         self.known = {"size": 100, **known}

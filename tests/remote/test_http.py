@@ -53,7 +53,7 @@ class Response:
 
 
 class Server:
-    """Gives responses one after the other, and records the requests."""
+    """Fake server that returns responses in order and records the requests."""
 
     def __init__(self, *responses: Response) -> None:
         self.responses = list(responses)

@@ -150,13 +150,13 @@ def test_addresses_in_formats_for_machines(large: Path, capsys: pytest.CaptureFi
 
 
 def tensors(size: int, data: Any = b"") -> RemoteTensors:
-    """Return the tensors of a remote model of some size."""
+    """Return the tensors of a remote model of this size."""
     file: Any = SimpleNamespace(size=size)
     return RemoteTensors(parse("https://a.example/m.onnx?secret=1"), file, data, [])
 
 
 class Bytes:
-    """A file that has the same message everywhere, and counts what is read of it."""
+    """A file that repeats one message and counts the read bytes."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.read = 0

@@ -17,7 +17,7 @@ CONTENT = bytes(range(100))
 
 
 class File:
-    """A file of 100 bytes that records the parts that are requested."""
+    """A file of 100 bytes that records the requested parts."""
 
     size = len(CONTENT)
 
@@ -36,7 +36,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requested(*keys: int | slice) -> list[list[tuple[int, int]]]:
-    """Return the parts that are requested for some bytes."""
+    """Return the requested parts for some bytes."""
     file: Any = File()
     remote = RemoteView(file)
     for key in keys:

@@ -10,7 +10,7 @@ from trtlint.model.source import Source
 
 
 def site(block: int, prefix: str = "") -> Site:
-    """An attention block with its scale on both operands."""
+    """Return an attention block with its scale on both operands."""
     root = f"{prefix}/blocks.{block}/attn"
     return Site(
         node=f"{root}/MatMul",
@@ -82,7 +82,7 @@ GPU = replace(FLAG, rule="ACC199", name="gpu-only", depends=("--gpu",), fingerpr
 
 
 def one_model() -> Report:
-    """One model with an error, a note and three conditional findings."""
+    """Return one model with an error, a note and three conditional findings."""
     model = ModelReport(
         path="vit.onnx",
         target="TensorRT 10.7",
@@ -94,18 +94,18 @@ def one_model() -> Report:
 
 
 def clean_model(path: str = "clean.onnx", target: str = "TensorRT 10.7") -> ModelReport:
-    """A model without findings."""
+    """Return a model without findings."""
     return ModelReport(path=path, target=target)
 
 
 def unreadable(path: str = "broken.onnx") -> ModelReport:
-    """A file that is not a model."""
+    """Return a file that is not a model."""
     problem = Problem(path, "the file ends within a field", offset=117)
     return ModelReport(path=path, target="TensorRT 10.7", errors=(problem,))
 
 
 def several_targets() -> Report:
-    """One model for three targets, between which a finding goes and another comes."""
+    """Return one model for three targets, with one removed and one new finding."""
     later = replace(CLIP, advice=("From 11.0: cast to FP32.",))
     return Report(
         tuple(
@@ -121,7 +121,7 @@ def several_targets() -> Report:
 
 
 def hostile() -> Report:
-    """Names that would clear the screen, turn text round, or be taken for markup."""
+    """Return a report with names that clear the screen, reverse text or look like markup."""
     name = "/a\x1b[2J/[bold red]x[/]\n\u202eMul\x07"
     nasty = replace(
         SCALE,

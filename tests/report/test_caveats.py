@@ -23,7 +23,7 @@ BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
 
 
 def hidden(*suppressions: Suppression) -> ModelReport:
-    """The report of a model of which all findings are suppressed."""
+    """Return the report of a model with only suppressed findings."""
     found = (handmade.SCALE, handmade.CLIP)
     suppressed = tuple(
         replace(finding, suppression=why) for finding, why in zip(found, suppressions, strict=False)
@@ -32,7 +32,7 @@ def hidden(*suppressions: Suppression) -> ModelReport:
 
 
 def written(format_: str, report: ModelReport, folder: Path, *, quiet: bool) -> str:
-    """What a format says of a report, as one line."""
+    """Return the output of a format as one line."""
     stdout = io.StringIO()
     file = folder / f"out.{format_}.json"
     output = ReportOutput(format_, file if format_ in BINARY else None)
@@ -81,7 +81,7 @@ def test_of_many_rules_a_few_are_named() -> None:
 
 @pytest.fixture
 def accepting(work: Workspace) -> Workspace:
-    """A model with one finding that it accepts itself, ``own.onnx``."""
+    """Write ``own.onnx``, a model that suppresses its only finding."""
     work.save("relu.onnx", [("Relu", "blocks.0")])
     assert work.run("suppress", "relu.onnx", "XYZ901", "--reason", "fine", "-o", "own.onnx") == 0
     return work
@@ -198,7 +198,7 @@ references:
 
 @pytest.fixture
 def crowded(work: Workspace) -> Workspace:
-    """A model, ``pairs.onnx``, with more pairs of Sin and Cos than are looked at, and a rule for them."""
+    """Write ``pairs.onnx``, with more Sin and Cos pairs than the search limit, and a rule for them."""
     (work.path / "house" / "XYZ902-house-sin.md").unlink()
     rule = work.path / "house" / "XYZ903-house-pair.md"
     rule.write_text(PAIR_RULE.format(severity="warning"), encoding="utf-8")

@@ -15,7 +15,7 @@ VIT = REPOSITORY / "examples/vit.onnx"
 
 
 def fixed(folder: Path, model: Path, *options: str) -> Parsed:
-    """The page of a model that was fixed for TensorRT 10.7."""
+    """Return the page of a model that was fixed for TensorRT 10.7."""
     out, page = folder / "fixed.onnx", folder / "fixed.html"
     run(["fix", str(model), "-o", str(out), "--trt", "10.7", "--isolated", "--html", str(page), *options])
     text = page.read_text(encoding="utf-8")

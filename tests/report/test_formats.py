@@ -34,7 +34,7 @@ ROOT = Path("/repository")
 
 @pytest.fixture(scope="module")
 def rules() -> Rulebook:
-    """The rules of the handmade findings."""
+    """Return the rules of the handmade findings."""
     return load_rules([builtin_rules() / "accuracy"])
 
 
@@ -47,19 +47,19 @@ def schema() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def validator(schema: dict[str, Any]) -> Validator:
-    """A validator of SARIF; ``jsonschema.validate`` checks the schema itself anew for each document."""
+    """Return a SARIF validator; ``jsonschema.validate`` would check the schema for each document."""
     kind = validator_for(schema)
     kind.check_schema(schema)
     return kind(schema, format_checker=jsonschema.FormatChecker())
 
 
 def located(finding: Finding) -> Finding:
-    """The finding with its sites on a line of the repository."""
+    """Return the finding with its sites on a repository line."""
     return replace(finding, sites=tuple(replace(site, source=FOUND) for site in finding.sites))
 
 
 def mixed() -> Report:
-    """What a run can meet: lines of code, accepted findings, notes, and a file that cannot be read."""
+    """Return a report with code lines, accepted findings, notes and an unreadable file."""
     accepted = replace(
         handmade.CLIP,
         suppression=Suppression(

@@ -31,13 +31,13 @@ NAMES = (
 
 
 def seen(text: str) -> str:
-    """A text without characters that a comparison by culture may skip."""
+    """Return a text without characters that a culture-aware comparison can skip."""
     return re.sub(r"[^\n\x20-\x7e]", "", text)
 
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A folder with models that have findings, such names, and a file called like a command."""
+    """Return a folder with models that have findings and hostile names, and a file named like a command."""
     chain = [
         onnx.helper.make_node("Relu", [f"v{number}"], [f"v{number + 1}"], name=f"{name}/{number}")
         for number, name in enumerate(NAMES)

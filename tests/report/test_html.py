@@ -63,7 +63,7 @@ ATTRIBUTES = """
 
 
 class Parsed(HTMLParser):
-    """Collects the elements, attributes and texts of a page as a browser would find them."""
+    """Parser that collects the elements, attributes and texts of a page like a browser."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -88,18 +88,18 @@ class Parsed(HTMLParser):
         self.others.append(data)
 
     def values(self, name: str) -> list[str]:
-        """The values of an attribute."""
+        """Return the values of an attribute."""
         return [value for _, each, value in self.attributes if each == name]
 
 
 def page(report: Report, facts: Facts | None = None, *, show_conditional: bool = False) -> str:
-    """The page of a report, whose models are all the one with these facts."""
+    """Return the page of a report whose models all have these facts."""
     style = Style(files=1, rules=(), root=None, show_conditional=show_conditional, look=lambda path: facts)
     return "\n".join(document(Run(report, style, {})))
 
 
 def attention(folder: Path, **names: str) -> tuple[Report, Facts]:
-    """A finding at an attention block of a real graph, whose nodes have other names if wanted."""
+    """Return a finding at an attention block of a real graph, with optional other node names."""
     proto = onnx.parser.parse_model(ATTENTION)
     for node, name in zip(
         proto.graph.node, ("mul_q", "turn", "mul_k", "scores", "softmax", "mix"), strict=True
@@ -120,7 +120,7 @@ def attention(folder: Path, **names: str) -> tuple[Report, Facts]:
 
 
 def body(text: str) -> str:
-    """A page without its style, whose digest changes with it, and the number of the version."""
+    """Return a page without its style (whose digest varies) and the version number."""
     text = re.sub(r"sha256-[\w+/=]+", "sha256-…", text)
     text = re.sub(r"trtlint \d[^\s<\"]*\d", "trtlint N", text)
     return re.sub(r"<style>.*</style>", "<style>…</style>", text, flags=re.DOTALL).replace("><", ">\n<")
@@ -186,7 +186,7 @@ def test_shapes_have_their_colours_without_the_style(tmp_path: Path) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio of two colours, as in https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio ."""
+    """Return the contrast ratio of two colours: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio ."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -360,7 +360,7 @@ def test_the_hostile_report() -> None:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    """A chain of 10,000 operators in modules."""
+    """Return a chain of 10,000 operators in modules."""
     ops = ("Relu", "Sin", "Abs", "Neg", "Exp", "Sqrt", "Tanh", "Sigmoid", "Softplus", "Erf")
     nodes = [
         onnx.helper.make_node(
@@ -381,7 +381,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 def found(model: Model, findings: int, sites: int, rows: int = 12) -> Report:
-    """Findings at blocks of neighbouring nodes."""
+    """Return findings at blocks of neighbouring nodes."""
     nodes = model.graph.nodes
 
     def site(start: int) -> Site:
@@ -456,7 +456,7 @@ BROWSER = next(
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serves a folder; gives its address and the paths that are asked for."""
+    """Serve a folder; yield its address and the requested paths."""
     asked: list[str] = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):

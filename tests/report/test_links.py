@@ -56,7 +56,7 @@ def _manual(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def places() -> frozenset[str]:
-    """The index and the pages of rules, by their places on the site."""
+    """Return the index and the rule pages by their addresses on the site."""
     return frozenset({"", *(page.removesuffix(".md") for page in rule_pages(load_builtin()))})
 
 

@@ -41,7 +41,7 @@ ADVICE = MeasurementAdvice("keep these nodes", "trtexec --onnx=m.onnx")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    """A chain of four operators."""
+    """Return a chain of four operators."""
     file = tmp_path_factory.mktemp("chain") / "m.onnx"
     onnx.save(onnx.parser.parse_model(CHAIN), file)
     return load(file)

@@ -71,7 +71,7 @@ def fails(finding: Finding) -> bool:
 def write(
     outputs: list[ReportOutput], report: Report, *, quiet: bool = False, statistics: bool = False
 ) -> str:
-    """What goes to standard output."""
+    """Write a report and return the standard output."""
     stdout = io.StringIO()
     style = Style(files=1, rules=(), root=None, quiet=quiet, statistics=statistics)
     writers = Outputs(outputs, style, stdout)

@@ -17,7 +17,7 @@ LIMITS = {"rows": 5, "bytes": 1 << 20, "longest": 1 << 10}
 
 
 def converted(folder: Path, table: dict[str, Any], **limits: int) -> tuple[list[Any], list[str]]:
-    """Return the rows as read from the lines, and the reasons why there are none."""
+    """Return the rows from the lines, and the errors."""
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.table(table), folder / "rows.parquet")

@@ -63,7 +63,7 @@ def test_a_repository(repository: Path) -> None:
 
 
 def test_a_rewritten_url_is_not_shown(repository: Path) -> None:
-    """Build servers put tokens into the configuration as a rewrite of URLs."""
+    """Build servers store tokens in URL rewrites of the configuration."""
     git(repository, "remote", "add", "origin", "https://example.org/owner/name")
     git(repository, "config", "url.https://user:s3cret@example.org/.insteadOf", "https://example.org/")
     state = provenance(repository)

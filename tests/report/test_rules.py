@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
         return True
 
     def text(self) -> str:
-        """What was written, without colours."""
+        """Return the output without colours."""
         return re.sub(r"\x1b\[[0-9;]*m", "", self.getvalue())
 
 

@@ -23,7 +23,7 @@ _TORCH = (
 
 
 def _model(file: Path, trace: str) -> None:
-    """Write a model with a division by zero's root, whose nodes have a stack trace."""
+    """Write a model with a division by a root of zero, whose nodes have a stack trace."""
     nodes = [
         helper.make_node("ReduceMean", ["x"], ["m"], name="mean", axes=[-1]),
         helper.make_node("Sub", ["x", "m"], ["d"], name="sub"),

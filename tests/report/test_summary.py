@@ -23,7 +23,7 @@ def write(models: list[ModelReport], *, height: int | None = SCREEN) -> list[str
 
 
 def model(number: int, rules: int) -> ModelReport:
-    """A model in which so many rules find something at three places."""
+    """Return a model with this many rules, each with a finding at three places."""
     findings = tuple(
         replace(handmade.SCALE, rule=f"T{rule:03}", sites=handmade.SCALE.sites[:3]) for rule in range(rules)
     )
@@ -75,7 +75,7 @@ def test_nothing_found() -> None:
 
 
 def rules(lines: list[str]) -> int:
-    """How many rules have a line of their own."""
+    """Return the number of rules with their own line."""
     return sum("[T" in line for line in lines)
 
 

@@ -90,7 +90,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
 
 
 def on_terminal(report: Report, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
-    """What a real terminal of 80 columns gets."""
+    """Return the output on a real terminal of 80 columns."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", **environment}.items():

@@ -25,7 +25,7 @@ def written(folder: Path, *rows: ReportRow) -> Path:
 
 
 def table(folder: Path, rows: int, **columns: str) -> Path:
-    """A scan in Parquet, all rows alike but for some columns."""
+    """Return a Parquet scan of equal rows, except some columns."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

@@ -35,7 +35,7 @@ NOTE = replace(SCALE, rule="NTE1", name="a-note", severity="note")
 
 
 def chosen(lines: Sequence[Assessed], best: int, *findings: Listed, **more: Any) -> Upgrade:
-    """Return the upgrade of a model with a safest version, and what the ends of the range add."""
+    """Return the upgrade of a model with a safest version, and the additions at the range ends."""
     given: dict[str, Any] = {"equals": (best,), "last_adds": (), "first_adds": (), **more}
     return replace(upgrade("m.onnx", tuple(lines), *findings), safest=Safest(best, **given))
 
@@ -244,7 +244,7 @@ def test_versions_without_changes() -> None:
 
 
 def at(*names: str, details: Sequence[str] = ()) -> Finding:
-    """Return a finding at nodes; the first has rows with these details."""
+    """Return a finding at nodes. The first node has rows with these details."""
     site = CLIP.sites[0]
     rows = tuple(Row("n", "Op", detail=detail) for detail in details)
     return replace(

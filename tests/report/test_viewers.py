@@ -42,7 +42,7 @@ BODY = """
 
 
 def laid_over(module: Any, facts: Facts, *paths: str) -> dict[str, Any]:
-    """The overlay of a finding at these nodes."""
+    """Return the overlay of a finding at these nodes."""
     nodes = {node.path: node for node in facts.model.graph.nodes}
     rows = tuple(Row(path, nodes[path].op, "", "", "culprit", "", nodes[path].index) for path in paths)
     site = replace(handmade.site(0), rows=rows)
@@ -116,7 +116,7 @@ def test_from_the_command_line(work: Workspace) -> None:
 
 
 def overlays(folder: Path, format: str) -> dict[str, Path]:
-    """The overlays of the examples, by the model."""
+    """Return the overlays of the examples by model."""
     found = {}
     for file in sorted(EXAMPLES.glob("*.onnx")):
         out = folder / f"{file.stem}.json"

@@ -13,9 +13,9 @@ _PATIENCE = "600s"
 
 @contextmanager
 def local_cluster(**options: Any) -> Iterator[Any]:
-    """A cluster of worker processes; the test is skipped where Dask is not installed.
+    """Yield a cluster of worker processes, or skip the test without Dask.
 
-    Workers get half a minute to connect otherwise, in which a busy machine does not import what they need:
+    The default connection timeout of half a minute is too short for imports on a busy machine:
     https://docs.dask.org/en/stable/configuration.html#distributed-comm.
     """
     distributed = pytest.importorskip("distributed")

@@ -35,7 +35,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are really linted, as they are."""
+    """Record the names of the files that are linted without the cache."""
     names: list[str] = []
     evaluated = Case.evaluated
 
@@ -146,7 +146,7 @@ def test_a_newer_trtlint_starts_anew(
 
 
 def external(folder: Path, value: float) -> Path:
-    """A model whose only weight lies in a file beside it."""
+    """Return a model whose only weight is in an external file."""
     weight = onnx.numpy_helper.from_array(np.full((64, 64), value, np.float32), "w")
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="/head/MatMul")
     ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 64]) for name in "xy"]
@@ -178,7 +178,7 @@ def test_external_data_are_watched(work: Workspace, linted: list[str]) -> None:
 
 @needs_posix
 def test_what_was_found_without_weights_does_not_count_with_them(work: Workspace, linted: list[str]) -> None:
-    """A link out of the folder is not followed, though what lies there is the same."""
+    """A link out of the folder is not followed, even with equal contents."""
     data = external(work.path / "stranger", 1.0).with_name("e.onnx.data")
     external(work.path / "mine", 1.0)
     data.rename(work.path / "elsewhere")
@@ -256,7 +256,7 @@ def flipped(data: bytes) -> bytes:
 
 
 def forged(data: bytes) -> bytes:
-    """Whole, with its checksum, but not what was kept."""
+    """Return a complete entry with a valid checksum and other contents."""
     other = json.dumps({"companions": [], "reports": [{"path": "", "target": 7}]}).encode()
     return cache.digest(other).encode() + b"\n" + other
 
@@ -310,7 +310,7 @@ def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="users of POSIX")
 def test_where_nobody_is_at_home_nothing_is_kept(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that runs as a user that it does not know."""
+    """A container can run as a user that it does not know."""
     import pwd
 
     def unknown(number: int) -> None:
@@ -388,13 +388,13 @@ def test_runs_at_the_same_time_agree(tmp_path: Path) -> None:
 
 
 def of_fields(cls: type) -> st.SearchStrategy[Any]:
-    """Structs of a class, with values of the annotated types."""
+    """Generate structs of a class with values of the annotated types."""
     hints = get_type_hints(cls)
     return st.builds(cls, **{name: values(hints[name]) for name in cls.__struct_fields__})  # type: ignore[attr-defined]
 
 
 def values(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of an annotated type; tuples have at most one item, because a report nests them seven deep."""
+    """Generate values of an annotated type. Tuples have at most one item, because reports nest seven deep."""
     if hint is Finding:
         return st.deferred(lambda: FINDINGS)
     if isinstance(hint, type) and issubclass(hint, Struct):

@@ -23,14 +23,14 @@ pytestmark = needs_posix
 
 @pytest.fixture(autouse=True)
 def in_checkout(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the cache, which the user has named in a checkout, as CI systems want it."""
+    """Return a cache folder in a checkout, a common setting in CI systems."""
     folder = work.path / ".trtlint_cache"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
     return folder
 
 
 def outside(work: Workspace) -> dict[Path, str]:
-    """Old files outside of any cache, in a folder and links' way."""
+    """Create old files outside any cache, and return their contents."""
     folder = work.path / "outside"
     folder.mkdir()
     names = ("precious", "CACHEDIR.TAG", "0" * 38 + ".json")
@@ -41,7 +41,7 @@ def outside(work: Workspace) -> dict[Path, str]:
 
 
 def unchanged(files: dict[Path, str]) -> bool:
-    """The files hold what they held, and nothing new is beside them."""
+    """Check that the files have their old contents and no new neighbours."""
     (folder,) = {file.parent for file in files}
     return set(folder.iterdir()) == set(files) and all(file.read_text() == files[file] for file in files)
 

@@ -76,7 +76,7 @@ class Builds:
         self._ends: list[threading.Event] = []
 
     def start(self, needed: int) -> threading.Event:
-        """Start a dry build; return the event of its begin."""
+        """Start a dry build and return its start event."""
         began, end = threading.Event(), threading.Event()
 
         def work() -> None:
@@ -154,7 +154,7 @@ MODEL = Path("m.onnx")
 
 
 class Asked:
-    """A dry build that gives a result, or an error."""
+    """A fake dry build that returns a result or an error."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answer: DryBuildResult | Exception = DryBuildResult("1.7.1", sm=86)
@@ -192,7 +192,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def job(**more: Any) -> DryJob:
-    """A request for dry builds."""
+    """Return a request for dry builds."""
     return DryJob(**{"version": "1.7.1", "folder": None, "level": "build", "shapes": (), "limits": Limits(),
                      **more})  # fmt: skip
 

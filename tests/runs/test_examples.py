@@ -55,7 +55,7 @@ def begun(file: str, line: int) -> ExampleResult:
 
 
 def planned(*plan: tuple[str, Callable[[], object]]) -> Callable[[Begin], Iterator[ExampleResult]]:
-    """Examples that each do something: the name of the rule file, and what is done."""
+    """Replace examples by actions, each with the name of its rule file."""
 
     def run_all(begin: Begin) -> Iterator[ExampleResult]:
         yield ExampleResult("XYZ900", Path("m.md"), 1, "fires", "missing", "no example")

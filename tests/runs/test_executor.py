@@ -128,7 +128,7 @@ def test_ctrl_c_ends_it(work: Workspace) -> None:
 
 
 def test_an_interrupt_does_not_wait_for_the_workers(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may come while this thread holds the lock of a future, and the thread of the executor needs it."""
+    """The interrupt can arrive while this thread holds a future's lock that the executor needs."""
     monkeypatch.setattr("trtlint.runs.run._LOOK_EVERY", 0.05)
     started: list[BaseProcess] = []
 
@@ -152,7 +152,7 @@ def test_an_interrupt_does_not_wait_for_the_workers(work: Workspace, monkeypatch
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Dask cluster of one process, with another current folder."""
+    """Yield the address of a one-process Dask cluster with another current folder."""
     patch = pytest.MonkeyPatch()
     patch.chdir(tmp_path_factory.mktemp("cluster"))
     patch.setenv("PYTHONPATH", str(REPOSITORY))

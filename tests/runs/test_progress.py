@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bars are shown at once, as to a person."""
+    """Show progress bars without a delay, as for a user."""
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     monkeypatch.setenv("TERM", "xterm")
@@ -43,7 +43,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Replace standard error by a pseudo terminal; its output follows at the end."""
+    """Replace standard error by a pseudo terminal, and yield a list that gets its output."""
     master, slave = pty.openpty()
     pieces: list[bytes] = []
 
@@ -157,7 +157,7 @@ def test_a_short_activity_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Bar:
-    """A bar that records what is shown."""
+    """A bar that records its output."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []

@@ -28,14 +28,14 @@ TARGETS = (Target(), Target(version="10.7", sm=86), Target(product="tensorrt-rtx
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current folder, with a script and a program."""
+    """Return the current folder, with a script and a program."""
     monkeypatch.chdir(tmp_path)
     Path("build.py").write_text("import torch_tensorrt\ntorch_tensorrt.compile(m)\n")
     write(Path("net.pt2"), document(node("aten.relu.default", "relu")))
 
 
 def cases(*paths: str, level: Any = None, trusted: bool = False, **keywords: Any) -> list[TorchCase]:
-    """The cases of some files."""
+    """Return the cases of some files."""
     given = {"torch_tensorrt": "2.13", **keywords}
     return list(torch_cases(paths, TARGETS, given, level, trusted=trusted))
 

@@ -29,7 +29,7 @@ WORDS = ("TensorRT 10.7", "TensorRT 10.8")
 
 @pytest.fixture
 def case(tmp_path: Path) -> Case:
-    """A case about a model, whose reports have no findings."""
+    """Return a case about a model without findings."""
     path = tmp_path / "m.onnx"
     path.touch()
     return Case(path, TARGETS, RuleSet([]))
@@ -37,20 +37,20 @@ def case(tmp_path: Path) -> Case:
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> list[ModelReport]:
-    """The reports of each case."""
+    """Return the reports of each case."""
     found = [ModelReport("inside.onnx", words) for words in WORDS]
     monkeypatch.setattr(Case, "evaluated", lambda _: tuple(found))
     return found
 
 
 def error(message: str, code: Exit) -> Outcome:
-    """The outcome of a job with an error."""
+    """Return the outcome of a job with an error."""
     errors = (Problem("name", message),)
     return Outcome(tuple(ModelReport("name", words, errors=errors) for words in WORDS), code)
 
 
 def good(**more: Any) -> Outcome:
-    """The outcome of a job without an error."""
+    """Return the outcome of a job without an error."""
     return Outcome(tuple(ModelReport("name", words, **more) for words in WORDS))
 
 

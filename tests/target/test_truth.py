@@ -16,7 +16,7 @@ TRUTHS = st.one_of(st.booleans(), st.builds(Unknown, OPTIONS, OPTIONS))
 
 
 def level(truth: Truth) -> int:
-    """False, unknown and true in their order; `and` is the least of them, `or` the greatest."""
+    """Return the order of a truth value: false, unknown, true. ``and`` is the minimum, ``or`` the maximum."""
     return 1 if isinstance(truth, Unknown) else 2 * truth
 
 

@@ -100,7 +100,7 @@ def test_sizes_of_a_tensor(sizes: list[Any], expected: TensorType) -> None:
 
 
 def test_element_types_of_the_schema_of_torch() -> None:
-    """The order of ``ScalarType`` in torch/_export/serde/schema.py."""
+    """The order is that of ``ScalarType`` in torch/_export/serde/schema.py."""
     order = [
         "?", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32",
         "complex64", "complex128", "bool", "bfloat16",

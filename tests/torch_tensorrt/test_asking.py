@@ -77,14 +77,14 @@ torch.export.save(torch.export.export(Small(), (torch.randn(2, 8),), dynamic_sha
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a ResNet-50 of narrow layers and a program with an operator that falls back."""
+    """Return a folder with a narrow ResNet-50 and a program with an operator that falls back."""
     folder = tmp_path_factory.mktemp("programs")
     subprocess.run([PYTHON, "-c", RESNET], cwd=folder, check=True, timeout=300)
     return folder
 
 
 def request_(release: str, *, build: bool = False) -> TorchRequest:
-    """A request for a release."""
+    """Return a request for a release."""
     return TorchRequest(release, 89, PYTHON, f"{WHEELS}/{release}", build=build, trusted=True)
 
 
@@ -121,7 +121,7 @@ def test_a_process_that_crashes_is_no_answer() -> None:
 
 
 def fallback(name: str, op: str, kind: str) -> dict[str, Any]:
-    """A node that runs in PyTorch."""
+    """Return a node that runs in PyTorch."""
     return {"name": name, "op": op, "module": "", "trace": "", "type": "", "reason": {"kind": kind, "by": ""}}
 
 
@@ -152,7 +152,7 @@ def test_what_takes_a_result_of_another_operator_is_no_finding_of_its_own() -> N
 
 
 class Graph:
-    """A graph whose nodes have targets alone."""
+    """A fake graph whose nodes have only targets."""
 
     def __init__(self, *targets: str) -> None:
         self.nodes = [SimpleNamespace(target=target) for target in targets]
@@ -179,7 +179,7 @@ def test_nothing_of_torch_is_imported_here() -> None:
 
 @pytest.mark.slow
 def test_a_lint_of_a_model_imports_nothing_for_torch(tmp_path: Path) -> None:
-    """Neither torch, nor the modules that read programs and scripts for Torch-TensorRT."""
+    """Neither torch nor the modules for Torch-TensorRT programs and scripts are imported."""
     value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "net", value[:1], value[1:])
     onnx.save(helper.make_model(graph), tmp_path / "net.onnx")
@@ -208,7 +208,7 @@ def test_a_lint_of_a_model_imports_nothing_for_torch(tmp_path: Path) -> None:
 def test_weights_reach_tensorrt_as_tensors_in_2_7_only(
     programs: Path, release: str, tensors: int, scales: int
 ) -> None:
-    """All 53 convolutions of ResNet-50: https://github.com/pytorch/TensorRT/issues/3561."""
+    """ResNet-50 has 53 such convolutions: https://github.com/pytorch/TensorRT/issues/3561."""
     run = ask(programs / "resnet.pt2", request_(release))
     assert (run.unasked, run.error, run.engines) == ("", "", 1)
     assert (run.convolutions, run.tensor_weights) == (53, tensors)

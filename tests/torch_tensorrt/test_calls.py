@@ -17,13 +17,13 @@ HALF = (Dotted("torch.half"),)
 
 
 def only(text: str, source: str = "script.py") -> TorchCall:
-    """The only call in a text."""
+    """Return the only call in a text."""
     (call,) = calls_in(text, source)
     return call
 
 
 def values(call: TorchCall) -> dict[str, object]:
-    """The values of the arguments."""
+    """Return the values of the arguments."""
     return {each.name: each.value for each in call.arguments}
 
 
@@ -258,7 +258,7 @@ def test_a_module_that_was_not_exported(text: str, expected: bool) -> None:
 
 
 def problems(text: str, release: str) -> list[str]:
-    """The problems of calls around the compiler."""
+    """Return the problems of calls around the compiler."""
     evidence = text_evidence(f"import torch, torch_tensorrt\n{text}", "script.py", release)
     facts = Facts(None, evidence=(evidence,))
     return [fact.problem for fact in facts.of("torch_use") if isinstance(fact, TorchUseFact)]

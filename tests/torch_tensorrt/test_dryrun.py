@@ -29,14 +29,14 @@ from trtlint.torch_tensorrt._dryrun import (
 
 
 class Tensor:
-    """A tensor of torch."""
+    """A fake torch tensor."""
 
     def __init__(self, *shape: Any) -> None:
         self.shape, self.dtype = shape, "half"
 
 
 class Module:
-    """A module of torch."""
+    """A fake torch module."""
 
 
 TORCH = SimpleNamespace(Tensor=Tensor, float16="half type", nn=SimpleNamespace(Module=Module))
@@ -62,7 +62,7 @@ def infinite() -> int:
 
 
 def bound(number: Callable[[], int]) -> Any:
-    """A bound of sympy."""
+    """Return a bound of sympy."""
     return type("Bound", (), {"__int__": lambda _: number()})()
 
 
@@ -78,7 +78,7 @@ def test_bounds_of_a_size(given: Any, expected: int) -> None:
 
 
 def symbol(name: str, hint: int | None = None) -> Any:
-    """A dynamic size."""
+    """Return a dynamic size."""
     node = SimpleNamespace(expr=name, hint=hint, has_hint=lambda: hint is not None)
     return SimpleNamespace(node=node)
 
@@ -93,7 +93,7 @@ RANGES = {
 
 
 def program(shapes: dict[str, Any], example: Any, signature: list[Any] | None = None) -> Any:
-    """An exported program with inputs."""
+    """Return an exported program with inputs."""
     nodes = [
         SimpleNamespace(name=name, op="placeholder", meta={} if value is None else {"val": value})
         for name, value in shapes.items()
@@ -108,7 +108,7 @@ def program(shapes: dict[str, Any], example: Any, signature: list[Any] | None = 
 
 
 def sized(*sizes: Any) -> Any:
-    """The input of a tensor of these sizes."""
+    """Return the input of a tensor of these sizes."""
     found, names = _inputs(TORCH, PACKAGE, program({"x": Tensor(*sizes)}, (("example",), {})))
     assert names == {}
     return found[0]
@@ -166,7 +166,7 @@ def test_a_program_without_an_example() -> None:
 
 
 def layer(kind: str, name: str, inputs: list[Any], *outputs: str) -> Any:
-    """A layer of TensorRT."""
+    """Return a layer of TensorRT."""
     return SimpleNamespace(
         type=f"LayerType.{kind}", name=name, num_inputs=len(inputs), get_input=inputs.__getitem__,
         num_outputs=len(outputs), get_output=lambda port: SimpleNamespace(dtype=f"DataType.{outputs[port]}"),
@@ -174,7 +174,7 @@ def layer(kind: str, name: str, inputs: list[Any], *outputs: str) -> Any:
 
 
 def network(*layers: Any) -> Any:
-    """A network of TensorRT."""
+    """Return a network of TensorRT."""
     return SimpleNamespace(num_layers=len(layers), get_layer=layers.__getitem__)
 
 
@@ -277,7 +277,7 @@ def test_errors_of_a_log(log: str, expected: list[str]) -> None:
 
 @pytest.fixture
 def output(tmp_path: Path) -> Iterator[None]:
-    """Make the standard output a file."""
+    """Redirect standard output to a file."""
     saved = os.dup(1)
     with (tmp_path / "log").open("wb") as file:
         os.dup2(file.fileno(), 1)
@@ -332,7 +332,7 @@ def test_an_error_of_a_library_of_torch_tensorrt_names_the_innermost_function(tm
 
 
 class Compiler:
-    """The compiler of Torch-TensorRT: one engine, then one whose converter fails."""
+    """A fake Torch-TensorRT compiler with one good engine, then one failed converter."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -364,7 +364,7 @@ class Compiler:
 
 
 class Config:
-    """A configuration of the builder."""
+    """A fake builder configuration."""
 
     num_compute_capabilities = 0
 
@@ -377,16 +377,16 @@ class Config:
 
 
 class Kind(str):
-    """A kind of layers."""
+    """A fake layer kind."""
 
     @property
     def name(self) -> str:
-        """The name without the enumeration."""
+        """Return the name without the enumeration."""
         return self.rpartition(".")[2]
 
 
 class Interpreter:
-    """The interpreter of Torch-TensorRT."""
+    """A fake Torch-TensorRT interpreter."""
 
     plan: Any = "plan"
     kind: Any = Kind("LayerType.FILL")
@@ -426,7 +426,7 @@ class Interpreter:
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Compiler:
-    """Install a compiler, and record what it makes."""
+    """Install a fake compiler and record its results."""
     compiler = Compiler()
     monkeypatch.setattr(Interpreter, "made", [], raising=False)
     monkeypatch.setattr(_dryrun, "operators", lambda torch, module: {"operators": 9, "fallbacks": []})
@@ -442,7 +442,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 
 
 def asked(*, build: bool = False, release: str = "2.13.0", **options: Any) -> list[Any]:
-    """The messages of a compilation."""
+    """Return the messages of a compilation."""
     said: list[Any] = []
     request = {"release": release, "sm": 89, "options": options, "build": build}
     compile_program(TORCH, PACKAGE, request, said.append, program({}, ((), {})))

@@ -10,7 +10,7 @@ from trtlint.torch_tensorrt.program import ProgramNode
 
 
 def tensor(name: str, *types: str) -> OperatorArgument:
-    """An argument of tensors, each such as ``float32 4 ?``; ``-`` for an empty entry."""
+    """Return a tensor argument from texts such as ``float32 4 ?``; ``-`` is an empty entry."""
     read: list[TensorType | None] = []
     for text in types:
         element, *sizes = text.split()
@@ -190,7 +190,7 @@ def test_a_result_of_nine_axes() -> None:
 
 
 def meets(condition: str, expected: object, each: ProgramNode) -> bool:
-    """Whether an operator meets one condition."""
+    """Return whether an operator meets one condition."""
     return matches(ConverterFault("n", {condition: expected}, "w", "d", "s"), each)
 
 

@@ -14,7 +14,7 @@ STILL = [0, 1, 2, 3, 4, 5, 6, 7]
 
 
 def made(kind: str, before: list[int], after: list[int], dtype: str = "FLOAT", **settings: Any) -> list[str]:
-    """The operators of a layer with one input, each with its attributes and stored numbers."""
+    """Return the operators of a layer with one input, with attributes and stored numbers."""
     found = Operators(kind, settings, [("x", "FLOAT", before)], [("y", dtype, after)]).made()
     words = []
     for each in found:
@@ -78,19 +78,19 @@ def test_the_kernel_of_a_convolution_has_its_shape() -> None:
 
 
 def ints(*numbers: int) -> tuple[str, tuple[int], bytes]:
-    """A stored vector of INT64."""
+    """Return a stored vector of INT64."""
     return "INT64", (len(numbers),), struct.pack(f"<{len(numbers)}q", *numbers)
 
 
 def foreign(kind: str) -> list[Made]:
-    """The operator of a layer that ONNX does not have."""
+    """Return the operator of a layer without an ONNX equivalent."""
     return [Made(kind, domain="tensorrt")]
 
 
 def of(
     kind: str, inputs: list[Any], after: Any, settings: dict[str, Any], dtype: str = "FLOAT"
 ) -> list[Made]:
-    """The operators of a layer; inputs are shapes, ``...`` stands for an absent input."""
+    """Return the operators of a layer. Inputs are shapes, and ``...`` is an absent input."""
     given = [None if each is ... else ("x", "FLOAT", each) for each in inputs]
     return Operators(kind, settings, given, [("y", dtype, after)]).made()
 
@@ -191,12 +191,12 @@ def test_shuffles(
 
 
 def sliced(start: list[int], size: list[int], stride: list[int], **more: Any) -> dict[str, Any]:
-    """The settings of a slice."""
+    """Return the settings of a slice."""
     return {"start": start, "shape": size, "stride": stride, "mode": "STRICT_BOUNDS"} | more
 
 
 def cut(*bounds: tuple[int, ...]) -> list[Made]:
-    """A slice with starts, ends, axes and steps."""
+    """Return a slice with starts, ends, axes and steps."""
     return [Made("Slice", (), tuple(ints(*each) for each in bounds))]
 
 
@@ -299,7 +299,7 @@ BATCH_NORM = [Made("InstanceNormalization", (EPSILON,))]
 
 
 def layer_norm(axis: int) -> list[Made]:
-    """A normalization over the axes from one axis on."""
+    """Return a normalization over the axes from one axis on."""
     return [Made("LayerNormalization", (EPSILON, FULL, ("axis", axis)))]
 
 

@@ -18,7 +18,7 @@ from trtlint.torch_tensorrt.asking import _last_line
 
 
 class Tensor:
-    """A tensor of torch."""
+    """A fake torch tensor."""
 
     def __init__(self, *shape: int | str) -> None:
         self.shape, self.dtype = shape, "torch.float16"
@@ -33,7 +33,7 @@ def node(target: str, name: str = "", *, op: str = "call_function", **meta: Any)
 
 
 class Converters:
-    """The converters of Torch-TensorRT: those of some operators, by target."""
+    """Fake Torch-TensorRT converters of some operators, by target."""
 
     def __init__(self, **registries: Any) -> None:
         self.registries = [registries]
@@ -53,23 +53,23 @@ def candidate(validator: Any = None, *, dynamic: bool = False) -> Any:
 
 
 def small(node: Any, settings: Any = None) -> bool:
-    """A validator that refuses."""
+    """Reject the node."""
     return False
 
 
 def old(node: Any) -> bool:
-    """A validator of older releases, with one parameter, that accepts."""
+    """Accept the node with one parameter, like validators of older releases."""
     return True
 
 
 def broken(node: Any) -> bool:
-    """A validator that fails."""
+    """Raise an error."""
     raise RuntimeError
 
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install the modules of Torch-TensorRT."""
+    """Install fake Torch-TensorRT modules."""
     support = SimpleNamespace(
         _has_complex_dtype=lambda node: node.target == "complex",
         _requires_output_allocator=lambda node: node.target == "data",
@@ -209,7 +209,7 @@ def test_the_last_line_of_a_log(text: str | None, line: str, tmp_path: Path) -> 
 
 
 def enum(name: str) -> Any:
-    """A member of an enumeration of TensorRT."""
+    """Return a member of an enumeration of TensorRT."""
     return SimpleNamespace(name=name)
 
 
@@ -221,12 +221,12 @@ class UnknownShape:
 
 
 def tensor(name: str, shape: Any = (1,), dtype: str = "FLOAT") -> Any:
-    """A tensor of TensorRT."""
+    """Return a tensor of TensorRT."""
     return SimpleNamespace(name=name, shape=shape, dtype=enum(dtype))
 
 
 class ILayer:
-    """A layer of TensorRT, as the network returns it; attributes by kind need the class of the kind."""
+    """A fake layer as the network returns it; attributes of its kind need the class of the kind."""
 
     def __init__(self, kind: str, name: str, inputs: list[Any], outputs: list[Any], **own: Any) -> None:
         self.type, self.name, self.own = enum(kind), name, own
@@ -235,7 +235,7 @@ class ILayer:
 
 
 class Known(ILayer):
-    """A layer whose attributes can be read."""
+    """A fake layer with readable attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -245,7 +245,7 @@ class Known(ILayer):
 
 
 def net(layers: list[Any], inputs: list[Any] | None = None, outputs: list[Any] | None = None) -> Any:
-    """A network of TensorRT."""
+    """Return a network of TensorRT."""
     first, last = inputs or [], outputs or []
     return SimpleNamespace(
         num_layers=len(layers), get_layer=layers.__getitem__,
@@ -262,7 +262,7 @@ TRT = SimpleNamespace(**{f"I{kind}Layer": type(kind, (Known,), {}) for kind in K
 
 
 def read(*layers: Any, owners: dict[int, int] | None = None) -> list[Any]:
-    """The layers of a network, without tensors."""
+    """Return the layers of a network, without tensors."""
     found = LayerReader(TRT, net(list(layers)), owners or {}).read()
     assert found is not None
     return list(found["layers"])
@@ -369,7 +369,7 @@ def test_nodes_of_layers_beyond_the_limit_are_not_kept(monkeypatch: pytest.Monke
 
 
 def sizes_sent(given: list[Any]) -> list[bool]:
-    """Which of these weights one reader sends."""
+    """Return the weights that one reader sends."""
     reader = LayerReader(SimpleNamespace(), None, {})
     return [reader._values(each) is not None for each in given]
 
@@ -388,7 +388,7 @@ def test_compressed_values_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_values_that_do_not_compress_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first part decides: a quarter of its size, compressed."""
+    """The first part decides: it must compress to a quarter of its size."""
     first, rest = bytes(range(16)) * 4, bytes(1000)
     size = len(zlib.compress(first, 1))
     monkeypatch.setattr(_layers, "_MOST_SENT", len(first + rest) - 1)
@@ -439,7 +439,7 @@ def test_data_of_nodes_is_cut() -> None:
 
 
 def reason(each: Any, converters: Any, **support: Any) -> Any:
-    """The reason why one node runs in PyTorch."""
+    """Return the reason why one node runs in PyTorch."""
     modules: dict[str, Any] = {**sys.modules}
     modules["torch_tensorrt.dynamo.conversion"].DYNAMO_CONVERTERS = converters
     partitioner = modules["torch_tensorrt.dynamo.partitioning._global_partitioner"]
@@ -464,7 +464,7 @@ def test_operators_whose_size_depends_on_the_data() -> None:
 
 
 def unnamed(length: int) -> Any:
-    """A validator that refuses, with a long name or without one."""
+    """Return a validator that rejects, with a long name or without a name."""
     refuse = lambda node, settings: False  # noqa: E731
     refuse.__name__ = "v" * length
     return refuse if length else type("Validator", (), {"__call__": lambda *_: False})()

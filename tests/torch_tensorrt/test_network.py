@@ -38,18 +38,18 @@ RECORDED = Path(__file__).with_name("networks")
 
 
 def facts_of(run: DryRun, release: str) -> Facts:
-    """The facts of a program whose dry run had a result."""
+    """Return the facts of a program after a successful dry run."""
     return Facts(None, evidence=(TorchProgramEvidence(Program("m.pt2", release, "", False, (), run)),))
 
 
 def recorded(name: str, release: str) -> Facts:
-    """The facts of a recorded network."""
+    """Return the facts of a recorded network."""
     graphs = json.loads((RECORDED / f"{name}_{release}.json").read_text())
     return facts_of(DryRun(graphs=tuple(graphs)), release)
 
 
 def rules_at(facts: Facts, target: Target) -> Mapping[str, Any]:
-    """The findings for a target, by rule."""
+    """Return the findings for a target by rule."""
     rules = looking_at(facts.grounds, load_builtin().entries)
     return {
         finding.rule: finding for finding in evaluate((each.read() for each in rules), facts, target).findings
@@ -111,7 +111,7 @@ def test_a_damaged_network_has_no_facts(damaged: Any) -> None:
 
 
 def layer(kind: str, inputs: Sequence[int | None], outputs: list[int], **settings: Any) -> dict[str, Any]:
-    """A layer of a network."""
+    """Return a layer of a network."""
     return {
         "kind": kind, "name": f"[{kind}]-[aten_ops.op]-[net/{kind.lower()}]", "inputs": inputs,
         "outputs": outputs, "settings": settings, "node": -1,
@@ -119,7 +119,7 @@ def layer(kind: str, inputs: Sequence[int | None], outputs: list[int], **setting
 
 
 def network(tensors: list[tuple[str, list[int]]], layers: list[dict[str, Any]], **ends: list[int]) -> Any:
-    """A network of tensors, given by type and shape."""
+    """Return a network of tensors, given by type and shape."""
     named = [[f"t{index}", dtype, shape] for index, (dtype, shape) in enumerate(tensors)]
     return {"tensors": named, "layers": layers, "nodes": [], "traces": [], **ends}
 
@@ -181,7 +181,7 @@ def test_a_constant_that_is_repeated_for_a_clip_keeps_its_value() -> None:
 
 
 def shape_of(info: onnx.ValueInfoProto) -> str:
-    """The name, element type and sizes of a value; ``?`` for a dynamic size."""
+    """Return the name, element type and sizes of a value; ``?`` is a dynamic size."""
     form = info.type.tensor_type
     if not form.HasField("shape"):
         return f"{info.name} {form.elem_type} unknown"
@@ -190,7 +190,7 @@ def shape_of(info: onnx.ValueInfoProto) -> str:
 
 
 def written(*graphs: Any) -> dict[str, list[str]]:
-    """The whole graph of networks, as lines."""
+    """Return the whole graph of networks, as lines."""
     made, shared = onnx.GraphProto(), _Shared()
     for graph in graphs:
         _Engine(graph, made, shared).add()
@@ -299,7 +299,7 @@ def test_a_layer_without_inputs_and_one_without_outputs() -> None:
 
 
 def packed(data: bytes) -> str:
-    """The values of a constant, as they are sent."""
+    """Return the values of a constant in their transfer format."""
     return base64.b64encode(zlib.compress(data)).decode()
 
 
@@ -450,14 +450,14 @@ for name, module, inputs in (
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with five programs."""
+    """Return a folder with five programs."""
     folder = tmp_path_factory.mktemp("programs")
     subprocess.run([PYTHON, "-c", PROGRAMS], cwd=folder, check=True, timeout=300)
     return folder
 
 
 def asked(programs: Path, name: str, release: str) -> Facts:
-    """The facts of a program after a dry run without a build."""
+    """Return the facts of a program after a dry run without a build."""
     options = run_options({"min_block_size": 1})
     request = TorchRequest(release, 89, PYTHON, f"{WHEELS}/{release}", options, build=False, trusted=True)
     run = ask(programs / f"{name}.pt2", request)
@@ -468,7 +468,7 @@ def asked(programs: Path, name: str, release: str) -> Facts:
 @needs_torch
 @pytest.mark.parametrize(("release", "statistics"), [("2.6.1", "f32"), ("2.14.0", "f16")])
 def test_facts_of_real_networks(programs: Path, release: str, statistics: str) -> None:
-    """2.6 casts the operands of a power to FP32; a strongly typed network keeps FP16."""
+    """Release 2.6 casts power operands to FP32; a strongly typed network keeps FP16."""
     (split,) = asked(programs, "split", release).of("attention")
     assert isinstance(split, Attention)
     assert (split.scale.placement, split.scale.product) == ("both", 0.25)

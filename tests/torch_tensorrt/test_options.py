@@ -37,7 +37,7 @@ def test_values_of_a_call_reach_the_program(text: str, values: object) -> None:
 
 
 def sort_sets(data: dict[str, object]) -> dict[str, object]:
-    """Sort the items of sets: a script may give them in any order."""
+    """Sort the items of sets, because scripts can list them in any order."""
     return {key: sorted(each, key=str) if isinstance(each, list) else each for key, each in data.items()}
 
 

@@ -17,7 +17,7 @@ TRACE = 'File "/home/me/net/model.py", line 12, in forward\n    return torch.cum
 
 
 def node(target: str, name: str, module: str = "head") -> dict[str, Any]:
-    """An operator as torch writes it."""
+    """Return an operator in torch's format."""
     stack = f"L__self__,,net.Net;L__self___{module},{module},net.Head"
     return {
         "target": f"torch.ops.{target}",
@@ -29,7 +29,7 @@ def node(target: str, name: str, module: str = "head") -> dict[str, Any]:
 
 
 def document(*nodes: dict[str, Any]) -> dict[str, Any]:
-    """The JSON of a program with these operators."""
+    """Return the JSON of a program with these operators."""
     sizes = [{"as_expr": {"expr_str": "s77"}}, {"as_int": 8}]
     values = {each["name"]: {"dtype": 7, "sizes": sizes} for each in nodes}
     graph = {"inputs": [], "outputs": [], "nodes": list(nodes), "tensor_values": values}
@@ -66,7 +66,7 @@ def test_the_layout_of_older_releases(tmp_path: Path) -> None:
 
 
 class Mark:
-    """Writes a file where it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -15,11 +15,11 @@ from trtlint.torch_tensorrt._stand_in import StandInError, _copied, _Members, in
 
 
 class Algorithm:
-    """A class that the bindings have."""
+    """A class of the bindings."""
 
 
 def bindings() -> ModuleType:
-    """The Python API of TensorRT-RTX."""
+    """Return a fake Python API of TensorRT-RTX."""
     made = ModuleType("tensorrt_rtx_bindings")
     made.__file__ = "/bindings.so"
     flags = SimpleNamespace(STRONGLY_TYPED=7)
@@ -28,7 +28,7 @@ def bindings() -> ModuleType:
 
 
 def wheel(folder: Path, version: str, **more: str) -> str:
-    """An unpacked wheel."""
+    """Return an unpacked wheel."""
     package = folder / "torch_tensorrt"
     (package / "lib").mkdir(parents=True)
     (package / "dynamo").mkdir()
@@ -52,7 +52,7 @@ PASS_MODULE = "torch_tensorrt.dynamo.lowering.passes._aten_lowering_pass"
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Install stand-ins of torch and the bindings, and forget all imports afterwards."""
+    """Install fake torch and bindings, and remove all imports afterwards."""
     made = ModuleType("torch")
     vars(made).update(
         cuda=SimpleNamespace(), _C=SimpleNamespace(), device=lambda name: f"device {name}", __version__="2.13"

@@ -13,17 +13,17 @@ HEAD = "import torch, torch_tensorrt\n"
 
 
 def uses(text: str) -> tuple[TorchUse, ...]:
-    """The calls around the compiler in a script."""
+    """Return the calls around the compiler in a script."""
     return script_in(f"{HEAD}{text}\n", "s.py")[1]
 
 
 def last(text: str) -> TorchUse:
-    """The last call around the compiler."""
+    """Return the last call around the compiler."""
     return uses(text)[-1]
 
 
 def save(**changes: Any) -> TorchUse:
-    """A plain call of ``torch_tensorrt.save``."""
+    """Return a plain call of ``torch_tensorrt.save``."""
     given = {
         "function": "torch_tensorrt.save", "product": "", "format": "", "retrace": None, "sure": True,
         "inputs": "none", "arg_inputs": "none", "threads": False, "quantized": False, "private": False,
@@ -95,7 +95,7 @@ def test_calls_in_order_of_their_lines(script: str) -> None:
 
 
 def saved(text: str) -> TorchUse:
-    """The use that saves the module ``m`` of a script."""
+    """Return the use that saves the module ``m`` of a script."""
     return last(f"{text}\ntorch_tensorrt.save(m, 'f')")
 
 

@@ -13,29 +13,29 @@ LAST = 1000
 
 
 def scope(text: str, parameters: tuple[str, ...] = (), outer: ScriptScope | None = None) -> ScriptScope:
-    """The scope of a script."""
+    """Return the scope of a script."""
     tree = ast.parse(text)
     imports = imports_of(tree) if outer is None else outer.imports
     return ScriptScope(tree.body, frozenset(parameters), outer, imports)
 
 
 def expression(text: str) -> ast.expr:
-    """The syntax tree of an expression."""
+    """Return the syntax tree of an expression."""
     return ast.parse(text, mode="eval").body
 
 
 def value(name: str, text: str = "") -> object:
-    """The value of an expression at the end of a script."""
+    """Return the value of an expression at the end of a script."""
     return scope(text).value(expression(name), (), LAST)
 
 
 def shown(entries: Entries) -> tuple[dict[str, str], bool]:
-    """Entries as text, and whether they are complete."""
+    """Return entries as text, and whether they are complete."""
     return {key: ast.unparse(each.node) for key, each in entries.entries.items()}, entries.complete
 
 
 def entries(name: str, text: str = "") -> tuple[dict[str, str], bool]:
-    """The entries of a dictionary at the end of a script."""
+    """Return the entries of a dictionary at the end of a script."""
     return shown(scope(text).entries(expression(name), (), LAST))
 
 
@@ -221,7 +221,7 @@ def test_the_line_of_an_entry() -> None:
 
 
 def chain(count: int, first: str, each: str) -> str:
-    """Assign each of some names from the one before."""
+    """Assign each name from the one before."""
     return "\n".join([f"a0 = {first}", *(f"a{i} = {each.format(i - 1)}" for i in range(1, count + 1))])
 
 
