@@ -25,7 +25,7 @@ ISOLATED: dict[str, Callable[..., Any]] = {
     "trtlint.network.compare.run": spawn.run,
     "trtlint.runs.examples._forked": examples._forked,
 }
-"""What users run, by the name under which it is found."""
+"""The original functions, by their import names."""
 
 
 def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> bytes:
@@ -72,4 +72,4 @@ STAND_INS: dict[str, Callable[..., Any]] = {
     "trtlint.network.compare.run": run,
     "trtlint.runs.examples._forked": examples.in_place,
 }
-"""What tests run in its place."""
+"""The replacements in tests."""

@@ -31,7 +31,7 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _COMMAND = re.compile(r"^(?:\$ |(?=trtlint ))(.+)$")
 _SHELL = frozenset("|&;<>$`*#")
 _NOT_SHELL = re.compile(r"'[^']*'|\s#.*")
-"""What needs no shell in a command: texts in single quotes, and a comment behind it."""
+"""Command parts that need no shell: texts in single quotes, and a final comment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ _Item = TypeVar("_Item")
 
 EVERY = bool(os.environ.get("TRTLINT_ALL_MODELS"))
 _ONE_OF = 7
-"""They are families of much the same; a number prime to the variants of one meets all of them."""
+"""Prime to the number of variants in a family of similar models, so that samples include all variants."""
 
 
 def sample(items: Sequence[_Item], one_of: int = _ONE_OF) -> Sequence[_Item]:

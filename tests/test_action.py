@@ -41,7 +41,7 @@ elif [ "$3" != pip ]; then
   exec "{python}" "$@"
 fi
 """
-"""An interpreter that makes environments with trtlint as it is here, and notes what pip was asked for."""
+"""A fake interpreter that creates environments with this trtlint and records pip's requirements."""
 
 
 @dataclass
@@ -312,7 +312,7 @@ def test_wrong_usage_and_unreadable_files_fail(runner: Runner) -> None:
 
 
 HOSTILE = ("$(touch owned)`touch owned`\"; touch owned; \"'; touch owned; '", "a\nexit-code=0")
-"""All ways into a shell in one text, each of which is enough, and a way into the file of outputs."""
+"""One text with all shell injections, and an injection into the outputs file."""
 
 
 @pytest.mark.slow

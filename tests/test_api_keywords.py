@@ -33,7 +33,7 @@ NOTEBOOK = {
         {"cell_type": "code", "source": ["trtlint.lint('model.onnx', trt='10.7', gpu='L4', fp16=True)"]},
     ],
 }
-"""A notebook as its file is written: https://nbformat.readthedocs.io/en/latest/format_description.html"""
+"""A notebook in its file format: https://nbformat.readthedocs.io/en/latest/format_description.html"""
 
 
 @pytest.fixture(autouse=True)

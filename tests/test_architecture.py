@@ -17,7 +17,7 @@ ROOMS = (
     "dry_build", "measurement", "compare", "network", "torch_tensorrt", "facts", "partition", "engine",
     "policy", "case", "fixes", "conversion", "report", "runs", "commands",
 )  # fmt: skip
-"""From the lowest to the highest; docs/development/rooms.md says what each is for."""
+"""From lowest to highest; docs/development/rooms.md describes each of them."""
 TOP = {"api", "arguments", "cases", "cli", "converting", "__main__", "__init__"}
 """The modules above all rooms."""
 BOTTOM = {"errors", "structs"}

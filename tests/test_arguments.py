@@ -27,7 +27,7 @@ NO_KEYWORDS = {
     "no_dry_build", "output", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings",
     "source_root", "statistics", "update_baseline", "write_baseline",
 }  # fmt: skip
-"""Options of the command line that are about its output, its configuration files or how it runs."""
+"""Command-line options for output, configuration files and execution."""
 
 
 @pytest.fixture(autouse=True)

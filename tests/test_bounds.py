@@ -32,7 +32,7 @@ from trtlint.model.load import ModelSource, load
 pytestmark = pytest.mark.isolated
 
 SECONDS = 60.0
-"""Processor time after which a run is taken for endless: the slowest takes 3 s on an idle machine."""
+"""CPU time after which a run counts as endless: the slowest takes 3 s on an idle machine."""
 MEMORY = 1 << 30
 SAID = {
     "constant_of_another_type": "",

@@ -38,9 +38,9 @@ CONFIGURATION = json.loads((REPOSITORY / "trtlint" / "policy" / "schema" / "conf
 
 PAGES = {page.relative_to(REPOSITORY).as_posix(): page for page in pages()}
 ELSEWHERE = re.compile(r"dask://|https?://|s3://|hf://")
-"""What a command names that is not on this machine; such commands are only read."""
+"""Words of commands that cannot run on this machine; the tests only parse such commands."""
 BUILDER = re.compile(r"--dry-(?:build|parse)|--verify-build")
-"""Options that need the wheels of TensorRT-RTX, of the version whose words the pages show."""
+"""Options that need the TensorRT-RTX wheels of the version in the pages."""
 CELL = re.compile(r"(?<!\\)\|")
 """The borders of the cells of a table."""
 SPAN = re.compile(r"(?<!`)`(trtlint [^`\n]+)`(?!`)")

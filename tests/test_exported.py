@@ -139,7 +139,7 @@ def test_sources_of_convolution_weights(labels: list[dict[str, Any]], found: Loo
 
 
 WRONG_RESULTS = {"ACC102", "ACC105"}
-"""Errors that cite wrong results on the very version, so that a build that succeeds is no excuse."""
+"""Errors about wrong results of this version, which a successful build does not refute."""
 
 
 @pytest.mark.parametrize("target", list(TARGETS))
@@ -153,7 +153,7 @@ def test_no_error_on_a_model_that_builds(
 
 
 SAME_PARSER = {"11.4", "11.4 L4", "rtx 1.7"}
-"""Targets whose parser is as old as the one that gave the verdicts."""
+"""Targets with the parser version of the verdicts."""
 
 
 def other(finding: Finding, target: str) -> bool:

@@ -79,7 +79,7 @@ def survive(folder: Path, data: bytes) -> None:
 def damaged_bytes(draw: st.DrawFn) -> bytes:
     """Return a model with bytes changed, inserted, removed, copied or truncated."""
     data = bytearray(seed(draw(st.integers(0, len(MODELS) - 1))))
-    # The graph's structure lies at the front of these files, its weights behind.
+    # In these files, the graph's structure comes before its weights.
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, min(len(data), draw(st.sampled_from([64, 4096, 1 << 20])))))
         action = draw(st.sampled_from(["set", "set", "insert", "delete", "copy", "cut"]))

@@ -13,7 +13,7 @@ from trtlint.engine.rulebook import load_builtin
 
 ISSUES: dict[str, list[dict[str, Any]]] = yaml.safe_load(MAP.read_text(encoding="utf-8"))
 LEAST = 190
-"""Issues that rules tell of."""
+"""Issues that rules cite."""
 
 
 def test_every_rule_that_is_named_is_there() -> None:

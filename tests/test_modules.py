@@ -20,22 +20,22 @@ from trtlint.report.formats import BINARY, DOCUMENTS, STREAMED
 
 TABLE = REPOSITORY / "tests" / "modules.yaml"
 BY_NAME = ("facts/of_*", "fixes/rewrites", "report")
-"""Folders whose modules are loaded by name: kinds of facts, fixes and formats, which tests and rules name."""
+"""Folders with modules loaded by name: kinds of facts, fixes and formats."""
 FRONT = {("trtlint",), ("trtlint", "commands"), ("trtlint", "runs")}
-"""Where a call of the interface or of the command line passes before it comes to a room."""
+"""Modules between the interface or the command line and the packages."""
 ENTRIES = {"trtlint": ("trtlint/api.py",), "tests.linting": ("trtlint/cli.py",)}
-"""What runs behind an import: the interface, and the command line that tests call in the same process."""
+"""Modules behind an import: the interface, and the command line in the same process."""
 ALL_RULES = {"facts": "tests/engine/test_examples.py", "fixes": "tests/fixes/test_examples.py"}
-"""By room, the test module that runs the examples of all rules, with their kinds of facts and their fixes."""
+"""By package, the test module that runs all rule examples with their facts and fixes."""
 ALL_FORMATS = "tests/report/test_outputs.py"
 """The test module that writes a report in every format."""
-# To parse all sources takes ten times as long as to search them.
+# A search of all sources is ten times as fast as parsing them.
 DEFINITION = re.compile(r"^(?:(?:async )?def |class |\w[\w, ]*(?::[^=\n]*)?= ?)", re.MULTILINE)
 """A function, a class or a value of a module."""
 NAMED = re.compile(r"\btrtlint(?:\.\w+)+|(?<=^import )trtlint\b", re.MULTILINE)
 """The name of a module."""
 IMPORTED = re.compile(r"^ *from ((?:trtlint|tests)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-"""A module, and names that are imported from it, which may be modules."""
+"""A module, and imported names, which can be modules."""
 SCRIPT = re.compile(r"[\"']([\w-]+\.py)[\"']")
 """The name of a file that a process runs."""
 

@@ -16,7 +16,7 @@ from trtlint.target.target import Target
 
 RELEASES = ("10.0", "10.7", "10.10")
 MERGED = "optimum_whisper_decoder_model_merged"
-"""Both branches of its ``If`` use the same names of values."""
+"""Both branches of its ``If`` use the same value names."""
 
 
 @pytest.fixture(scope="module")

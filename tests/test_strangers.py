@@ -17,7 +17,7 @@ from trtlint.cli import run
 from trtlint.model import reader
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-"""No run of these may take as long; most take less than one."""
+"""The root of the checkout."""
 BAD = '< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (float[4] y) { y = %s (x) }'
 SOME = '[[models]]\npath = "*"\n'
 RULE = """---

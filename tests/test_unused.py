@@ -15,7 +15,7 @@ FOR_HOUSE_RULES = {
     "build.has_log", "build.has_profile", "cost.flops", "cost.intensity", "engine.reformat_ms",
     "layer.input_types", "layer.output_types", "weights.subnormal_fp16", "weights.vanishing_fp16",
 }  # fmt: skip
-"""Fields that no rule of trtlint reads: counterparts of fields that rules read, kept for rules of teams."""
+"""Fields that no built-in rule reads, kept for custom rules as counterparts of used fields."""
 
 
 @cache

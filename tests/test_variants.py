@@ -36,7 +36,7 @@ from trtlint.model.load import load
 from trtlint.target.target import Target
 
 PLAIN, FIXED = 10, 24
-"""How many neighbours of an example are tried: a choice that depends on nothing but their names."""
+"""Number of tested variants per example; the selection depends only on their names."""
 _NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
 """Libraries of different versions differ in the last digits."""
 RULES = tuple(load_builtin())

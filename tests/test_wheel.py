@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trtlint(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     python = folder / "bin" / "python"
-    # To install pip takes as long as to install trtlint: pip of this environment does it where it can.
+    # To install pip takes as long as to install trtlint: if possible, use this environment's pip.
     elsewhere = Version(metadata.version("pip")) >= Version("22.3")
     venv.create(folder, with_pip=not elsewhere)
     (packages,) = folder.glob("lib/*/site-packages")

@@ -176,7 +176,7 @@ WRONG = {
         half("y = Mul (x, s)", s=1.2),
     ),
 }
-"""Rewrites that give other results, each of which a tolerance for something else once let pass."""
+"""Rewrites with different results that an unrelated tolerance once accepted."""
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -83,7 +83,7 @@ LOGS: dict[str, tuple[str | None, str | None, str | None, str | None, int | None
     "lix19937-trt8.5.10-mnist-best-verbose.log.gz": (TRT, "8.5.10", "trtexec", "Orin", 87, ALL),
     "lix19937-trt8.5.10-resnet18-qat-verbose.log.gz": (TRT, "8.5.10", "trtexec", ADA, 89, ALL),
     "nvidia-trt8.5.2-yolo-qdq-int8-verbose.log.gz": (TRT, "8.5.2", "trtexec", "Orin", 87, "fp32 int8"),
-    # A parse that fails ends before anything tells the product.
+    # A failed parse ends before the log names the product.
     **{
         f"own-trtrtx{v}-mixed-verbose.log": (None, None, "logger", None, None, None)
         for v in ("1.4.0", "1.5.0", "1.7.1")
@@ -107,7 +107,7 @@ def test_logs_settle_what_their_source_states(shared: Path) -> None:
         got = (s.product, s.version, s.tool, s.gpu, s.sm, precision)
         expected = LOGS.get(path.name, OWN)
         if s.version is not None and expected == OWN:
-            # Told by the line of the library's source that an error gives.
+            # The source line in an error identifies the release.
             assert s.version in path.name, path.name
             expected = (RTX, s.version, *OWN[2:])
         assert path.name in LOGS or path.name.startswith(("own-trtrtx", "rtx-")), path.name
@@ -210,7 +210,7 @@ def test_text_and_json_of_one_engine_agree(shared: Path) -> None:
             other.inputs,
             other.outputs,
         )
-        # Two builds of one model: the tactics differ, what was built does not.
+        # Two builds of one model: the tactics differ, the engine does not.
         assert one.tactic
         assert (one.stream, one.parameters, one.activation) == (
             other.stream,

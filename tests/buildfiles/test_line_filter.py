@@ -19,7 +19,7 @@ QUIET = {
     "[V] [TRT] ": (10, "logger"),
     "[X] [TRT] ": (10, "logger"),
 }
-"""Prefixes of messages that say little: where the message begins, and the tool that writes them."""
+"""Short prefixes: the start of the message, and the tool that writes the prefix."""
 OTHER = ("", DATE, f"{DATE}[W] [TRT] ", f"{DATE}[TRT] [E] ", "[W] ", "[E] [TRT] ", "[V][TRT] ")
 FILLER = f"{DATE}[V] [TRT] Tactic: 0x1 Time: 0.1 and words to fill a line\n" * 8
 

@@ -23,7 +23,7 @@ from trtlint.report import schemas
 pytest.importorskip("onnxruntime")
 
 MEASURED = MEASUREMENTS[0].decode()
-"""A measurement as it is written, of no model here."""
+"""A measurement file of a model outside this test."""
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ COMMANDS: dict[str, tuple[Sequence[str], str]] = {
     "rules": (("rules", "ACC101"), "ACC101"),
     "statistics of rules": (("rules", "--statistics"), "ground"),
 }
-"""The words of each command, and a word that each of its reports contains."""
+"""The words of each command, and a word in each of its reports."""
 _VOID = {"meta", "input", "br", "hr", "wbr", "link"}
 
 

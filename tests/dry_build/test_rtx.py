@@ -19,7 +19,7 @@ from trtlint.dry_build.shapes import Input
 SIZES = "[E] IShuffleLayer view: reshape changes\nvolume.\n[I] next\n"
 OTHER = "[E] no kernel\n"
 Build = Callable[[list[Any]], str]
-"""Gets what a profile contains. Returns the text that a build logs; no text if the build succeeds."""
+"""Function from a profile to the log of a build, empty if the build succeeds."""
 
 
 class Layer:

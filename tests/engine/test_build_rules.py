@@ -30,7 +30,7 @@ from trtlint.target.target import Target
 _LOG = re.compile(r"^```log[^\n]*\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 GRAPH_RULES = {"ACC101", "PERF101", "PERF104"}
-"""Rules about the model that some of the builds bear witness for."""
+"""Model rules with evidence in some of the builds."""
 
 LOGS = {
     "cookbook-ort-tensorrt-ep.log": "LOG139",

@@ -43,12 +43,12 @@ g (float[4,8] x) => (float[4,8] y)
   y = Div (x, n)
 }
 """
-"""The division that is left of ``x / (x.norm(dim=-1, keepdim=True) + 1e-8)``."""
+"""The division that remains of ``x / (x.norm(dim=-1, keepdim=True) + 1e-8)``."""
 NODES = {
     "n": "%norm : [num_users=1] = call_function[target=torch.ops.aten.norm.ScalarOpt_dim](args = (%x, 2))",
     "y": "%div : [num_users=1] = call_function[target=torch.ops.aten.div.Tensor](args = (%x, %add))",
 }
-"""What the exporter of torch writes beside the operators."""
+"""Metadata of torch's exporter."""
 
 
 def severities(path: Path) -> dict[str, set[str]]:

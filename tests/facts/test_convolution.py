@@ -59,7 +59,7 @@ def test_labels_of_exported_models(exported: Path) -> None:
         ),
         ("v = Mul (w, style)", "runtime", "Mul"),
         ("v = Identity (style)", "runtime", "input style"),
-        # Q/DQ on what is computed from the input quantizes an activation, not a weight.
+        # Q/DQ on values computed from the input quantizes an activation, not a weight.
         (
             "s = Mul (w, style) q = QuantizeLinear (s, scale, point) v = DequantizeLinear (q, scale, point)",
             "runtime",

@@ -60,7 +60,7 @@ ONE = "int64[1] one = {1}, int64[1] two = {2}"
 @pytest.mark.parametrize(
     ("body", "reasons"),
     [
-        # Measured with the parser of TensorRT-RTX 1.7.1, each as a model of its own.
+        # Measured with the parser of TensorRT-RTX 1.7.1, each as a separate model.
         ("y = ReduceSum (x, one)", []),
         ("a = Identity (one) y = ReduceSum (x, a)", []),
         ("c = Constant <value_ints = [1]> () y = ReduceSum (x, c)", []),

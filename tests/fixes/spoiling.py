@@ -46,7 +46,7 @@ OTHERS = {
     "Sin": "Cos",
     "Cos": "Sin",
 }
-"""Operators that are taken for each other."""
+"""Pairs of operators to confuse."""
 AXES = ("axis", "axes", "perm")
 RARELY_LEFT_OUT = ("keepdims", "noop_with_empty_axes")
 

@@ -95,7 +95,7 @@ CASES = {
         "float[2,4,S,8] y, float[2,4,T,8] nk, float[2,4,T,8] nv",
         {"q": Q4["q"], "k": tensor(2, 4, 3, 8), "v": tensor(2, 4, 3, 8), **PAST},
     ),
-    # ONNX's reference gives capped scores for mode 0, against the operator's text and ONNX Runtime.
+    # ONNX's reference returns capped scores for mode 0, unlike the specification and ONNX Runtime.
     **{
         f"scores, mode {mode}": (
             23,

@@ -26,7 +26,7 @@ g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19
 
 
 WITHOUT_NOTATION = {"store-dense"}
-"""Rewrites of what ONNX's text form cannot write down: a sparse tensor that is stored."""
+"""Rewrites of stored sparse tensors, which ONNX text cannot represent."""
 
 
 def rule_with(folder: Path, before: str, after: str, words: str = "--trt 10.7 --gpu L4 --fp16") -> Rule:

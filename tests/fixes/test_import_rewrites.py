@@ -96,9 +96,9 @@ g (float[2,3,4,6] x) => (float[2,12,2,3] y) { y = SpaceToDepth <blocksize = 2, m
 ReduceL2 18
 g (float[3] x) => (float[3] y) { y = ReduceL2 <noop_with_empty_axes = 1> (x) }
 """
-"""Models, each behind the operator that is rewritten and the opset."""
+"""Models, each with its rewritten operator and opset."""
 _BY_REFERENCE = ("GRU", "LSTM", "Trilu", "SpaceToDepth")
-"""Operators that ONNX Runtime lacks in this form."""
+"""Operator forms that ONNX Runtime does not support."""
 
 
 @pytest.mark.parametrize("case", _CASES.strip().split("\n\n"), ids=lambda case: case.partition("\n")[0])

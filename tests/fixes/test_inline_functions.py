@@ -24,7 +24,7 @@ from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 SAMPLED = 1 if EVERY else 40
-"""One in so many examples without functions is compared."""
+"""Sampling interval of the compared examples without functions."""
 TAKEN = """< ir_version: 8, opset_import: ["" : 17, "my" : 1] >
 g (float[3] x) => (float[3] y) { y = my.Softplus (x) }
 < domain: "my", opset_import: ["" : 17] >

@@ -26,7 +26,7 @@ FOLDED = """< ir_version: 8, opset_import: ["" : 20] > g (float[1,1,4,4] x) => (
 < float[1,1,1,1] k = {1} >
 { t = Constant <value_string = "%s"> ()  m = RegexFullMatch <pattern = "(a|aa)+b"> (t)
   f = Cast <to = 1> (m)  w = Mul (k, f)  y = Conv (x, w) }""" % ("a" * 120)
-"""A weight that an expression decides which is matched in exponential time."""
+"""A weight whose expression needs exponential matching time."""
 PRODUCT = """< ir_version: 8, opset_import: ["" : 17] >
 g (uint8[30000,1] a, uint8[1,40000] b) => (float[30000,40000] y)
 { p = MatMulInteger (a, b)  y = Cast <to = 1> (p) }"""

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(11)
 HEAD = '< ir_version: 9, opset_import: ["" : 18] >'
 ROWS = """m = Greater (k, zero)  n = NonZero (m)  t0 = Transpose (n)  s = Squeeze (t0, one)
   w = Max (s)  h = Shape (w)  e = Expand (s, h)  t = Unsqueeze (e, one)"""
-"""How PyTorch's newer exporter writes the positions of one dimension."""
+"""The positions of one dimension as PyTorch's newer exporter writes them."""
 PAIRS = "m = Greater (x, zero)  n = NonZero (m)  t = Transpose <perm = [1, 0]> (n)"
 
 ASSIGNED = {

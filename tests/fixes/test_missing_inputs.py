@@ -25,7 +25,7 @@ CASES = {
     "clip-by-minimum": ["(float[4] x) => < float low = {0}, float high = {6} > { y = Clip (x, low, high) }"],
 }
 ANY_FACT = {"inline-functions", "lower-opset", "widen-chain"}
-"""Rewrites of the whole model, and of a chain that their facts always have."""
+"""Rewrites of the whole model, and of a chain that is always present in their facts."""
 
 
 def distinct(rewrite: str) -> Iterator[str]:

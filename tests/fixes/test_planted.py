@@ -33,13 +33,13 @@ NOTHING_TO_SPOIL = {
     "write-out-pads": "ONNX's reference does not compute ConvTranspose with output_shape",
     "store-dense": "the notation has no sparse tensors; a wrong one is planted below",
 }
-"""Rewrites whose examples have nothing to spoil that a proof notices, each with the reason."""
+"""Rewrites without detectable mistakes in their examples, each with the reason."""
 SLOW = {"ACC113"}
-"""Rules whose examples sample images, which ONNX's reference does one number at a time."""
+"""Rules with image sampling in examples, which ONNX's reference computes number by number."""
 FOREIGN = {"BLD209", "BLD217"}
-"""Rules with examples of operators of ONNX Runtime: each proof takes a process of its own."""
+"""Rules with ONNX Runtime operators in examples: each proof needs a separate process."""
 FOREIGN_EVERY = 15
-"""One in so many ways to spoil them is tried."""
+"""Sampling interval of the tested mistakes."""
 
 SHIFTED = "a softmax, and the logarithm of a sum of exponentials, take out again what is added to all"
 EQUIVALENT = {
@@ -96,7 +96,7 @@ EQUIVALENT = {
         for cast in ("Cast", "Cast_2")
     },
 }
-"""By rewrite, what is spoilt in examples and still gives the same results, each with the reason."""
+"""Mistakes in examples that do not change the results, by rewrite, each with the reason."""
 
 Shown = dict[str, list[tuple[str, Model, Patch]]]
 

@@ -168,7 +168,7 @@ g (float[4] x) => (float[4] y)
 """
 )
 STORED = {"row": (1, 1024), "table": (1024, 1024)}
-"""Stored tensors that are too large to be written down, by the names that models have for them."""
+"""Stored tensors too large for ONNX text, by their names in models."""
 TRT, RTX = ("--trt", "10.7", "--fp16"), ("--rtx", "1.7", "--gpu", "L4")
 
 

@@ -243,7 +243,7 @@ KNOWN = "the types already match"
 def test_casts_and_nothing_else_are_inserted(text: str, written: str, retyped: str, narrowed: str) -> None:
     model = small(text)
     found = proposed("unify-types", Fact(model.graph.nodes[0], ()), model)
-    # A Cast is given by what it reads and its type.
+    # Each Cast appears as its input and type.
     assert re.sub(r"\w+ = Cast <to = (\d+)> \((\w+)\)", r"\2: \1", spelled(found)) == written
     if isinstance(found, Patch):
         assert found.retyped == tuple(retyped.split())

@@ -37,7 +37,7 @@ X = tensor(2, 5, 12)
 IMAGE, FILTER, BIAS = tensor(2, 3, 9, 9), tensor(4, 3, 3, 3), tensor(4)
 Q, K, V = tensor(2, 5, 12), tensor(2, 7, 12), tensor(2, 7, 12)
 LEFT = np.array([[1, 1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0, 0]], np.int32)
-"""What padding on the right leaves."""
+"""Mask after padding on the right."""
 MHA = "float[2,5,12] q, float[2,7,12] k, float[2,7,12] v"
 QKV = {"q": Q, "k": K, "v": V}
 SELF = {"x": X, "w": tensor(12, 36), "b": tensor(36)}

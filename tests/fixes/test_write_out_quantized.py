@@ -218,7 +218,7 @@ def test_what_is_left(reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 SUMMED = "g (uint8[1,{size}] a) => (int32[1,2] y) {{ y = MatMulInteger (a, b) }}"
-"""Numbers that FP32 holds exactly only up to 2^24, which is 259 terms of 255 * 255."""
+"""FP32 represents integers exactly up to 2^24, which is 259 terms of 255 * 255."""
 
 
 def extremes(size: int) -> list[Feeds]:

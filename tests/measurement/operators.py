@@ -10,12 +10,12 @@ import onnx
 from onnx import NodeProto, TensorProto, defs, helper, numpy_helper
 
 OLDEST, NEWEST = 7, 25
-"""The opsets that ONNX Runtime runs."""
+"""The opsets that ONNX Runtime supports."""
 OVERFLOWING = "overflowing"
-"""The output of a branch that leaves the range of FP16, so that the search and the second look run."""
+"""The output of a branch beyond FP16, so that the search and the second look run."""
 _REDUCTIONS = ("ReduceMean", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceSum", "ReduceMax")
 _AXES = {"ReduceSum": 13}
-"""The opset from which a reduction takes its axes as an input, 18 for the others."""
+"""The opset in which a reduction gets its axes as an input, 18 for all others."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -57,7 +57,7 @@ def test_fp16_accumulators_round_every_sixteen_terms(length: int, op: str, tmp_p
     right, found = x @ weight, accumulated(half(x), half(weight))
     error = float(np.abs(right - found).max() / np.abs(right).max())
     assert band.accumulated > 1.2 * band.rounded
-    # Longer sums are computed in 8 blocks, whose errors stand for those of more.
+    # Longer sums are computed in 8 blocks, whose errors represent those of more blocks.
     assert band.accumulated == pytest.approx(error, rel=0.02 if length <= 128 else 1.0)
 
 

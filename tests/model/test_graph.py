@@ -235,7 +235,7 @@ def _seconds(path: Path) -> float:
     return time.process_time() - start
 
 
-# ---- inference in a process of its own
+# ---- inference in a separate process
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def stored(raw: RawModel, index: int = 0) -> TensorProto:
     return decode(raw.data).graph.initializer[index]
 
 
-# ---- what is kept and what is left
+# ---- kept and skipped fields
 
 
 def test_structure_is_what_onnx_reads(exported: Path) -> None:

@@ -149,7 +149,7 @@ AGREE: dict[str, str] = {
     "reverse_sequence": """g (float[4,2,3] x) => (float[4,2,3] y) {
         l = Constant <value = int64[2] {3, 4}>() y = ReverseSequence <time_axis=0, batch_axis=1>(x, l) }""",
 }
-"""Models of which TensorRT's parser makes the network that ONNX describes."""
+"""Models that TensorRT's parser imports as ONNX describes."""
 
 DIFFER: dict[str, tuple[str, str]] = {
     "Trilu": ("y", "g (float[3,3] x) => (float[3,3] y) { y = Trilu(x) }"),
@@ -164,4 +164,4 @@ DIFFER: dict[str, tuple[str, str]] = {
     ),
     "Mean": ("y", "g (float16[4] x, float16[4] z) => (float16[4] y) { y = Mean(x, z) }"),
 }
-"""By operator: the tensor that TensorRT's parser computes otherwise, and the model."""
+"""By operator: the tensor that TensorRT's parser computes differently, and the model."""

@@ -128,7 +128,7 @@ def test_the_same_site_of_another_rule_is_new(tmp_path: Path) -> None:
 
 
 def test_what_is_gone_is_named_by_its_place(tmp_path: Path) -> None:
-    # The second block was mended; the fingerprints of equal blocks are numbered, so the last one goes.
+    # The second block was fixed; the fingerprints of equal blocks are numbered, so the last one goes.
     left = [("fp0", "blocks.0", "n0"), ("fp1", "blocks.2", "n2"), ("fp2", "blocks.3", "n3")]
     (found,) = applied(recorded(tmp_path, KNOWN), report(finding("ACC102", *left)))
     assert [(g.rule, g.fingerprint, g.place) for g in found.gone] == [("ACC102", "fp3", "blocks.1")]

@@ -120,7 +120,7 @@ def test_a_baseline_outlives_a_new_id(work: Workspace, redirected: Redirected) -
 
     former.unlink()
     old.write_text(text)
-    # A place of its own for each: only equal fingerprints pair these entries with what is found.
+    # Each has a different place: only equal fingerprints pair these entries with what is found.
     for entry in known["entries"]:
         entry["node"], entry["module"] = "elsewhere", None
     (work.path / "known.json").write_text(json.dumps(known), encoding="utf-8")

@@ -60,7 +60,7 @@ norm (float16[2,64,16] x) => (float16[2,64,16] y)
   y = Div (d, narrow)
 }
 """
-"""The statistics are in FP32 by Casts, and the division is not."""
+"""Casts keep the statistics in FP32, but not the division."""
 WEAK = ["--trt", "10.0", "--fp16"]
 NOTE = "respects Casts to FP32 only in a strongly typed build"
 

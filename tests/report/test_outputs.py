@@ -146,6 +146,6 @@ def test_statistics_do_not_spoil_a_document(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_every_format_looks_like(name: str, snapshot: SnapshotAssertion) -> None:
     text = write([ReportOutput(name)], handmade.one_model()).replace(__version__, "VERSION")
-    # The style of the page, and the digest by which the page allows it, are not what this is about.
+    # This test ignores the style of the page and its digest.
     text = re.sub(r"(<style>).*(</style>)|sha256-[\w+/=]+", r"\1\2", text, flags=re.DOTALL)
     assert text == snapshot

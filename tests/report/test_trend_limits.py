@@ -30,7 +30,7 @@ def table(folder: Path, rows: int, **columns: str) -> Path:
     from pyarrow import parquet
 
     values: dict[str, Any] = {**as_dict(ROW), **columns}
-    # Dictionaries: as plain columns a long text would take gigabytes here already.
+    # Dictionary columns: long texts in plain columns would need gigabytes.
     data = {
         name: [values[name]] * rows
         if name == "places"

@@ -15,7 +15,7 @@ from trtlint.runs import cachefolder
 from trtlint.runs.cache import Cache
 
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# https://bford.info/cachedir/\n"
-"""The tag of any program's cache."""
+"""The standard cache directory tag."""
 LONG_AGO = time.time() - 90 * 24 * 3600
 
 pytestmark = needs_posix

@@ -25,7 +25,7 @@ from trtlint.torch_tensorrt.result import result_of
 
 PYTHON = os.environ.get("TRTLINT_TORCH_PYTHON", "")
 WHEELS = os.environ.get("TRTLINT_TORCH_WHEELS", "")
-"""A Python with torch and the wheels of TensorRT-RTX, and a folder with an unpacked wheel a release."""
+"""A Python with torch and the TensorRT-RTX wheels, and a folder with an unpacked wheel per release."""
 needs_torch = pytest.mark.skipif(not PYTHON or not WHEELS, reason="needs torch and Torch-TensorRT's wheels")
 
 RESNET = """

@@ -207,7 +207,7 @@ def test_bands_have_two_colours_in_turn(chain: Any) -> None:
 @pytest.mark.parametrize(
     ("cells_", "name", "label"),
     [
-        # A character takes 0.6 % of the bar: 82 fit into a half, 165 into all of it.
+        # A character takes 0.6 % of the bar: 82 fit into one half, 165 into the whole bar.
         (2, "a" * 82, "a" * 82),
         (2, "a" * 83, None),
         (1, "a" * 165, "a" * 165),

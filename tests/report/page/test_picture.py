@@ -80,7 +80,7 @@ def test_colours_of_a_marked_box(colour: Colour, fill: str, stroke: str) -> None
         (Box("row", "A" * 29, "a"), ("246.8", "44")),
         (Box("row", "Add", "a", "", "d" * 30), ("206", "59")),
         (Box("row", "Add", "a", "f32[1]", "d", "l", "m"), ("132", "105")),
-        # A character of two cells may take more room than a line has.
+        # A character of two cells can be wider than the rest of a line.
         (Box("row", "Add", "a", "", "測" * 30), ("248", "59")),
     ],
 )
