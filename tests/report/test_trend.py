@@ -81,11 +81,14 @@ def test_rules_are_counted_in_alphabetical_order() -> None:
         ("STILL", 0, 0, 1),
     ]
     assert list(Trend((), (), (), (), {}).counts()) == []
-    for at in range(3):
-        alone = ((), (), ())[:at] + ((rows[0],),) + ((), (), ())[at + 1 :]
-        counts = [0, 0, 0]
-        counts[at] = 1
-        assert list(Trend(*alone, (), {}).counts()) == [("NEW", *counts)]
+    one = rows[:1]
+    for trend_, counts in (
+        (Trend(one, (), (), (), {}), (1, 0, 0)),
+        (Trend((), one, (), (), {}), (0, 1, 0)),
+        (Trend((), (), one, (), {}), (0, 0, 1)),
+        (Trend((), (), (), one, {}), (1, 0, 0)),
+    ):
+        assert list(trend_.counts()) == [("NEW", *counts)]
 
 
 def test_the_identity_of_a_finding() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -269,7 +270,7 @@ def test_the_first_type_of_a_model_to_convert() -> None:
         ([{"note": 1}, {"note": 0}, {"note": 5}], 2),
     ],
 )
-def test_the_best_version(risks: list[dict[str, int]], best: int) -> None:
+def test_the_best_version(risks: list[dict[str, Any]], best: int) -> None:
     lines = tuple(line(name, **each) for name, each in zip(("10.6", "10.7", "10.8"), risks, strict=True))
     assert decide([upgrade("a.onnx", lines)]) == Decision(best, ("a.onnx",), (), ())
 
@@ -313,6 +314,6 @@ def test_the_rows_of_rules() -> None:
             ["a.onnx", "b.onnx", "c.onnx"],
             False,
         ),
-        ("error", "FIX1", "an-error", "from 10.8", ["a.onnx"], True),
+        ("error", "FIX1", "an-error", "10.8", ["a.onnx"], True),
         ("note", "NTE1", "a-note", "all versions, already on 10.6", ["b.onnx", "c.onnx"], False),
     ]
