@@ -72,7 +72,8 @@ def test_the_node_of_a_row(index: int | None, node: object) -> None:
 
 
 def test_another_node_at_the_position_of_a_row() -> None:
-    assert behind().node(Row(NODES[1].path, "Neg", index=0)) is None
+    for at, other in ((0, 1), (1, 0)):
+        assert behind().node(Row(NODES[other].path, "Neg", index=at)) is None
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,13 @@ class Behind:
     @cached_property
     def layers(self) -> tuple[LayerFact, ...]:
         """The engine layers with a measured time, the slowest first; empty if no times were measured."""
-        layers = [layer for layer in self.facts.of("layer") if isinstance(layer, LayerFact)]
-        return tuple(sorted((layer for layer in layers if layer.ms), key=lambda layer: -(layer.ms or 0.0)))
+        return tuple(layer for layer, _ in self._timed)
+
+    @cached_property
+    def _timed(self) -> list[tuple[LayerFact, float]]:
+        found = (layer for layer in self.facts.of("layer") if isinstance(layer, LayerFact))
+        timed = [(layer, layer.ms) for layer in found if layer.ms]
+        return sorted(timed, key=lambda pair: -pair[1])
 
     @cached_property
     def placements(self) -> Mapping[Node, Placement]:
@@ -56,9 +61,9 @@ class Behind:
     def times(self) -> Mapping[Node, float]:
         """The time of each node in milliseconds; the time of a layer is divided evenly among its nodes."""
         found: dict[Node, float] = {}
-        for layer in self.layers:
+        for layer, ms in self._timed:
             for node in layer.nodes:
-                found[node] = found.get(node, 0.0) + (layer.ms or 0.0) / len(layer.nodes)
+                found[node] = found.get(node, 0.0) + ms / len(layer.nodes)
         return found
 
     @cached_property
