@@ -241,3 +241,68 @@ def test_failed_attempts_take_a_limited_size(monkeypatch: pytest.MonkeyPatch, mo
     else:
         with pytest.raises(_compare._NotRunError, match="size 1"):
             run_first(Runner(2), Choice(1), Choice(2))
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "equal", "expected"),
+    [
+        ("2", False, True, {"equal": True, "comparable": True, "widened": True, "reference": True}),
+        ("2", False, False, {"equal": False, "comparable": True, "widened": True, "reference": True}),
+        ("N", False, True, {"equal": True, "comparable": True, "widened": True, "reference": True}),
+        ("N", True, False, {"equal": False, "comparable": True, "widened": True, "reference": True}),
+        (
+            "N",
+            False,
+            False,
+            {
+                "error": "no kernel; ONNX's reference evaluator accepts inputs of mismatched shapes, but "
+                "its outputs differ between the two models"
+            },
+        ),
+    ],
+)
+def test_differences_in_the_reference_count_with_known_sizes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: str,
+    given: bool,
+    equal: bool,
+    expected: dict[str, Any],
+) -> None:
+    """The reference may accept sizes that do not match, so outputs on guessed sizes may differ."""
+
+    def compared(_models: Alike, _inputs: object, way: Way, _wanted: object) -> dict[str, Any]:
+        if not way.reference:
+            raise _compare._NotRunError("no kernel")
+        return {"equal": equal, "comparable": True}
+
+    path = tmp_path / "m.onnx"
+    text = f"{HEADER} g (float[{size}] x) => (float[{size}] y) {{ y = Neg (x) }}"
+    onnx.save(onnx.parser.parse_model(text), path)
+    monkeypatch.setattr(_compare, "_compared", compared)
+    monkeypatch.setattr(_compare, "_user_inputs", lambda *_: BATCHES if given else [])
+    pair = {"before": str(path), "after": str(path)}
+    settings = {"ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 20, "wide": False}
+    assert _compare._answer(pair, {**settings, "folder": str(tmp_path)}) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "expected"),
+    [("2", False, "broken"), ("N", True, "broken"), ("N", False, "error")],
+)
+def test_a_model_that_is_broken_in_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str, given: bool, expected: str
+) -> None:
+    def compared(_models: Alike, _inputs: object, way: Way, _wanted: object) -> NoReturn:
+        error = _compare._BrokenError if way.reference else _compare._NotRunError
+        raise error("bad  node" if way.reference else "no kernel")
+
+    path = tmp_path / "m.onnx"
+    text = f"{HEADER} g (float[{size}] x) => (float[{size}] y) {{ y = Neg (x) }}"
+    onnx.save(onnx.parser.parse_model(text), path)
+    monkeypatch.setattr(_compare, "_compared", compared)
+    monkeypatch.setattr(_compare, "_user_inputs", lambda *_: BATCHES if given else [])
+    pair = {"before": str(path), "after": str(path)}
+    settings = {"ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 20, "wide": False}
+    found = _compare._answer(pair, {**settings, "folder": str(tmp_path)})
+    assert found == {expected: "bad node" if expected == "broken" else "no kernel"}

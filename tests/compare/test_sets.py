@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.graphs import model_of
 from trtlint.compare.sets import RandomSets, UserSets, random_sets, size_of
@@ -84,3 +85,15 @@ def test_scales_and_masks_of_kinds() -> None:
     assert not made[6]["mask"].any()
     assert made[5]["mask"].all()
     assert {each["mask"].dtype for each in made} == {np.dtype(np.bool_)}
+
+
+@pytest.mark.parametrize(("names", "count"), [("", 0), ("N", 0), ("N,M", 6), ("N,M,K", 24), ("N,M,K,L", 0)])
+def test_up_to_three_dimensions_get_different_sizes(names: str, count: int) -> None:
+    inputs = model_of(
+        f"""< ir_version: 8, opset_import: ["" : 17] >
+        m (float[{names or 3}] x) => (float[{names or 3}] y) {{ y = Neg (x) }}"""
+    ).graph.inputs
+    shapes = [made.inputs[0].shape for made in random_sets(inputs)]
+    assert len(shapes) == 10 + count
+    assert len(set(shapes[10:])) == count
+    assert all(len(set(shape or ())) > 1 for shape in shapes[10:])

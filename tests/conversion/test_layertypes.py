@@ -9,7 +9,8 @@ from onnx import TensorProto
 
 from tests.conversion.models import PRODUCTS, converted, saved, types
 from trtlint.buildcommand import read_commands
-from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
+from trtlint.buildcommand.layerspecs import LayerSpec
+from trtlint.conversion.layertypes import Constraints, LayerTypes, of_command, of_polygraphy
 
 
 def command(options: str) -> LayerTypes:
@@ -58,3 +59,51 @@ def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
         "the settings name 1 layers that match no operator of the model: nowhere",
         "these layer types in the settings have no effect: first:int8",
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "constraints"),
+    [
+        ("", "none"),
+        ("--precisionConstraints=none", "none"),
+        ("--precisionConstraints=obey", "obey"),
+        ("--precisionConstraints=prefer", "prefer"),
+        ("--precisionConstraints=always", "none"),
+        ("--precisionConstraints=zero", "none"),
+        ("--precisionConstraints=", "none"),
+    ],
+)
+def test_how_binding_the_types_are(options: str, constraints: Constraints) -> None:
+    found = command(f"--layerPrecisions=a:fp32,b:fp16 --layerDeviceTypes=a:GPU {options}")
+    specs = (LayerSpec("--layerPrecisions", "a", "fp32"), LayerSpec("--layerPrecisions", "b", "fp16"))
+    assert found == LayerTypes(specs, constraints, "--layerPrecisions")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("polygraphy convert m.onnx", None),
+        ("trtexec --layer-precisions a:fp32", None),
+        ("polygraphy convert --layer-precisions 'a:fp32", None),
+        (
+            "ls\npolygraphy convert --layer-precisions a:b:float32 c:float16 -o x # d:fp32",
+            ([("a:b", "float32"), ("c", "float16")], "none"),
+        ),
+        (
+            "polygraphy convert --layer-precisions=a:fp32 --precision-constraints=prefer",
+            ([("a", "fp32")], "prefer"),
+        ),
+        (
+            "polygraphy convert --layer-precisions a:fp32\npolygraphy convert --layer-precisions b:fp32",
+            ([("a", "fp32")], "none"),
+        ),
+    ],
+)
+def test_layer_types_of_polygraphy(text: str, expected: tuple[list[tuple[str, str]], str] | None) -> None:
+    found = of_polygraphy(text)
+    if expected is None:
+        assert found is None
+    else:
+        specs = tuple(LayerSpec("--layerPrecisions", *each) for each in expected[0])
+        assert found is not None
+        assert (found.specs, found.constraints, found.source) == (specs, expected[1], "--layer-precisions")

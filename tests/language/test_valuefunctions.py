@@ -42,6 +42,9 @@ from trtlint.model.load import load
         ("v = Mul (x, x, x)", False),
         ("v = Identity (half)", True),
         ("v = Identity (below)", False),
+        ("v = Identity (none)", True),
+        ("v = Identity (mixed)", False),
+        ("v = Identity (empty)", True),
         ("v = Cast <to = 1> (u)", True),
         ("v = Cast <to = 1> (c)", True),
         ("s = Sigmoid (x) v = Min (s, half, x)", False),
@@ -53,7 +56,8 @@ def test_never_negative(body: str, expected: bool) -> None:
     text = f"""
     < ir_version: 8, opset_import: ["" : 17, "my" : 1] >
     g (float[4,4] x, bool[4,4] c, uint8[4,4] u) => (float[A,B] v)
-    < int64[1] zero = {{0}}, int64[1] one = {{1}}, float half = {{0.5}}, float below = {{-0.5}} > {{ {body} }}
+    < int64[1] zero = {{0}}, int64[1] one = {{1}}, float half = {{0.5}}, float below = {{-0.5}},
+      float none = {{0}}, float[3] mixed = {{1, -1, 1}}, float[0] empty = {{}} > {{ {body} }}
     """
     model = model_of(text)
     assert FUNCTIONS["never_negative"].call(model.constants, model.graph.outputs[0]) is expected

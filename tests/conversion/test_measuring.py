@@ -1,0 +1,177 @@
+"""What a conversion asks of the process that runs the model, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trtlint.conversion import measuring
+from trtlint.conversion.measuring import ConversionNeedsRuntimeError, NotRunError
+from trtlint.conversion.result import ConversionCheck
+from trtlint.conversion.session import ConversionRequest
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.measure import usual_limits
+from trtlint.process import Cause
+from trtlint.process.spawn import Limits, ProcessResult
+
+ANSWER = {"worst": 0.005, "batches": 3, "errors": {"y": 0.005}, "trivial": "", "made_up": False}
+FIGURES = {"error": 0.005, "tolerance": 0.01, "batches": 3, "errors": {"y": 0.005}}
+WITHIN = "the largest error of any output is 0.005 (tolerance 0.01)"
+
+
+@pytest.fixture(autouse=True)
+def with_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "find_spec", lambda _: object())
+
+
+def request(folder: Path, **settings: Any) -> ConversionRequest:
+    model = folder / "m.onnx"
+    model.write_bytes(b"model")
+    return ConversionRequest(model, **settings)
+
+
+class Process:
+    """Stands for the process: records its order, and ends with the given answers."""
+
+    def __init__(self, *answers: Any, cause: Cause = "done", log: str = "") -> None:
+        self.result = ProcessResult(cause, 0, "", 1.0, None, answers)
+        self.log = log
+        self.orders: list[tuple[str, Any, Limits]] = []
+
+    def __call__(
+        self, work: str, order: Any, limits: Limits, *, log: Path, listen: Callable[[Any], None]
+    ) -> ProcessResult:
+        self.orders.append((work, order, limits))
+        log.write_text(self.log, encoding="utf-8")
+        for answer in self.result.answers:
+            listen(answer)
+        return self.result
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "text"),
+    [
+        ({}, "proven", WITHIN),
+        ({"worst": 0.01}, "proven", WITHIN.replace("0.005", "0.01")),
+        ({"worst": 0.011}, "failed", WITHIN.replace("0.005", "0.011")),
+        ({"worst": 0.011, "trivial": "t", "made_up": True}, "failed", WITHIN.replace("0.005", "0.011")),
+        ({"errors": {}}, "unproven", "every float output contains infinity or NaN in FP32"),
+        ({"errors": {}, "worst": None}, "unproven", "every float output contains infinity or NaN in FP32"),
+        (
+            {"worst": None},
+            "failed",
+            "an output of the converted model contains infinity or NaN, or has another shape",
+        ),
+        ({"trivial": "all outputs are 0", "made_up": True}, "unproven", "not proven: all outputs are 0"),
+        (
+            {"made_up": True},
+            "unproven",
+            f"{WITHIN}, on generated inputs; give real inputs with --inputs",
+        ),
+    ],
+)
+def test_the_verdict_of_a_rehearsal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], verdict: Any, text: str
+) -> None:
+    answer = {**ANSWER, **changes}
+    process = Process({"result": answer})
+    monkeypatch.setattr(measuring, "run", process)
+    steps: list[str] = []
+    found = measuring.rehearse(request(tmp_path), Path("out.onnx"), steps.append, 2)
+    figures = {**FIGURES, "error": answer["worst"], "errors": answer["errors"]}
+    assert found == ConversionCheck("rehearsal", verdict, text, figures)
+    assert steps == ["rehearsal"]
+    ((work, order, _),) = process.orders
+    assert work == "trtlint.conversion._rehearse"
+    assert order == {
+        "model": str(tmp_path / "m.onnx"),
+        "type": "fp16",
+        "tolerance": 0.01,
+        "inputs": Inputs().request,
+        "task": "prove",
+        "attempt": 2,
+        "converted": "out.onnx",
+    }
+
+
+def test_a_rehearsal_that_does_not_run_proves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "run", Process({"error": "model", "text": "no kernel"}))
+    found = measuring.rehearse(request(tmp_path), tmp_path / "out.onnx", lambda _: None)
+    assert found == ConversionCheck("rehearsal", "unproven", "no kernel")
+
+
+def test_a_rehearsal_needs_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "find_spec", lambda _: None)
+    found = measuring.rehearse(request(tmp_path), tmp_path / "out.onnx", lambda _: None)
+    assert (found.name, found.verdict, found.figures) == ("rehearsal", "unproven", {})
+    assert found.text.startswith("ONNX Runtime is not installed: ")
+    with pytest.raises(ConversionNeedsRuntimeError, match=r"^measuring needs ONNX Runtime: .*--no-measure$"):
+        measuring._ask(request(tmp_path), {}, lambda _: None)
+
+
+def test_the_last_answer_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "run", Process({"doing": "1 of 2"}, {"doing": "2 of 2"}, {"result": 7}))
+    steps: list[str] = []
+    assert measuring._ask(request(tmp_path), {}, steps.append) == 7
+    assert steps == ["1 of 2", "2 of 2"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "text"),
+    [
+        ([{"error": "inputs", "text": "bad batch"}], InputsError, "bad batch"),
+        ([{"result": 7}, {"error": "other", "text": "bad model"}], NotRunError, "bad model"),
+    ],
+)
+def test_errors_of_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[Any], error: type[Exception], text: str
+) -> None:
+    monkeypatch.setattr(measuring, "run", Process(*answers, cause="failed", log="a line"))
+    with pytest.raises(error, match=f"^{text}$"):
+        measuring._ask(request(tmp_path), {}, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("cause", "log", "reason"),
+    [
+        ("failed", "first\n last line \n\n", ": last line"),
+        ("failed", "b" * 500, f": {'b' * 400}"),
+        ("failed", "\n", ""),
+        ("time", "a line", ""),
+        ("memory", "a line", ""),
+    ],
+)
+def test_only_a_failure_has_a_reason_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: Cause, log: str, reason: str
+) -> None:
+    process = Process(cause=cause, log=log)
+    monkeypatch.setattr(measuring, "run", process)
+    with pytest.raises(NotRunError) as error:
+        measuring._ask(request(tmp_path), {}, lambda _: None)
+    assert str(error.value) == f"the process that ran the model {process.result.words}{reason}"
+
+
+def test_limits_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = usual_limits(5)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    choices: tuple[tuple[dict[str, Any], Limits], ...] = (
+        ({}, usual),
+        ({"seconds": 9.0}, Limits(9.0, usual.memory)),
+        ({"memory": 77}, Limits(usual.seconds, 77)),
+        ({"seconds": 9.0, "until": 105.0}, Limits(5.0, usual.memory)),
+        ({"seconds": 9.0, "until": 110.0}, Limits(9.0, usual.memory)),
+    )
+    for settings, expected in choices:
+        process = Process({"result": 1})
+        monkeypatch.setattr(measuring, "run", process)
+        measuring._ask(request(tmp_path, **settings), {}, lambda _: None)
+        assert [limits for _, _, limits in process.orders] == [expected]
+    for until in (99.0, 100.0):
+        with pytest.raises(NotRunError, match=r"^the time limit for runs of the model is reached"):
+            measuring._ask(request(tmp_path, until=until), {}, lambda _: None)

@@ -1,0 +1,48 @@
+"""Input shapes that options and build commands give for a dry build."""
+
+from __future__ import annotations
+
+import pytest
+
+from trtlint.buildcommand import read_commands
+from trtlint.dry_build.given import command_shapes, fixed_shapes
+from trtlint.dry_build.shapes import ShapeRange
+
+ONE, TWO, FOUR = (1, 3), (2, 3), (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("", []),
+        ("--minShapes=x:1x3", [("x", (ONE, ONE, ONE))]),
+        ("--optShapes=x:2x3", [("x", (TWO, TWO, TWO))]),
+        ("--maxShapes=x:4x3", [("x", (FOUR, FOUR, FOUR))]),
+        ("--minShapes=x:1x3 --optShapes=x:2x3", [("x", (ONE, TWO, TWO))]),
+        ("--minShapes=x:1x3 --maxShapes=x:4x3", [("x", (ONE, FOUR, FOUR))]),
+        ("--optShapes=x:2x3 --maxShapes=x:4x3", [("x", (TWO, TWO, FOUR))]),
+        (
+            "--minShapes=x:1x3,y:1 --optShapes=x:2x3,y:2 --maxShapes=x:4x3,y:3",
+            [("x", (ONE, TWO, FOUR)), ("y", ((1,), (2,), (3,)))],
+        ),
+        (
+            "--profile=1 --optShapes=x:2x3 --profile=0 --optShapes=x:4x3,z:1",
+            [("x", (TWO, TWO, TWO))],
+        ),
+    ],
+)
+def test_shapes_of_the_first_profile(options: str, expected: list[tuple[str, object]]) -> None:
+    (command,) = read_commands(f"trtexec --onnx=m.onnx {options}")
+    assert [(each.name, each.shapes) for each in command_shapes(command)] == expected
+
+
+def test_no_command_gives_no_shapes() -> None:
+    assert list(command_shapes(None)) == []
+
+
+def test_a_shape_by_name_is_its_own_range() -> None:
+    assert list(fixed_shapes([("x", ONE), ("y", ())])) == [
+        ShapeRange("x", (ONE, ONE, ONE)),
+        ShapeRange("y", ((), (), ())),
+    ]
+    assert list(fixed_shapes([])) == []
