@@ -64,12 +64,12 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     paths = before, after
     shells = [onnx.load(path, load_external_data=False) for path in paths]
     # Compare with multiplicity: several subgraphs may use one name.
-    draws = [sorted(_key(node) for node in _random_nodes(shell)) for shell in shells]
-    if draws[0] != draws[1]:
+    draws, rewritten_draws = (sorted(_key(node) for node in _random_nodes(shell)) for shell in shells)
+    if draws != rewritten_draws:
         raise RandomError("the two models have different nodes that draw random numbers without a seed")
     random = any(_is_random(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
-    if types is None and not draws[0] and not newer:
+    if types is None and not draws and not newer:
         return Alike(before, after, random)
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):

@@ -102,7 +102,7 @@ def _cast_reason(node: Node) -> str:
     first = node.input(0)
     if node.op != "Cast" or first is None:
         return ""
-    if first.dtype == "f32" and node.output.dtype in _WHOLE:
+    if node.output.dtype in _WHOLE:
         return "the operator computes whole numbers"
     return "the operator reads positions or sizes" if first.dtype in _WHOLE else ""
 
