@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from tests.conversion.models import MASKED, saved
-from tests.graphs import model_of
+from tests.graphs import model_of, model_of_bodies
+from trtlint.conversion import rewriting
 from trtlint.conversion.rewriting import apply_to, proposals
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest, ConversionSession, PendingConversion
@@ -228,3 +230,26 @@ def test_the_scale_goes_to_q_if_the_scores_fit_then(greatest: dict[str, float], 
     found = proposals(model_of(SCALED), ["qk"], greatest)
     titles = [each.patch.title for each in found]
     assert sum("2^" not in title for title in titles) == count
+
+
+def test_rewrites_change_different_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model has at most 1000 rewrites. Rewrites of attention come first."""
+    model = model_of_bodies(["a = Neg (x)  b = Neg (a)  y = Neg (b)"], "float[2] x")
+    first, second, third = model.graph.nodes
+
+    def rewrite(name: str, *touched: object) -> rewriting.ProductRewrite:
+        patch: Any = SimpleNamespace(touched=touched)
+        return rewriting.ProductRewrite(name, patch)
+
+    found = {
+        "_attention": [rewrite("attention", first)],
+        "_splits": [rewrite("covered", second, first), rewrite("split", second)],
+        "_powers": [rewrite("covered", second), rewrite("power", third)],
+    }
+    for function, rewrites in found.items():
+        monkeypatch.setattr(rewriting, function, lambda *_, own=rewrites: iter(own))
+    assert [each.node for each in proposals(model, [], {})] == ["attention", "split", "power"]
+    many = [rewrite(str(index), index) for index in range(1001)]
+    for function in found:
+        monkeypatch.setattr(rewriting, function, lambda *_, own=many if function == "_powers" else []: own)
+    assert proposals(model, [], {}) == many[:1000]

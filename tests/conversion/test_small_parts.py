@@ -17,7 +17,8 @@ from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import AskedTypes
 from trtlint.conversion.result import Conversion, ConversionCheck, Verdict
 from trtlint.conversion.run import _advice, _is_little_time, _passes_clearly, _rank
-from trtlint.conversion.session import ConversionRequest, PendingConversion
+from trtlint.conversion.session import ConversionRequest, PendingConversion, _why
+from trtlint.conversion.typing_plan import TypePlan
 from trtlint.conversion.weight import elements, flops
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -318,3 +319,31 @@ def test_the_time_of_all_runs_grows_with_the_weights(
     found, _ = running.run(ConversionRequest(Path("m.onnx"), seconds=seconds), None)
     assert found == result()
     assert [session.request.until for session in made] == [until]
+
+
+def test_reasons_for_casts() -> None:
+    model = small(
+        """(float[2] x) => (float[2] y, float[2] z)
+        { a = Neg (x)  y = Abs (a)  b = Exp (a)  z = Neg (y) }"""
+    )
+    x, a, y, b = (model.graph.resolve(name) for name in "xayb")
+    assert x is not None
+    assert a is not None
+    assert y is not None
+    assert b is not None
+    neg, abs_, exp, _ = model.graph.nodes
+    plain = TypePlan(model.graph, [], {}, narrow_io=False)
+    between = "operators before and after the Cast have different types"
+    reads = "an operator in FP32 reads the model's input"
+    assert _why(x, True, plain, {neg: "r"}) == "the model's input stays in FP32"
+    assert _why(x, False, plain, {neg: "r"}) == reads
+    assert _why(y, False, plain, {abs_: "r"}) == "the model's output stays in FP32"
+    assert _why(y, True, plain, {}) == between
+    assert _why(y, True, plain, {abs_: "r"}) == f"{abs_.path}: r"
+    assert _why(a, False, plain, {}) == between
+    assert _why(a, False, plain, {exp: "later", neg: "first"}) == f"{neg.path}: first"
+    assert _why(a, True, plain, {exp: "r"}) == f"{exp.path}: r"
+    narrow = TypePlan(model.graph, [neg, exp], {}, narrow_io=False)
+    assert _why(a, False, narrow, {neg: "first", exp: "r"}) == between
+    assert _why(a, False, narrow, {neg: "first", abs_: "r"}) == f"{abs_.path}: r"
+    assert _why(b, False, plain, {}) == between

@@ -280,3 +280,18 @@ def test_made_up_inputs_fit_and_are_the_same_again() -> None:
     assert not np.array_equal(first[0]["x"], first[1]["x"])
     assert set(np.unique(first[0]["ids"])) <= {0, 1}
     assert random_feeds(INPUTS, 1, attempt=100) is None
+
+
+@pytest.mark.parametrize(("size", "fits"), [(2 << 30, True), ((2 << 30) + 1, False)])
+def test_the_size_in_the_header_of_an_archive_is_limited(tmp_path: Path, size: int, fits: bool) -> None:
+    file = archive(tmp_path / "a.npz", x=np.ones(2))
+    data = bytearray(Path(file).read_bytes())
+    place = data.find(b"PK\x01\x02") + 24
+    data[place : place + 4] = size.to_bytes(4, "little")
+    Path(file).write_bytes(data)
+    if fits:
+        ((name, batch),) = read_feeds([file], (), None, None)
+        assert (name, batch["x"].tolist()) == (file, [1.0, 1.0])
+    else:
+        with pytest.raises(InputsError, match=r"a\.npz: more than 2 GB of arrays$"):
+            list(read_feeds([file], (), None, None))

@@ -46,7 +46,7 @@ def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tm
     onnx.save(model, tmp_path / "model.onnx")
     mine, _ = RehearsalSession(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds())
     names = tuple(output.name for output in model.graph.output)
-    theirs, _ = RehearsalSession(Rewritten(model.SerializeToString(), (), names, 1)).run(feeds())
+    theirs, _ = RehearsalSession(Rewritten(model.SerializeToString(), (), names, 1, 0)).run(feeds())
     for name in names:
         np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
@@ -100,7 +100,9 @@ def test_bf16_is_rounded_without_a_cast_to_it() -> None:
         return graph.initializer[-1].name
 
     rounded("x", "y", BF16, 9, add, constant)
-    found = RehearsalSession(Rewritten(model.SerializeToString(), (), ("y",), 1)).run({"x": numbers})[0]["y"]
+    found = RehearsalSession(Rewritten(model.SerializeToString(), (), ("y",), 1, 0)).run({"x": numbers})[0][
+        "y"
+    ]
     wanted = numbers.astype(ml_dtypes.bfloat16).astype(np.float32)
     np.testing.assert_array_equal(found[:5], wanted[:5])
     assert found[5] == numbers[5]

@@ -183,3 +183,25 @@ def test_a_second_look_measures_some_tensors(tmp_path: Path) -> None:
     assert found.probes == (probe("mul", "Mul", "y", 0), probe("norm", "ReduceL2", "s", 1))
     assert found.figures == 3
     assert written(tmp_path, INSIDE, probed=False).probes == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "narrowing", "rounded"),
+    [
+        ("Conv (x, w)", Narrowing(FP16, fused=True), ["n", "y"]),
+        ("Neg (x)", Narrowing(FP16, fused=True), ["y"]),
+        ("Conv (x, w)", Narrowing(FP16, fused=True, stored=nodes("n")), ["n", "y"]),
+        ("Conv (x, w)", Narrowing(FP16, fused=True, stored=nodes()), ["y"]),
+        ("Conv (x, w)", Narrowing(FP16, fused=True, keep=nodes("q")), ["y"]),
+        ("Neg (x)", Narrowing(FP16), ["n", "y"]),
+    ],
+)
+def test_the_result_of_a_folded_norm_is_rounded(
+    tmp_path: Path, before: str, narrowing: Narrowing, rounded: list[str]
+) -> None:
+    """A fused build stores the result of a convolution with the scale of the norm."""
+    text = f"""(float[1,2,3,3] x) => (float[1,2,3,3] y)
+    < float[2,2,1,1] w = {{1, 2, 3, 4}}, float[2] g = {{1, 2}} >
+    {{ [p] h = {before} [q] n = BatchNormalization (h, g, g, g, g) [r] y = Sigmoid (n) }}"""
+    found = expressions(written(tmp_path, text, narrowing, probed=False))
+    assert [name for name in "hny" if found.get(name, "").startswith("<")] == rounded

@@ -18,7 +18,7 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17, "own" : 1] > g (float[2] x) => 
 
 def session_of(body: str, outputs: tuple[str, ...]) -> RehearsalSession:
     data = onnx.parser.parse_model(f"{HEAD} {{ {body} }}").SerializeToString()
-    return RehearsalSession(Rewritten(data, (), outputs, 3))
+    return RehearsalSession(Rewritten(data, (), outputs, 3, 0))
 
 
 def test_a_model_without_outputs_to_return_is_not_run() -> None:
@@ -53,5 +53,5 @@ def test_a_thread_for_each_processor(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cpus)
     data = onnx.parser.parse_model(f"{HEAD} {{ y = Neg (x) }}").SerializeToString()
-    found = RehearsalSession(Rewritten(data, (), ("y",), 1), threads)
+    found = RehearsalSession(Rewritten(data, (), ("y",), 1, 0), threads)
     assert found._session.get_session_options().intra_op_num_threads == used

@@ -47,6 +47,6 @@ class Graph:
         self.proto.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
         opsets = [helper.make_opsetid("", self._opset)]
         model = helper.make_model(self.proto, opset_imports=opsets, ir_version=8)
-        session = RehearsalSession(Rewritten(model.SerializeToString(), (), tuple(outputs), 1))
+        session = RehearsalSession(Rewritten(model.SerializeToString(), (), tuple(outputs), 1, 0))
         found = session.run(feeds)[0]
         return [found[name] for name in outputs]

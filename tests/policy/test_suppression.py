@@ -489,3 +489,41 @@ def test_entries_of_a_model_that_take_too_long_are_ignored(
     assert kept.notes == (
         f"the metadata {SUPPRESS_KEY} is ignored: there are too many entries, or a glob is too long",
     )
+
+
+def sites(*lengths: int) -> ModelReport:
+    """Return a report with a site for each length of a node's name."""
+    names = {length: "n" * length for length in set(lengths)}
+    found = finding("ACC102", *((names[length], None) for length in lengths))
+    return ModelReport("m.onnx", "t", findings=(found,))
+
+
+@pytest.mark.parametrize(
+    ("entries", "reports", "expected"),
+    [
+        ([], [], True),
+        ([entry()] * 1000, [sites(*[1] * 1000)], True),
+        ([entry()] * 1001, [sites(*[1] * 1000)], False),
+        ([entry()] * 1000, [sites(*[1] * 500), sites(*[1] * 501)], False),
+        ([entry(node="a" * 20_000)], [sites(*[10_000] * 10)], True),
+        ([entry(node="a" * 20_000)], [sites(*[10_000] * 10, 1)], False),
+        ([entry(module="a" * 20_001)], [sites(*[10_000] * 10)], False),
+        ([entry(node="a" * 10_000, module="b" * 10_000)], [sites(*[10_000] * 10)], True),
+        ([entry(node="a" * 10_000), entry(module="b" * 10_001)], [sites(*[10_000] * 10)], False),
+        ([entry(node="abc")], [sites(*[66_666] * 10_000, 6_667)], False),
+    ],
+)
+def test_suppressions_that_take_long_to_compare(
+    entries: list[suppression.Acceptance], reports: list[ModelReport], expected: bool
+) -> None:
+    assert suppression.comparable(entries, reports) is expected
+
+
+def test_conditional_findings_and_modules_count_in_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = finding("ACC102", ("abc", "de"), ("f", None))
+    report = ModelReport("m.onnx", "t", findings=(found,), conditional=(found,))
+    for name, least in (("_MOST_CHECKED", 4), ("_MOST_COMPARED", 2 * 12)):
+        for most, expected in ((least, True), (least - 1, False)):
+            monkeypatch.setattr(suppression, name, most)
+            assert suppression.comparable([entry(node="xy")], [report]) is expected
+        monkeypatch.undo()

@@ -91,4 +91,4 @@ class Rewritten(Struct, frozen=True):
     probes: tuple[Probe, ...]
     outputs: tuple[str, ...]
     figures: int
-    sums: int = 0
+    sums: int
