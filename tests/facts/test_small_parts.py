@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
+from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.operand import _Axes
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.log_message import _available
 from trtlint.facts.of_model.division import _through_arithmetic
 from trtlint.facts.of_model.mixed_types import _cast_behind
 from trtlint.facts.of_model.quantized import _channel_axis, _product_sizes
@@ -115,6 +118,25 @@ def test_a_cast_behind_an_input_of_the_model_is_found() -> None:
     assert _cast_behind(total.output) is cast
     assert _cast_behind(model.graph.inputs[1]) is None
     assert _cast_behind(None) is None
+
+
+@pytest.mark.parametrize(("between", "found"), [(198, True), (199, False)])
+def test_a_cast_is_searched_behind_200_values(between: int, found: bool) -> None:
+    body = "  ".join(f"v{index + 1} = Neg (v{index})" for index in range(between))
+    model = graph(f"(float16[2] x) => (float[2] v{between}) {{ v0 = Cast <to = 1> (x)  {body} }}")
+    cast, *_, last = model.graph.nodes
+    assert _cast_behind(last.output) is (cast if found else None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "inputs"),
+    [("input_unknown", ("x", "z")), ("a", ()), ("input_unknown_size", ()), ("no_profile", ())],
+)
+def test_inputs_for_an_unknown_name(pattern: str, inputs: tuple[str, ...]) -> None:
+    model = graph("(float[2] x, float[2] z) => (float[2] y) { y = Add (x, z) }")
+    record = Record(pattern, 1, "E", "m")
+    assert _available(record, Facts(model)) == inputs
+    assert _available(record, Facts(None)) == ()
 
 
 class Walk:

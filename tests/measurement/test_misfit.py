@@ -159,3 +159,23 @@ def test_without_an_output_of_a_float_type_ranges_alone_count(
     onnx.save(model, "best.onnx")
     assert run(["measure", "best.onnx", "--inputs", "x.npz"]) == 1
     assert "no output has a float type" in capsys.readouterr().out
+
+
+OLD = {"error_fp16": 0.5, "runs": 3, "verified": True}
+
+
+def test_results_of_earlier_releases_have_no_counts() -> None:
+    """Without the number of nodes, many kept nodes count as few."""
+    paths = tuple(map(str, range(1000)))
+    found = KeptNodes.parse(paths, OLD)
+    assert found is not None
+    assert found == KeptNodes(paths, 0.5, 3, True, found.computing)
+    assert found.fits
+    assert KeptNodes.parse(paths, {**OLD, "nodes": {"all": 0}}) == found
+    assert KeptNodes.parse(paths, {**OLD, "nodes": {}, "products": {}}) == found
+    assert KeptNodes.parse(paths, None) is None
+
+
+def test_results_are_read_as_they_are_written() -> None:
+    kept = KeptNodes(("a", "b"), None, 7, True, 60, 5, 2, ("b",), False)
+    assert KeptNodes.parse(("a", "b"), kept.document) == kept

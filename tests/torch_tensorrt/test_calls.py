@@ -8,6 +8,7 @@ import pytest
 
 from trtlint.engine.evidence.torch_script import text_evidence
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_torch.torch_call import _truncated_twice, _twice
 from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script, script_in
 from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
@@ -390,3 +391,41 @@ def test_a_script_that_is_too_deep_without_a_long_line() -> None:
     said = "script.py: the script is nested too deeply for Python; split long expressions and chains of elif"
     assert str(too_deep("elif x: pass\n" * 20_000, "script.py")) == said
     assert str(too_deep("", "script.py")) == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", False),
+        ("inputs=[1]", False),
+        ("arg_inputs=[1]", False),
+        ("inputs=[1], arg_inputs=[1]", True),
+        ("inputs=None, arg_inputs=[1]", False),
+        ("inputs=[1], arg_inputs=None", False),
+        ("inputs=None, arg_inputs=None", False),
+        ("inputs=None, **more", False),
+        ("inputs=[1], **more", None),
+        ("inputs=[1], arg_inputs=[1], **more", True),
+        ("inputs=given, arg_inputs=[1]", None),
+        ("inputs=[1], arg_inputs=given", None),
+    ],
+)
+def test_inputs_that_are_given_twice(arguments: str, expected: bool | None) -> None:
+    call = only(f"import torch_tensorrt\ntorch_tensorrt.dynamo.compile(p, {arguments})\n")
+    assert _twice(call) is expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", False),
+        ("truncate_double=True", False),
+        ("truncate_long_and_double=True", False),
+        ("truncate_long_and_double=True, truncate_double=True", True),
+        ("truncate_long_and_double=True, truncate_double=False", False),
+        ("truncate_long_and_double=True, truncate_double=given", None),
+    ],
+)
+def test_an_option_that_is_given_under_both_names(arguments: str, expected: bool | None) -> None:
+    text = f"import torch_tensorrt\ntorch_tensorrt.dynamo.compile(p, {arguments})\n"
+    assert _truncated_twice(only(text)) is expected
