@@ -331,6 +331,12 @@ def test_a_configuration_of_a_mebibyte_is_read(tmp_path: Path) -> None:
     assert load(file).preview
 
 
+def test_preview_rules_run_only_on_request(tmp_path: Path) -> None:
+    file = tmp_path / "trtlint.toml"
+    file.write_text("")
+    assert not load(file).preview
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
