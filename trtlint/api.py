@@ -275,7 +275,8 @@ def upgrade(
     given = one_case(model, None, keywords)
     case = given.case
     base = replace(case.built_for[0], product=product, version=None, previous=None)
-    way = targets(base, first, end := own.get("last", minors(product)[-1]))
+    end = own.get("last", minors(product)[-1])
+    way = targets(base, first, end)
     if len(way) < 2:
         raise SettingError(f"{first} and {end} are the same release line; pass two different release lines")
     with _named(case.path):

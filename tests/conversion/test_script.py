@@ -219,7 +219,7 @@ def test_layer_types_are_named_after_their_nodes(
         "obey",
         "--network-script own.py",
     )
-    model = os.path.abspath("model.onnx")  # noqa: PTH100
+    model = os.path.abspath("model.onnx")  # noqa: PTH100 - as the script, which keeps links
     request = {"model": model, "script": str(file), "function": called, "name": f"{file}{function}"}
     settings = {"paths": ("wheels",), "environment": {"CUDA_VISIBLE_DEVICES": ""}}
     assert process.asked == [("trtlint.conversion._script", request, Limits(), settings)]

@@ -175,7 +175,10 @@ def refusal(body: str, constants: str, *, x: str = "float[2,8] x", opset: int = 
 SUM = "s = Add (q, k) y = Add (s, v)"
 THREE = f"q, k, v = Split <axis = 1> (a, sizes) {SUM}"
 WIDE = f"{numbers(8, 6)}, int64[3] sizes = {{2, 2, 2}}"
-BIASES = f"{WIDE}, float[6] b = {{1, 2, 3, 4, 5, 6}}, float[1] short = {{1}}, float[2,6] large = {{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}}"  # fmt: skip  # noqa: E501
+BIASES = (
+    f"{WIDE}, float[6] b = {{1, 2, 3, 4, 5, 6}}, float[1] short = {{1}}, "
+    "float[2,6] large = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}"
+)
 NO_MATRIX = "the second operand of the product is not a stored matrix"
 SCALED = "the product is transposed or scaled"
 NO_BIAS = "the Add after the product does not add a stored bias"
@@ -237,7 +240,16 @@ def test_products_of_other_operands(body: str, constants: str, x: str, reason: s
 
 
 GATHERS = "q = Gather <axis = {0}> (r, i0) k = Gather <axis = {0}> (r, i1) v = Gather <axis = {0}> (r, i2)"
-FOLDED = f"{numbers(8, 6)}, int64 i0 = {{0}}, int64 i1 = {{1}}, int64 i2 = {{2}}, int64 last = {{-1}}, int64 before = {{-4}}, int64 least = {{-3}}, int64[1] list = {{2}}, int64[3] three = {{2, 3, 2}}, int64[3] zero = {{0, 3, 2}}, int64[2] six = {{2, 6}}, int64[3] rows = {{1, 6, 2}}, int64[3] single = {{2, 1, 6}}, int64[3] ones = {{1, 1, 1}}, int64[2] uneven = {{1, 2}}"  # noqa: E501
+INDICES = (
+    "int64 i0 = {0}, int64 i1 = {1}, int64 i2 = {2}, "
+    "int64 last = {-1}, int64 before = {-4}, int64 least = {-3}"
+)
+SHAPES = (
+    "int64[1] list = {2}, int64[3] three = {2, 3, 2}, int64[3] zero = {0, 3, 2}, int64[2] six = {2, 6}, "
+    "int64[3] rows = {1, 6, 2}, int64[3] single = {2, 1, 6}, int64[3] ones = {1, 1, 1}, "
+    "int64[2] uneven = {1, 2}"
+)
+FOLDED = f"{numbers(8, 6)}, {INDICES}, {SHAPES}"
 FOLD = f"a = MatMul (x, w) r = Reshape (a, three) {GATHERS.format(1)} {SUM}"
 COLUMNS_MOVED = "the Reshape after the product does not keep the columns together"
 TOO_MANY = "the result has too many parts"
@@ -307,7 +319,8 @@ def test_shapes_that_keep_the_columns_together(columns: int, shape: str, reason:
 @pytest.mark.parametrize(("parts", "reason"), [(2, ""), (8, ""), (9, TOO_MANY)])
 def test_a_product_has_up_to_eight_parts(parts: int, reason: str) -> None:
     names = [f"p{index}" for index in range(parts)]
-    constants = f"{numbers(8, 2 * parts)}, int64[3] to = {{2, {parts}, 2}}, int64[{parts}] ones = {{{', '.join(['1'] * parts)}}}"  # noqa: E501
+    sizes = f"int64[3] to = {{2, {parts}, 2}}, int64[{parts}] ones = {{{', '.join(['1'] * parts)}}}"
+    constants = f"{numbers(8, 2 * parts)}, {sizes}"
     split = f"{', '.join(names)} = Split <axis = 1> (r, ones) y = Sum ({', '.join(names)})"
     assert refusal(f"a = MatMul (x, w) r = Reshape (a, to) {split}", constants) == reason
 

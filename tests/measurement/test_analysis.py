@@ -9,7 +9,7 @@ from tests.graphs import model_of
 from trtlint.measurement.analysis import Findings, findings, origins, regions, sites
 from trtlint.measurement.folding import Affine, Folding
 from trtlint.measurement.formats import BF16, FP16
-from trtlint.measurement.measurement import Inside, MeasuredTensor
+from trtlint.measurement.measurement import Inside, MeasuredTensor, Range
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
 from trtlint.model.graph import Node
@@ -148,12 +148,20 @@ def test_constants_connect_no_nodes() -> None:
 
 
 def site(
-    node: str, op: str, tensor: str, high: float | None, low: float | None, fits: str = "ok", **more: object
+    node: str,
+    op: str,
+    tensor: str,
+    high: float | None,
+    low: float | None,
+    fits: Range = "ok",
+    *,
+    origin: bool = False,
+    narrow: bool = True,
+    inside: tuple[Inside, ...] = (),
 ) -> MeasuredTensor:
     """Return the expected range of a tensor."""
     greatest = None if high is None or low is None else max(abs(high), abs(low))
-    usual = {"fits": fits, "origin": False, "narrow": True}
-    return MeasuredTensor(node, op, tensor, greatest, low, high, **{**usual, **more})  # type: ignore[arg-type]
+    return MeasuredTensor(node, op, tensor, greatest, low, high, fits, origin, narrow, inside)
 
 
 def test_the_range_of_each_tensor() -> None:

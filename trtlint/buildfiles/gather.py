@@ -38,8 +38,10 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     except BuildFileError:
         found = [BuildInput(Path(file.path), together([file]), alone=True) for file in read]
     found += [BuildInput(Path(problem.path), None, (problem,), alone=True) for problem in problems]
-    order = [Path(path) for path, _ in listed]
-    return sorted(found, key=lambda gathered: order.index(gathered.path))
+    first: dict[Path, int] = {}
+    for index, (path, _) in enumerate(listed):
+        first.setdefault(Path(path), index)
+    return sorted(found, key=lambda gathered: first[gathered.path])
 
 
 def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Problem]]:

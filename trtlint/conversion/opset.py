@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trtlint.conversion.narrowports import QUANTIZED_OPSET, SPLIT_NORM_OPSET, ports
 from trtlint.fixes.opsets import raisable
+from trtlint.fixes.patch import opset_of
 from trtlint.model.load import Model
 
 NEWEST = 22
@@ -17,7 +18,7 @@ def opset_for(model: Model, type_: str) -> int:
 
     This is the opset of the source, or a newer one if an operator needs it.
     """
-    own = model.opset or 1
+    own = opset_of(model)
     ops = {node.op for node in model.graph.nodes if not node.domain}
     wanted = own
     if "BatchNormalization" in ops:

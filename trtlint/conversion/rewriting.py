@@ -25,7 +25,7 @@ from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import Converted, is_external, write
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.edit import apply
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites import clamp_mask, scale_on_query
 from trtlint.fixes.source import SourceModel
 from trtlint.measurement.formats import FP16
@@ -126,7 +126,7 @@ def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
 
 def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
     """Yield rewrites that split a joint product for Q, K and V, so that V can be in 16 bits."""
-    if (model.opset or 0) < SINCE:
+    if opset_of(model) < SINCE:
         return
     for node in model.graph.nodes:
         if node.path in wanted and is_product(node):

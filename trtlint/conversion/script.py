@@ -43,7 +43,7 @@ def of_script(model: Path, given: str) -> LayerTypes:
     wheels = find()
     order = {
         "model": os.path.abspath(model),  # noqa: PTH100 - links stay
-        "script": os.path.abspath(file),  # noqa: PTH100
+        "script": os.path.abspath(file),  # noqa: PTH100 - links stay
         "function": function,
         "name": given,
     }

@@ -24,6 +24,7 @@ from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
 from trtlint.files.limits import limit_work
+from trtlint.fixes.patch import opset_of
 from trtlint.fixes.source import SourceModel, read_source
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
@@ -305,7 +306,7 @@ def _described(
         kept=tuple(kept),
         casts=tuple(casts),
         stored=tuple(ranges.stored),
-        opset=(model.opset or 1, max(labels.opset, model.opset or 1)),
+        opset=(opset_of(model), max(labels.opset, opset_of(model))),
         ranges=found.ranges,
         islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
         error=found.error,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct
 
@@ -90,3 +90,16 @@ class Fact(Struct, frozen=True):
     def consequences(self) -> frozenset[str]:
         """The operator types that TensorRT refuses because of this fact; empty for most facts."""
         return frozenset()
+
+
+_Any = TypeVar("_Any", bound=Fact)
+
+
+def in_graph_order(facts: Iterable[_Any]) -> list[_Any]:
+    """Sort facts by the positions of their nodes. All facts must have a node."""
+
+    def position(fact: _Any) -> int:
+        assert fact.node is not None
+        return fact.node.index
+
+    return sorted(facts, key=position)

@@ -172,6 +172,7 @@ class _Boundary:
         least = _smallest(patch)
         self.bounds = {each.tensor: each for each in patch.bounds}
         self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "edge": 1.0, "away": 1.0, "tiny": least}
+        self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
         self.scales["small"] = min(_COMMON["small"], least**0.5)  # shows an epsilon beside squares
 
     def of_kind(self, kind: str) -> dict[str, Array]:
@@ -206,7 +207,7 @@ class _Boundary:
                 chosen[..., _WITHOUT_A_KEY[kind], :] = False
             return chosen
         if value.dtype in FLOAT_DTYPES:
-            numbers = np.asarray(rng.normal(size=shape)) * self._scale(kind)
+            numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
             if kind in ("positive", "tiny", "away"):
                 numbers = np.abs(numbers) + (kind == "away")
             if kind == "far" and value.dtype in _WIDE and _masking(value, self.region) in _SHIFTED:
@@ -229,10 +230,6 @@ class _Boundary:
         if dtype.kind == "u":
             low = max(low, 0)
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
-
-    def _scale(self, kind: str) -> float:
-        """Return the standard deviation of random floats. For ``kind``, see :class:`Feeds`."""
-        return _BEYOND * max(_bounds(self.region, self.model)) if kind == "beyond" else self.scales[kind]
 
     def _quantized_integers(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
         """Return random 8-bit or 16-bit integers, from the lowest to the highest integer of the type."""

@@ -77,3 +77,14 @@ class Network(Struct, frozen=True):
     tensors: tuple[Tensor, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+    @property
+    def conditions(self) -> dict[int, int]:
+        """The tensor that decides each conditional, by the number of the conditional."""
+        return {
+            layer.group: tensor
+            for layer in self.layers
+            if layer.kind == "CONDITION"
+            for tensor in layer.inputs
+            if tensor is not None
+        }

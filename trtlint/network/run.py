@@ -76,12 +76,7 @@ class Runner:
         self._block = schedule(network)
         self._network = network
         self._givers = {tensor: layer for layer in network.layers for tensor in layer.outputs}
-        self._conditions = {
-            layer.group: tensor
-            for layer in network.layers
-            if layer.kind == "CONDITION"
-            for tensor in layer.inputs
-        }
+        self._conditions = network.conditions
 
     @property
     def steps(self) -> Sequence[ScheduledStep]:

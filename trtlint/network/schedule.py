@@ -92,12 +92,7 @@ class _Scheduler:
         for group in reversed(by_size):  # inner loops overwrite outer loops
             self._home.update(dict.fromkeys(self._bodies[group], group))
         self._parent = {group: self._outer(group, by_size) for group in by_size}
-        self._conditions = {
-            layer.group: tensor
-            for layer in network.layers
-            if layer.kind == "CONDITION"
-            for tensor in layer.inputs
-        }
+        self._conditions = network.conditions
 
     def _body(self, group: int) -> set[int]:
         """Return the indices of the layers in the body of loop ``group``, including inner loops."""
@@ -191,8 +186,7 @@ class _Scheduler:
         for place, step in enumerate(steps):
             for port, tensor in enumerate(step.needs):
                 readers[tensor].append((place, port))
-        free = {*self._network.outputs, *ends}
-        free.update(tensor for tensor in self._conditions.values() if tensor is not None)
+        free = {*self._network.outputs, *ends, *self._conditions.values()}
         guards: list[Guard] = [frozenset()] * len(steps)
         for place in reversed(range(len(steps))):
             step = steps[place]

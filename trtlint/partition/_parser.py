@@ -310,7 +310,10 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
 
 
 def _store_constants(graph: onnx.GraphProto) -> None:
-    """Convert Constant nodes to initializers, as ONNX Runtime does when it loads a model."""
+    """Convert Constant nodes to initializers, as ONNX Runtime does when it loads a model.
+
+    The function calls itself for each subgraph. protobuf reads at most 100 nested messages, so it ends.
+    """
     kept = []
     for node in graph.node:
         for each in node.attribute:

@@ -171,4 +171,8 @@ def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
 
 
 def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
+    """Return the subgraphs of the nodes of a graph.
+
+    protobuf reads at most 100 nested messages, so functions that call themselves for each subgraph end.
+    """
     return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]

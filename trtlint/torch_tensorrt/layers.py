@@ -153,7 +153,10 @@ class Operators:
 
     def _softmax(self) -> list[Made]:
         axes = _axes(self._settings.get("axes"))
-        return [] if axes is None or len(axes) != 1 else [Made("Softmax", (("axis", axis),)) for axis in axes]
+        if axes is None or len(axes) != 1:
+            return []
+        (axis,) = axes
+        return [Made("Softmax", (("axis", axis),))]
 
     def _cast(self) -> list[Made]:
         (before,) = self._inputs

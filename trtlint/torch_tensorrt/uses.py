@@ -40,11 +40,12 @@ FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
 _DEEPEST = 20
 _DYNAMIC_DEPTH = 6
 _MOST_ITEMS = 100
+_PRIVATE = "torch.export._trace._export"
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
     "torch_tensorrt._compile.save": "torch_tensorrt.save",
     "torch.export.export": "torch.export.export",
-    "torch.export._trace._export": "torch.export.export",
+    _PRIVATE: "torch.export.export",
     "torch_tensorrt.runtime.enable_cudagraphs": "torch_tensorrt.runtime.enable_cudagraphs",
     "torch_tensorrt.runtime.set_cudagraphs_mode": "torch_tensorrt.runtime.set_cudagraphs_mode",
     "torch_tensorrt.runtime.weight_streaming": "torch_tensorrt.runtime.weight_streaming",
@@ -166,7 +167,7 @@ def use_of(
         arg_inputs=_inputs(given.get("arg_inputs"), *at),
         threads=any(name.startswith(_THREADS) for name in scope.imports.values()),
         quantized=_QUANTIZED in scope.imports.values(),
-        private=name.endswith("._export"),
+        private=name == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,
         compiled=0 if saved is None else _compiled(saved, *at),
         others="kwarg_inputs" in given or "dynamic_shapes" in given,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec import Struct, field
 
-from trtlint.facts.base import Fact, Step
+from trtlint.facts.base import Fact, Step, in_graph_order
 from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
@@ -150,12 +150,7 @@ def find(facts: Facts) -> Iterator[Attention]:
     graph = facts.model.graph
     found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, facts))]
     found += [_operator(node) for node in graph.by_op(*_OPERATORS) if node.domain in _OPERATORS[node.op]]
-    yield from sorted(found, key=_index)
-
-
-def _index(block: Attention) -> int:
-    assert block.node is not None
-    return block.node.index
+    yield from in_graph_order(found)
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:

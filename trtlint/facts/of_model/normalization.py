@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from trtlint.facts.base import Fact, Step
+from trtlint.facts.base import Fact, Step, in_graph_order
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import DTYPES, ElementType
@@ -94,12 +94,7 @@ def find(facts: Facts) -> Iterator[Normalization]:
     distances = _distances_from_attention(facts)
     found = [_operator(node, distances) for node in graph.by_op(*_OPERATORS)]
     found += [_decomposed(norm, distances) for norm in decomposed_norms(graph, constants)]
-    yield from sorted(found, key=_index)
-
-
-def _index(norm: Normalization) -> int:
-    assert norm.node is not None
-    return norm.node.index
+    yield from in_graph_order(found)
 
 
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:

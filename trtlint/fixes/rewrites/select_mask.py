@@ -233,11 +233,10 @@ class _Search:
 
         Both masks together could mask all keys of a row.
         """
-        pending: list[Value | None] = [scores]
-        met: set[Value | None] = {None, scores}
+        pending = [scores]
+        met = {scores}
         while pending:
             value = pending.pop()
-            assert value is not None
             numbers = self._numbers(value)
             if numbers is not None:
                 if any(number < -FP16_MAX for number in numbers):
@@ -252,7 +251,7 @@ class _Search:
                 what = f"input {value.name}" if node is None else f"result of {node.op}"
                 raise NotApplicable(f"the scores depend on the {what}, which may contain -inf from a mask")
             ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
-            fresh = [each for each in ports if each not in met]
+            fresh = [each for each in ports if each is not None and each not in met]
             met.update(fresh)
             pending += fresh
             if len(met) > _MOST_NODES:
