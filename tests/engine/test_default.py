@@ -40,6 +40,22 @@ def test_default_advice(tmp_path: Path, entries: str, shown: tuple[str, ...]) ->
     assert advice_of(rule) == shown
 
 
+@pytest.mark.parametrize(
+    ("entries", "shown"),
+    [
+        ("{do: Use one.}, {do: Or use two.}", ("Use one.", "Or use two.")),
+        (
+            '{where: "line < 0", do: Use one.}, {do: Or use two.}, {do: Or use three.}',
+            ("Use two.", "Or use three."),
+        ),
+        ("{do: Orders matter.}", ("Orders matter.",)),
+    ],
+)
+def test_the_first_advice_is_no_alternative(tmp_path: Path, entries: str, shown: tuple[str, ...]) -> None:
+    rule = make_rule(tmp_path, **{**OTHER, "where": "stops", "advice": f"[{entries}]"})
+    assert advice_of(rule) == shown
+
+
 def test_advice_for_some_versions_is_not_sure_without_a_version(tmp_path: Path) -> None:
     advice = '[{tensorrt: "<10.9", do: one}, {default: true, do: two}]'
     rule = make_rule(tmp_path, **{**OTHER, "where": "stops", "advice": advice})

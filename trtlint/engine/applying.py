@@ -15,6 +15,8 @@ from trtlint.knowledge.releases import Product
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown, both
 
+_OR = "Or "
+
 
 def version_truth(rule: Rule, target: Target) -> Truth:
     """Return whether the version ranges of a rule include the target's product and version."""
@@ -118,6 +120,19 @@ def shown_advice(
         shown.append((prefix, entry))
         sure = sure or (truth is True and not prefix)
     return shown
+
+
+def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the advice from :func:`shown_advice` as the texts of a report.
+
+    In a rule file, a further alternative begins with "Or".  The first text loses this word, because the
+    report leaves out the advice that precedes it in the rule file.
+    """
+    found = [prefix + entry.do.fill(names) for prefix, entry in shown]
+    if found and found[0].startswith(_OR):
+        rest = found[0].removeprefix(_OR)
+        found[0] = rest[:1].upper() + rest[1:]
+    return tuple(found)
 
 
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from trtlint.engine.applying import (
     cited,
     common_versions,
     rewrites_of,
+    sentences,
     shown_advice,
     version_truth,
 )
@@ -305,11 +306,8 @@ class _RuleSearch(Struct, frozen=True):
         depends: tuple[str, ...],
     ) -> _Group:
         rule, names = self.rule, subject.names(self.target)
-        severity = rule.severity
-        for when, other in rule.severity_when:
-            if when.truth(names) is True:
-                severity = other
-                break
+        others = (other for when, other in rule.severity_when if when.truth(names) is True)
+        severity = next(others, rule.severity)
         if verdict.standing == "refuted":
             severity = "note"
         elif verdict.ended:
@@ -323,7 +321,7 @@ class _RuleSearch(Struct, frozen=True):
             support=verdict.support,
             doubt=verdict.doubt,
             message=rule.message.fill(names),
-            advice=tuple(prefix + entry.do.fill(names) for prefix, entry in given),
+            advice=sentences(given, names),
             references=cited(rule, given),
             fixes=rewrites_of(given) if self.facts.has_model else (),
             depends=depends,
