@@ -139,7 +139,7 @@ class Case(Struct, frozen=True, dict=True):
         """Return a copy with absolute paths, for a process with another current folder.
 
         Args:
-            folder: the current folder of this process.
+            folder: the current folder of the calling process.
         """
         evidence = tuple(each if isinstance(each, Evidence) else each.elsewhere() for each in self.evidence)
         return replace(self, path=folder / self.path, evidence=evidence)

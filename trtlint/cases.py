@@ -48,7 +48,7 @@ _DRY = ("dry_build", "dry_parse", "compare")
 class Keywords(TypedDict, total=False):
     """Keywords that the functions of the Python API share.
 
-    They have the meaning of the command-line options.
+    Each keyword has the same meaning as the corresponding command-line option.
 
     A setting of the target that is not given is unknown; it is not off.
     """
@@ -155,7 +155,7 @@ def cases(
     Raises:
         ArgumentError: a keyword is unknown or has a wrong type, or ``path`` is neither a path nor a model.
         SettingError: a keyword has an invalid value, such as an unknown release.
-        FileError: the file of a keyword cannot be used, or measures another model.
+        FileError: the file of a keyword cannot be used, or is a measurement of another model.
     """
     given = _Given(target, keywords)
     options = given.options

@@ -43,7 +43,7 @@ def convert(
     """Convert an FP32 model to a strongly typed model: ``trtlint.convert("model.onnx", to="fp16")``.
 
     Args:
-        model: a path, or an ``onnx.ModelProto``, which needs ``out``.
+        model: a path, or an ``onnx.ModelProto``. For an ``onnx.ModelProto``, ``out`` is required.
         target: the build target.  The result contains a build command for this target.
         to: the new type.
         out: the file to write; by default ``MODEL.fp16.onnx`` beside the model.

@@ -13,7 +13,7 @@ def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCo
 
     The result is the first of these lists that is not empty:
 
-    - the commands whose ``--onnx`` has the file name of the model,
+    - the commands whose ``--onnx`` has the same file name as the model,
     - the commands whose ``--onnx`` is a shell variable,
     - the only command of the script, because the model may have another file name on the build machine.
     """

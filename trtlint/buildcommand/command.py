@@ -165,7 +165,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def model(self) -> str | None:
-        """The text of the command that names the ONNX file; None if it is missing or contains a variable."""
+        """The ONNX file in the command; None if the option is missing or contains a variable."""
         names = {"triton": "default_model_filename", "onnxruntime": "model"}
         option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None

@@ -37,8 +37,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 def data_type(phrase: str | None) -> DataType | None:
     """Return the data type that a word or phrase of TensorRT names.
 
-    Examples are ``Half`` and ``Channel major FP16 format where ...``. The result is None without a known
-    type.
+    Examples are ``Half`` and ``Channel major FP16 format where ...``. The result is None if the
+    text names no known type.
     """
     if not phrase:
         return None

@@ -79,7 +79,7 @@ class Successes(Struct, frozen=True):
 def successes(log: Log) -> Successes:
     """Find the log lines that show a working engine or a new attempt.
 
-    If an error precedes one of these lines in the same run, it did not prevent the engine.
+    An error that precedes one of these lines in the same run did not prevent the engine.
     """
     banners = log.records.get("banner", ())
     lines = [
@@ -176,7 +176,7 @@ def _is_asked_in_vain(record: Record) -> bool:
 
 
 def _is_of_settings(record: Record) -> bool:
-    """Return whether TensorRT rejected a builder setting. The build continues without that setting."""
+    """Return whether TensorRT rejected a builder setting. The build then continues without that setting."""
     return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
 
@@ -191,7 +191,8 @@ def _is_unexplained(record: Record) -> bool:
 def _is_anyones(record: Record) -> bool:
     """Return whether a program other than TensorRT may have printed a record.
 
-    The record matches no entry of the pattern table, and other programs print similar log prefixes.
+    The result is True if the record matches no entry of the pattern table, and other programs print the same
+    log prefix.
     """
     return record.pattern == "other" and record.common
 

@@ -1,9 +1,9 @@
 """Parse engine layers, in every format that TensorRT has used.
 
 Most formats are JSON, from ``IEngineInspector`` and ``trtexec --exportLayerInfo``. Some releases list only
-the names of layers. Others have ``Bindings`` with ``Format/Datatype``, or ``I/O Tensors`` with ``Datatype``
-and ``Format``. A verbose log contains the same data with one line per layer (``Name: .., LayerType: ..``), or
-in an older format (``Layer(Type): name, Tactic: .., in -> out``).
+the names of layers. Other releases have ``Bindings`` with ``Format/Datatype``, or ``I/O Tensors`` with
+``Datatype`` and ``Format``. A verbose log contains the same data with one line per layer (``Name: ..,
+LayerType: ..``), or in an older format (``Layer(Type): name, Tactic: .., in -> out``).
 
 Schema: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html. A public
 reader of these files: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.

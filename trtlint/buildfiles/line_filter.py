@@ -83,7 +83,7 @@ class BlockFilter:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
         This has no effect if ``literal`` is too short or too long to identify a line. If ``context`` is true,
-        the last of these lines before another candidate is still returned.
+        the nearest such line before a candidate is still returned.
         """
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True

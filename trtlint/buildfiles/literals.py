@@ -11,7 +11,7 @@ _BEGINNING = re.compile(r"\b\w{3}")
 
 
 class Literals:
-    """A set of fixed texts, with an index to find out quickly which of them a message contains.
+    """A set of fixed texts, with an index that quickly finds which of the texts a message contains.
 
     The index uses the first characters of one word of each text. A message is split into words once, in
     linear time. A text is searched in the message only if a word of the message has the same first

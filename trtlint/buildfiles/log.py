@@ -341,7 +341,7 @@ class LogReader:
     def _working_on(self) -> str | None:
         """Return the node or layer that the last message with a name mentioned; None if unknown.
 
-        The build is probably working on it.
+        The build is probably working on this node or layer.
         """
         return _text(self._context[self._context_at : self._context_at + 2000]) or None
 
@@ -381,7 +381,7 @@ class LogReader:
 def _joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    Spaces are used instead if the first line ends before the reason, which is then on the next line.
+    If the first line ends before the reason, and the next line gives it, spaces are used instead.
     """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()

@@ -69,7 +69,7 @@ class LogPattern(Struct, frozen=True, eq=False):
     - ``regex`` is searched in each candidate. The record stores the named groups of the match.
     - ``meaning`` explains the message, and ``source`` is a public URL with the line.
     - At most ``keep`` records are stored. Later records are only counted.
-    - If ``decisive`` is true, a line matches if its beginning matches, without a search for ``regex``.
+    - If ``decisive`` is true, the beginning of a line decides whether it matches. ``regex`` is not searched.
     - If ``context`` is true, the lines name the node or layer that later warnings are about.
 
     The header of ``patterns.yaml`` explains the other fields.

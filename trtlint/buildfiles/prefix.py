@@ -1,10 +1,10 @@
-"""Parse prefixes of log lines, such as ``[I] [TRT]``: the severity, and the tool that prints this form.
+"""Parse prefixes of log lines, such as ``[I] [TRT]``: the severity, and the tool that prints this prefix.
 
 Sources: trtexec and the samples (https://github.com/NVIDIA/TensorRT/blob/main/samples/common/logging.h),
 Polygraphy (https://github.com/NVIDIA/TensorRT/blob/main/tools/Polygraphy/polygraphy/logger/logger.py), ONNX
 Runtime (https://github.com/microsoft/onnxruntime/issues/22164), Torch-TensorRT
-(https://github.com/pytorch/TensorRT/issues/4061).  :mod:`trtlint.buildfiles.wrapped` has the loggers of other
-programs.
+(https://github.com/pytorch/TensorRT/issues/4061).  :mod:`trtlint.buildfiles.wrapped` handles the loggers of
+other programs.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def parse_prefix(line: bytes) -> Prefix | None:
 
 
 def embedded(line: bytes, start: int) -> int:
-    """Return the position of a log prefix with a date inside a line, at or after ``start``; -1 if none."""
+    """Return the position, at or after ``start``, of a dated log prefix inside a line; -1 if none."""
     if line.find(b"] [", start) < 0:
         return -1
     found = _EMBEDDED.search(line, start)

@@ -31,7 +31,7 @@ _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 
 def is_build_file(path: str) -> bool:
-    """Return whether a path is a build file.  If not, it is a model.  The path ``-`` is a log.
+    """Return whether a path is a build file.  Any other path is a model.  The path ``-`` is a log.
 
     If the file is unreadable, the file name decides.
     """

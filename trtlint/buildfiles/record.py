@@ -39,17 +39,17 @@ class InspectedPlan(Struct, frozen=True):
 
 
 class BuildRecord(Struct, frozen=True):
-    """The contents of the files of one build. A name is empty if the build has no such file.
+    """The contents of the files of one build. A field ``*_name`` is empty if the build has no such file.
 
     Attributes:
         files: the files, as the user wrote them.
         log: the log.
         log_name: the file of the log.
-        layers: the engine's layers, from a layer file.  Without such a file, from the last list of layers in
-            the log.
+        layers: the engine's layers, from a layer file.  If there is no such file, the layers come from the
+            last list of layers in the log.
         layers_name: the file with the layers.
-        profile: layer times, from a profile file.  Without such a file, from the last table of times in the
-            log.
+        profile: layer times, from a profile file.  If there is no such file, the times come from the last
+            table of times in the log.
         profile_name: the file with the layer times.
         times: end-to-end times.
         plan: the header of the engine file.
@@ -82,7 +82,7 @@ def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     ``"layers"``.
 
     Raises:
-        BuildFileError: a file is unreadable, has another kind than its role, or is the second file of a kind.
+        BuildFileError: a file is unreadable, differs in kind from its role, or is the second file of a kind.
             The message begins with the file's name.
     """
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
@@ -106,7 +106,7 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """Read one file of a build.
 
     Raises:
-        BuildFileError: the file is unreadable or has another kind than its role; the message begins with
+        BuildFileError: the file is unreadable or differs in kind from its role; the message begins with
             the file's name.
     """
     try:

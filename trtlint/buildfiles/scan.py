@@ -79,7 +79,7 @@ class Scanner:
     def enough(self, literal: bytes, *, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        If ``context`` is true, the last of these lines before another candidate is still returned. The
+        If ``context`` is true, the nearest such line before a candidate is still returned. The
         scanner may also return further lines that begin with ``literal``.
         """
         if self._filter:

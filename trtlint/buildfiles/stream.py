@@ -103,7 +103,7 @@ class Unzipped:
 class _GzipSource:
     """Adapter that lets :mod:`gzip` read from a :class:`ByteStream`.
 
-    It has only the methods that ``gzip`` calls.
+    The adapter has only the methods that ``gzip`` calls.
     """
 
     def __init__(self, rest: ByteStream) -> None:

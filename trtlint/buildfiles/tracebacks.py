@@ -35,7 +35,7 @@ class Raised(NamedTuple):
     Attributes:
         at: file, line and function of the last frame, such as ``export.py:31 in build``.
         own: file, line and function of the last frame outside of installed packages; empty if there is none.
-        package: the installed package that contains the last frame; empty for another file.
+        package: the installed package that contains the last frame; empty if no package contains it.
         code: the source line of the last frame; empty if the log does not show it.
     """
 
@@ -46,7 +46,7 @@ class Raised(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a traceback whose exception has no message, or that the log cuts off.
+    """The end of a traceback that the log cuts off, or whose exception has no message.
 
     Attributes:
         line: number of the last line; for a truncated traceback, number of its heading.

@@ -1,6 +1,6 @@
 """Parse lines of the TensorRT library in the output of other programs: wrapped, renamed, or without a prefix.
 
-A program with its own logger prints its name and its severity before the library's message. A container, a
+A program with its own logger prints its name and a severity before the library's message. A container, a
 launcher or a CI system adds another prefix.  The supported forms come from public issues: DeepStream
 (https://github.com/marcoslucianops/DeepStream-Yolo/issues/210), mmdeploy
 (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac

@@ -18,10 +18,10 @@ _BARE = ("--dry-build", "--compare")
 
 
 class LintCommand(GroupedCommand):
-    """A click command with the options ``--dry-build`` and ``--compare``, whose value is optional.
+    """A click command with the options ``--dry-build`` and ``--compare``, whose values are optional.
 
     A value is only recognized after ``=``.  Otherwise, click would use the path of a model after the option
-    as its value.
+    as the option's value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -141,7 +141,7 @@ def _destination(model: Path, given: str | None) -> Path:
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks, without the models that an earlier run of ``trtlint fix`` has written.
+    """Return the tasks, except tasks for models that an earlier run of ``trtlint fix`` has written.
 
     Raises:
         click.UsageError: the fixed copy of a model would overwrite another given model.
@@ -273,7 +273,7 @@ def _kept(task: Task) -> tuple[str, ...]:
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
     """Write the fixed model, and return its path.
 
-    The result is None if the model did not change, or if it is not written.
+    The result is None if the model did not change, or if no file is written.
     """
     if not fixed.changed or fixed.fault or options.dry_run:
         return None

@@ -40,7 +40,7 @@ _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options that only ``trtlint fix`` has from ``options``, and return their values.
+    """Remove from ``options`` the options that only ``trtlint fix`` has, and return their values.
 
     The keys of the result are fields of :class:`~trtlint.commands.fixrequest.FixOptions`.
     """

@@ -169,10 +169,10 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
-    """Keep only the findings about the measurement, and the findings that it confirms or refutes.
+    """Keep only findings about the measurement, and findings that the measurement confirms or refutes.
 
-    The report advises to keep some nodes in FP32.  If this also fixes a finding, no other fix is shown for
-    the finding.
+    The report advises to keep some nodes in FP32.  If the FP32 nodes also fix a finding, no other fix is
+    shown for the finding.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")

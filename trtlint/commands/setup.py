@@ -32,7 +32,7 @@ def targets(options: TargetOptions) -> list[Target]:
     If no version is given, the version of the targets is unknown.
 
     Raises:
-        click.UsageError: a version, GPU or setting does not exist, or two settings contradict.
+        click.UsageError: a version, GPU or setting does not exist, or two settings contradict each other.
     """
     try:
         return targets_of(options)

@@ -49,7 +49,7 @@ class FileSettings(Struct, frozen=True):
         policy: severities, suppressions and baseline.
         fail_on: the lowest severity that gives exit code 1.
         problem: the reason why the configuration cannot be used; empty for a valid configuration.
-        left: the build files of the model that the configuration names.
+        left: the build files that the configuration names for the model.
         weights: whether to read all weights.
     """
 
@@ -170,7 +170,7 @@ class TaskFactory:
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
         """Return the settings of each file.
 
-        If the configuration of a file is invalid, the error is stored in the ``problem`` of its settings.
+        If the configuration of a file is invalid, the error is stored in ``problem`` of the file's settings.
 
         Raises:
             click.UsageError: the configurations of all files are invalid.  The message is about the first

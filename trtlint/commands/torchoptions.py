@@ -66,7 +66,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
 def _build(options: dict[str, Any], release: str | None) -> str | None:
     """Remove ``--build`` from ``options`` if it is a call of Torch-TensorRT or a script.
 
-    Return its value; None if it is absent or has another value.
+    Return the value of ``--build``; None if the option is absent or has another value.
     """
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):

@@ -98,8 +98,8 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
     """Return whether the last version of the range makes the command fail.
 
-    It fails in two cases: this version does not support the GPU, or has findings about the graph that reach
-    ``fail_on``.
+    The command fails in two cases: the last version does not support the GPU, or it has findings about the
+    graph that reach ``fail_on``.
     """
     if fail_on == "never":
         return False

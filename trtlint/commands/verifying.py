@@ -61,7 +61,7 @@ class Verifier:
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
         """Return the results of the checks of a candidate.
 
-        Empty before :meth:`check` has checked this candidate.
+        The result is empty before :meth:`check` has checked this candidate.
         """
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 

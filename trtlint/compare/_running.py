@@ -24,7 +24,7 @@ class Way(Struct, frozen=True):
     """A way to run two models: types, runtime and optimization.
 
     Attributes:
-        types: wider types that replace types of the model; None to keep its types.
+        types: wider types that replace types of the model; None to keep the model's types.
         reference: true to use ONNX's reference evaluator instead of ONNX Runtime.
         optimized: true to let ONNX Runtime optimize the graph. Optimization changes the rounding, which can
             change a quantized value by one step.

@@ -58,7 +58,7 @@ class RandomSets(Struct, frozen=True):
     Attributes:
         inputs: the inputs of the model, with fixed sizes for some dynamic dimensions.
         attempt: index into the lists of default sizes, for the other dynamic dimensions.
-        still: true if all integers are zero. They may be indices, which must be in a range.
+        still: true if all integers are zero. The integers may be indices, which must be in a range.
         most: byte limit for all sets and their outputs.
     """
 

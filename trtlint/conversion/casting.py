@@ -41,7 +41,8 @@ class Casting:
         store: reader of the elements of initializers.
         clamped: for the name of each initializer, true to clamp its numbers to the range of the type.
         why: function that returns the reason for the Cast of a value.
-        known: values whose numbers are known. They become a constant in the other type instead of a Cast.
+        known: values whose numbers are known. For such a value, a constant in the other type
+            replaces the Cast.
 
     Attributes:
         casts: the Casts that were inserted.
@@ -186,7 +187,7 @@ class Casting:
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
 
     def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
-        """Connect the inputs of an operator to values of the right type, and return Casts of its outputs."""
+        """Connect an operator's inputs to values of the right type, and return Casts of the outputs."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)

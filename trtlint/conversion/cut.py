@@ -4,7 +4,7 @@ Casts have a cost, and operators in FP32 have a cost. The types with the lowest 
 of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  The vertices of
 the network are the operators. Operators on the source side of the cut stay in FP32. Operators on the sink
 side become 16-bit. Large matrix products have a high cost in FP32, so they become 16-bit unless they must
-stay in FP32.  So the network splits into independent parts between products.
+stay in FP32.  The products therefore split the network into independent parts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CutProblem(Struct, frozen=True):
         fixed: the operators that stay in FP32.
         groups: groups of operators.  All operators of a group get the same type.
         narrow_io: true if the inputs and outputs of the model are in 16 bits.
-        boundary: outputs of subgraphs, which stay in FP32.
+        boundary: outputs of subgraphs. These outputs stay in FP32.
         forced: operators that the user wants in 16 bits.
         preferred: operators with a preferred type: True for 16 bits, False for FP32.
         copying: operators that copy numbers without rounding. A copying operator needs FP32 only if its input
@@ -85,8 +85,8 @@ class _MinimumCut:
 
     Args:
         problem: the operators and the constraints on their types.
-        behind: true if copying operators get the type of their consumers, false for the type of their
-            producers.
+        behind: true if copying operators get the type of their consumers, false if they get the type of
+            their producers.
 
     Attributes:
         cost: the cost of the cut.
@@ -214,7 +214,7 @@ class _MinimumCut:
     def follow(self, node: Node) -> None:
         """Keep a copying operator in FP32 if a producer of its inputs is in FP32.
 
-        With ``behind``, the consumers of its outputs count instead.
+        If ``behind`` is true or an input is constant, the consumers of the operator's outputs decide instead.
         """
         key = self.key(node)
         if key in (_FP32, _NARROW):

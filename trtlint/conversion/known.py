@@ -82,7 +82,7 @@ def _sizes(node: Node, model: Model) -> Any:
 
 
 def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[Node]:
-    """Return those of ``nodes`` that only copy numbers, and so round nothing if their inputs have 16 bits.
+    """Return the nodes that only copy numbers. They round nothing if their inputs have 16 bits.
 
     Args:
         nodes: the operators to choose from.

@@ -117,7 +117,8 @@ class Labels:
         """Return the operators in FP32 with reasons, including the operators that TensorRT fuses with them.
 
         Args:
-            kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
+            kept: paths of operators that stay in FP32 because of the numbers that they compute, each with
+                the reason.
         """
         found = dict(self.fixed)
         for node in self.nodes:
@@ -138,7 +139,8 @@ class Labels:
         Operators in a group that must get the same type are left out.
 
         Args:
-            kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
+            kept: paths of operators that stay in FP32 because of the numbers that they compute, each with
+                the reason.
         """
         tied = frozenset().union(*self.groups)
         return frozenset(

@@ -35,7 +35,7 @@ class Found(Struct, frozen=True):
     """Result of the search for operators to keep in FP32.
 
     Attributes:
-        kept: the operators to keep in FP32: the reason by path.
+        kept: paths of the operators to keep in FP32, each with the reason.
         error: the largest error of an output with the ``kept`` operators in FP32; None if the error was not
             measured or is not finite.
         enough: true if ``error`` is within the tolerance; None if nothing was measured.

@@ -1,6 +1,6 @@
 """Find the inputs and outputs of an operator that change type together with the operator.
 
-An operator in 16 bits has 16-bit inputs and outputs (ports), where ONNX allows several types
+An operator in 16 bits has 16-bit inputs and outputs (ports) if ONNX allows several types for the port
 (https://onnx.ai/onnx/operators/).  Other ports stay in FP32, such as the scales of ``Resize`` and the ratio
 of ``Dropout``.
 """

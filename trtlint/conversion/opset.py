@@ -36,7 +36,7 @@ def opset_for(model: Model, type_: str) -> int:
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
     """Return the operator types of a model that support BF16 only in a newer opset than ``opset``.
 
-    Empty for other types than BF16.
+    The result is empty for types other than BF16.
     """
     if type_ != "bf16":
         return ()

@@ -96,8 +96,8 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the model converted without operators in FP32 because of their numbers; None if this is the
-            same model.
+        narrow: another conversion, which keeps no operator in FP32 because of its numbers; None if this
+            conversion equals ``converted``.
         sm: the compute capability times ten.
     """
     found = {

@@ -3,7 +3,7 @@
 A product is a matrix product or a convolution. A group is a set of operators that get the same type. A region
 is a group of operators between products. The search has three steps:
 1. Simulate each product in 16 bits, with all other operators in FP32.
-2. Change products to 16 bits, those with little error relative to their FLOPs first.
+2. Change products to 16 bits. Begin with products that cause little error relative to their FLOPs.
 3. Change the regions to 16 bits, one by one.
 """
 
@@ -61,7 +61,7 @@ class Choice(Struct, frozen=True):
     """Result of the search.
 
     Attributes:
-        kept: operators that stay in FP32 in addition to ``Candidates.fixed``: the reason by path.
+        kept: paths of operators that stay in FP32 in addition to ``Candidates.fixed``, each with the reason.
         enough: true if the error with the ``kept`` operators in FP32 is within the limit.
         order: the groups with products, sorted by their error relative to their FLOPs.
     """

@@ -33,7 +33,8 @@ class _Columns(Struct, frozen=True):
 
     Attributes:
         begin, end: the range of columns in the old product.
-        write: function that inserts the operators that read the new product, given the name of its result.
+        write: function that gets the name of the new product's result, and inserts the operators that read
+            this result.
     """
 
     begin: int
@@ -207,7 +208,7 @@ def _columns_of_split(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
     """Return the columns of each used output of a Split.
 
     Args:
-        reader: the Split. The new products get the names of its outputs.
+        reader: the Split. The new products get the names of the Split's outputs.
         sizes: number of columns of each output.
     """
 

@@ -21,7 +21,7 @@ class TensorDifference(Struct, frozen=True):
         layer: the layer of the network that computes the tensor.
         layer_kind: kind of this layer, such as ``REDUCE``.
         expected: ONNX's value of the element at ``place``; ONNX's shape if the shapes differ.
-        got: the network's value of the element at ``place``; its shape if the shapes differ.
+        got: the network's value of the element at ``place``; the network's shape if the shapes differ.
         place: index of the element with the largest difference; empty if the shapes differ.
         worst: largest absolute difference; None if not numeric.
         differing: number of elements that differ.

@@ -1,8 +1,8 @@
 """Guess input sizes from the constants of a network.
 
 A model with dynamic sizes can contain a table that fits only one size. An example is the position table of a
-vision transformer. It has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process imports
-this module, so the module uses only the standard library.
+vision transformer. This table has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process
+imports this module, so the module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NetworkSizes(Struct, frozen=True):
     Attributes:
         tables: shapes of stored floating-point tensors.
         numbers: stored integers and reshape dimensions.
-        strides: the stride of each convolution and pooling, for the axis with the larger stride.
+        strides: for each convolution and pooling, the stride of the axis with the largest stride.
         channels: output channels of convolutions.
     """
 

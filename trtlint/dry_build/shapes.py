@@ -5,8 +5,9 @@ The builder needs a shape for every input with a dynamic dimension. The first sh
 - an image of 224 x 224, 128 tokens, or one second of audio
 - the same size for dimensions with the same name
 
-If the builder rejects them, further sizes follow: sizes that constants suggest, half sizes, one size for all
-axes, and common sizes. The build process imports this module, so the module uses only the standard library.
+If the builder rejects these sizes, it gets further sizes: sizes that constants suggest, half sizes,
+one size for all axes, and common sizes. The build process imports this module, so the module uses only the
+standard library.
 """
 
 from __future__ import annotations

@@ -73,7 +73,10 @@ def _command(version: str | None, folder: Path | None) -> str:
 
 
 def _pinned(version: str | None) -> str:
-    """Return a pip version requirement, such as ``==1.4.0.76`` for a known release, or ``==1.4.*``."""
+    """Return a pip version requirement: ``==1.4.0.76`` for a known release, otherwise ``==1.4.*``.
+
+    The result is empty if ``version`` is None.
+    """
     if version is None:
         return ""
     for release in reversed(releases("tensorrt-rtx")):

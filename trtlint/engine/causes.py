@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operator types that the parser also refuses because of the problem in these facts.
+    """Return other operator types that the parser refuses because of the problem in ``subjects``.
 
     ``subjects`` are facts about refused operators.
     """
@@ -28,7 +28,7 @@ def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
 def folded(report: ModelReport) -> ModelReport:
     """Move the refusals that follow from another finding into that finding, for reports.
 
-    Selection, suppression, baselines and fixes use the report with all findings.
+    Selection, suppression, baselines and fixes use the original report, which has all findings.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)

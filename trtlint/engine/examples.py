@@ -5,7 +5,7 @@ text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
 :mod:`trtlint.engine.examplemodel`).  The words after ``onnx`` are options, most of them options of the
 command line:
 
-- ``--trt 10.7 --fp16`` is the target.  Without a version, it is the newest known release that the rule
+- ``--trt 10.7 --fp16`` is the target. Without a version, the target is the newest known release that the rule
   applies to.
 - ``--build "trtexec ..."`` is the build command, ``--from 8.6`` is the version before an upgrade.
 - ``unchecked`` marks a model that the ONNX checker rejects.
@@ -18,8 +18,8 @@ Other blocks contain the files of a build or other evidence:
 - ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
 - ``plan``: product and version of an engine.
 - ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
-- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`).  A block with the
-  log precedes it.
+- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`). A block with the
+  log precedes this block.
 - ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
 - ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
 
@@ -157,11 +157,11 @@ def run_examples(
 ) -> Iterator[ExampleResult]:
     """Run the examples of rules.  Each rule runs only on the examples in its own file.
 
-    There is also a failed result for a rule in these cases:
+    A rule also gets a failed result in these cases:
 
-    - It names an unknown fix.
-    - It lacks a public reference.
-    - It lacks an example below ``## Fires`` or below ``## Stays silent``.
+    - The rule names an unknown fix.
+    - The rule lacks a public reference.
+    - The rule lacks an example below ``## Fires`` or below ``## Stays silent``.
 
     Args:
         rules: the rules.
@@ -279,7 +279,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """Remove an option and its value from ``words``, and return the value; None without the option."""
+    """Remove an option and its value from ``words``. Return the value; None if the option is absent."""
     if name not in words:
         return None
     place = words.index(name)

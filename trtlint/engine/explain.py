@@ -23,7 +23,7 @@ _NEAREST = 3
 
 
 def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> list[str]:
-    """Explain why a rule has no finding at a node, or state that it has one.
+    """Explain why a rule has no finding at a node, or state that there is a finding.
 
     Args:
         rule: the rule.

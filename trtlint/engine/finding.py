@@ -1,7 +1,7 @@
 """Define findings: results of the rule engine, as plain data for reports.
 
 Findings do not refer to a graph or a rule, so they can be pickled, cached or sent to another process.
-Instead, they store positions of nodes and facts. The positions are valid again after the same file is read.
+Instead, findings store positions of nodes and facts. The positions stay valid if the same file is read again.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class _Order:
     - a colour of all operators upstream
     - a colour of all operators downstream
 
-    A colour is a hash of a tuple of integers.  It is the same in each Python process.
+    A colour is a hash of a tuple of integers.  The hash is the same in each Python process.
     """
 
     def __init__(self, graph: Graph, constants: Constants) -> None:

@@ -1,9 +1,9 @@
 """Parser for the front matter of a Markdown file: a small YAML tree with line numbers.
 
-It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that a
-version ``0.10`` is not read as the number 0.1. Anchors, aliases and tags are rejected, so that a file cannot
-construct objects. Nesting is limited.  So the time to read an untrusted file grows only linearly with its
-length.
+The parser supports only the YAML of rule files: mappings, sequences and text. Every scalar stays text, so
+that a version ``0.10`` is not read as the number 0.1. Anchors, aliases and tags are rejected, so that a file
+cannot construct objects. Nesting is limited. So the time to read an untrusted file grows only linearly with
+its length.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find evidence about refusals: findings that predict an error of the parser or builder.
 
-Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding. Only
-success of the parser or builder refutes the finding.  All rules share this logic, so rule files do not repeat
-it.
+Such a finding has a :class:`~trtlint.facts.refusal.Refusal`. An error at the node confirms the finding. The
+finding is refuted only if the parser or builder succeeds. All rules share this logic, so rule files do not
+repeat it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence which states that the parser or builder succeeded, and so refutes a refusal.
+    """Return a sentence that refutes a refusal: it states that the parser or builder succeeded.
 
     The result is empty if neither succeeded.
     """

@@ -76,8 +76,8 @@ class Reported(Struct):
     def _refused(self, subject: Subject, refusal: Refusal) -> bool:
         """Return whether an earlier finding reports this error of the parser or builder.
 
-        For the builder, any earlier finding about a builder error has the same effect, because the builder
-        stops at its first error.
+        For a builder error, the result is True if any earlier finding is about a builder error. The
+        reason is that the builder stops at its first error.
         """
         if refusal.stage == "build":
             return any(stage == "build" for _, stage in self.refused)

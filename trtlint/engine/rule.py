@@ -128,16 +128,17 @@ class Rule(Struct, frozen=True):
         references: public URLs that prove or explain the rule.
         concerns: the object that the user has to change: the model, the command or the code.
         witness: the conditions under which a build or measurement confirms or refutes the findings.
-        yields: ids of rules about the model.  If one of them has a finding at a node, this rule about the
-            build does not report the node again.
+        yields: ids of rules about the model. If one of these rules has a finding at a node, the rule
+            about the build does not report the node again.
         path: the rule file.
         body: the documentation of the rule, in Markdown.
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
         also: ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
-        default: True if the rule only reports problems that no other rule explains.  Then the rule skips log
-            lines that have another finding.  It reports a failed build if no other rule reports an error.
+        default: True if the rule only reports problems that no other rule explains. Then the rule skips
+            log lines that have another finding. The rule reports a failed build only if no other rule
+            reports an error.
     """
 
     id: str
@@ -170,7 +171,7 @@ class Rule(Struct, frozen=True):
     def group(self) -> str:
         """The group of the rule, a key of :data:`GROUPS`.
 
-        It is the name of the rule file's folder; empty if the folder is not a group.
+        The group is the name of the rule file's folder; empty if this folder is not a group.
         """
         return group_of(self.path)
 

@@ -109,7 +109,8 @@ def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Fin
 def builtin_rules() -> Path:
     """Return the folder of the rules that come with trtlint.
 
-    In an installed package it is ``trtlint/rules``; in a checkout, ``rules`` beside the package.
+    In an installed package, the folder is ``trtlint/rules``. In a checkout, the folder is ``rules``
+    beside the package.
     """
     package = Path(__file__).resolve().parent.parent
     installed = package / "rules"

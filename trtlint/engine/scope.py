@@ -65,8 +65,9 @@ def operands(expression: Expression) -> list[str]:
 def about_the_model(expression: Expression) -> Expression | None:
     """Return the part of a condition that depends only on the model, as an expression.
 
-    The part consists of the operands of the outermost ``and`` that read only the fact ``model``.  The result
-    is None without such operands.  If the part is false for a model, the rule cannot have a finding in it.
+    The part consists of the operands of the outermost ``and`` that read only the fact ``model``. The
+    result is None if there are no such operands. If the part is false for a model, the rule cannot have a
+    finding in this model.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own)) if own else None

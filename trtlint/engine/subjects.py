@@ -62,14 +62,14 @@ class Subject(Struct, frozen=True, eq=False):
     def scope(self) -> str:
         """The releases that the fact was observed on, in words.
 
-        Empty if the fact names no releases; then reports show the releases of the rule.
+        The text is empty if the fact names no releases.  Then reports show the releases of the rule.
         """
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
         """Return the module and the line of Python code that the node comes from; None if unknown.
 
-        They come from the exporter or from the script.
+        The exporter or the script states this origin.
         """
         if self.node is not None:
             return origin(model, self.node)
@@ -97,7 +97,7 @@ class Subjects:
     def searched(self, rule: Rule) -> bool:
         """Return whether the search for the pattern of a rule finished.
 
-        If it did not, findings may be missing.
+        If the search did not finish, findings may be missing.
         """
         return id(rule) not in self._unsearched
 
@@ -202,8 +202,9 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
-    The condition is evaluated without a target. If it is false, it is false for every target. An exception is
-    a condition that asks whether a value is known; then the result is always True.
+    The condition is evaluated without a target. If the condition is then false, it is false for every
+    target. There is one exception: a condition can ask whether a value is known. For such a condition,
+    the result is always True.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

@@ -81,7 +81,8 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 def _taken(refusal: Refusal, target: Target) -> Refusal:
     """Set the nearest release lines before and after the target that accept the operator.
 
-    If the target has no version, the result has the nearest lines before and after all refusing lines.
+    If the target has no version, the result has the nearest accepting lines before and after all refusing
+    lines.
     """
     known = minors(target.product)
     held = [line in refusal.lines for line in known]

@@ -23,9 +23,9 @@ class MergedFinding(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """The findings that one target has and the previous target lacks, and the reverse.
+    """Findings that appear or disappear between a target and the previous target.
 
-    A finding is the id and the name of its rule.
+    Each finding is represented by the id and the name of its rule.
     """
 
     before: str

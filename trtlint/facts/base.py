@@ -72,7 +72,7 @@ class Fact(Struct, frozen=True):
     def scope(self) -> str:
         """The releases in which the fact was observed, as a text for reports.
 
-        Empty if the rule itself names the releases.
+        The text is empty if the rule itself names the releases.
         """
         return ""
 

@@ -118,7 +118,7 @@ class Facts:
     def _absent(self) -> Model:
         """Return the model to use without an ONNX file.
 
-        This is the network that Torch-TensorRT makes; without such a network, an empty model.
+        The result is the network that Torch-TensorRT makes.  If there is none, the result is an empty model.
         """
         if "network" in self.grounds and (network := self._network()) is not None:
             return network

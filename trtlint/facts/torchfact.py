@@ -10,7 +10,7 @@ class TorchFact(Fact, frozen=True):
     """A fact that is true for one release of Torch-TensorRT.
 
     Attributes:
-        release: the release of Torch-TensorRT, ``2.13.0``.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
     """
 
     release: str

@@ -36,7 +36,7 @@ def matches_path(glob: str, path: str) -> bool:
 def matches_name(glob: str, name: str) -> bool:
     """Return whether a glob matches the name of a node or the path of a module.
 
-    ``*`` matches any characters, also ``/``.
+    ``*`` matches any characters, including ``/``.
     """
     return _name_pattern(glob).match(name) is not None
 

@@ -80,7 +80,7 @@ class Allowance:
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Return the seconds that are left without ``share``, a reserved share of the whole time limit."""
+        """Return the seconds that are left, minus the fraction ``share`` of the whole time limit."""
         return self.left - share * self.seconds
 
     @property
@@ -111,7 +111,7 @@ class LimitError(UnreadableError):
 
 
 class _StopError(BaseException):
-    """Stops the work that exceeds a limit.
+    """An exception that stops the work that exceeds a limit.
 
     This is a BaseException, so that no ``except Exception`` catches it.
     """
@@ -171,7 +171,7 @@ def _usual(size: int) -> Allowance:
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
-    """Return limits for a file; they grow with its size above :data:`ORDINARY` bytes.
+    """Return limits for a file; above :data:`ORDINARY` bytes, they grow with the file size.
 
     Args:
         seconds: processor time for a smaller file.
@@ -183,7 +183,7 @@ def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
 
 
 class _Watch:
-    """Checks the time and memory of a ``with`` block periodically, in the signal handler of a timer.
+    """A watch that checks the time and memory of a ``with`` block in a timer's signal handler.
 
     Args:
         allowance: the limits.

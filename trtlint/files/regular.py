@@ -138,7 +138,7 @@ def _require(path: Path, status: os.stat_result) -> None:
 def _require_empty(path: Path, descriptor: int) -> None:
     """Reject a file of size 0 that has content. The system generates the content when the file is read.
 
-    The mode of such a file is that of a regular file. But reading it may never end, or may block, as for
+    Such a file has the mode of a regular file. But reading the file may never end, or may block, as for
     ``/proc/kmsg``. https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):

@@ -27,11 +27,11 @@ _PERMISSIONS = 0o777
 
 
 def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
-    """Check that trtlint may write to a path: it does not exist, or is a regular file.
+    """Check that trtlint may write to a path: the path does not exist, or is a regular file.
 
     Args:
         path: file to write.
-        protected: files that this run reads; they must not be replaced under any name.
+        protected: files that this run reads.  This run must not replace them, even under another name.
 
     Raises:
         OSError: the path cannot be written, or its folder does not exist; ``strerror`` is the reason.
@@ -68,8 +68,8 @@ def replacing(
         The file object to write to, in binary.
 
     Raises:
-        OSError: the file cannot be written, or :func:`require_replaceable` rejects it.  Its ``filename`` is
-            ``path``.
+        OSError: the file cannot be written, or :func:`require_replaceable` rejects ``path``.  The
+            ``filename`` of the error is ``path``.
     """
     require_replaceable(path, protected)
     try:
@@ -110,7 +110,7 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file in a folder without giving it a name; None if this is not supported.
+    """Open a file without a name in a folder; None if the system does not support this.
 
     If this process is killed, the system removes the file.
     https://man7.org/linux/man-pages/man2/open.2.html

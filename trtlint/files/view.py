@@ -21,7 +21,7 @@ def open_view(file: BinaryIO, size: int) -> bytes | View:
     """Return the bytes of a small file, or a view of a large file.
 
     Args:
-        file: open for reading in binary, at its start; it must stay open.
+        file: a file that is open for reading in binary, at its start; the file must stay open.
         size: length in bytes.
 
     Raises:
@@ -35,7 +35,7 @@ class View:
     """A file as a sequence of bytes that is read on demand.
 
     Args:
-        file: open for reading in binary; it must stay open.
+        file: a file that is open for reading in binary; the file must stay open.
         size: length in bytes.
     """
 
@@ -84,7 +84,7 @@ class View:
     def _hold(self, start: int) -> None:
         """Read the part of the file from ``start`` on into a buffer.
 
-        The next requests are usually nearby.
+        Later reads usually request bytes near ``start``.
         """
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start

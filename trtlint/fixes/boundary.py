@@ -329,8 +329,8 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
     """Return the sizes that a patch requires for dynamic dimensions.
 
-    A key is the name of a dimension; for a dimension without a name, the tensor name and the index of the
-    dimension.
+    A key is the name of a dimension. If the dimension has no name, the key is the tensor name and the index
+    of the dimension.
     """
     found: dict[tuple[str, int] | str, int] = {}
     for value, shape in patch.shapes:
@@ -341,7 +341,7 @@ def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """Return the smallest positive number that a patch adds to the model, such as an epsilon; else 1.0."""
+    """Return the smallest positive number that a patch adds, such as an epsilon; 1.0 if there is none."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)

@@ -36,7 +36,7 @@ class Costs(Struct, frozen=True):
     Attributes:
         bytes_before: size of the original file and its external data, in bytes; 0 if unknown.
         bytes_after: size of the fixed model, in bytes; 0 if unknown.
-        times_before: seconds of each run of the original model in ONNX Runtime; empty if it was not run.
+        times_before: seconds of each run of the original model in ONNX Runtime; empty without runs.
         times_after: seconds of each run of the fixed model. The runs of both models alternate.
     """
 
@@ -56,7 +56,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """The new run time divided by the original run time; None if the factor is not clearly above 1.2."""
+        """The new run time divided by the original run time; None if not clearly above 1.2."""
         return slower(self.times_before, self.times_after)
 
     @property
@@ -110,7 +110,7 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the factor by which the second runs took longer; None if it is not clearly above 1.2.
+    """Return the factor by which the runs of the fixed model took longer; None if not clearly above 1.2.
 
     The factor compares the shortest runs, because other programs can only lengthen a run. The factor is clear
     if the medians and at least four of five pairs of consecutive runs also show a slowdown.

@@ -32,7 +32,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     """Apply patches to a copy of a model. The patches must not have nodes in common.
 
     Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay. The
-    declared types of values are also removed if the value is removed or gets a new type.
+    declared type of a value is also removed if the value is removed or gets a new type.
 
     Args:
         proto: the ONNX protobuf of the model, with its functions inlined.
@@ -234,7 +234,7 @@ def needs(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
-    """Raise the opset of a model to ``least`` if it is lower.
+    """Raise the opset of a model to ``least`` if the opset is lower.
 
     Raises:
         EditError: an operator of the model has a different meaning in opset ``least``.

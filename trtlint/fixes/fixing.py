@@ -81,11 +81,11 @@ def fix_file(
         source: the model.
         judge: function that lints the model, before the first rewrite and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
-        prove: function that is called with patches before they are applied. It compares the results of the
-            changed nodes.
+        prove: function that is called with patches before they are applied. The function compares the
+            results of the changed nodes.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
-        verify: function that checks the whole rewritten model. It returns the error; empty if the model is
-            good.
+        verify: function that checks the whole rewritten model, and returns the error; empty if the model
+            is good.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -183,7 +183,7 @@ def _digest(path: Path, raw: RawModel) -> str:
 
     ``sha256`` covers the whole file without external data. A large file gets ``sampled-sha256``, which covers
     the protobuf without its weights, and samples of each weight. Hashing a large file completely takes longer
-    than writing it.
+    than writing the file.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

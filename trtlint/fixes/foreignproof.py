@@ -57,8 +57,8 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
     """Run the changed nodes of patches in ONNX Runtime, and compare the results before and after each patch.
 
-    One process runs the nodes of all patches. They run with the first size of dynamic dimensions that ONNX
-    Runtime accepts, and then with an empty batch or length.
+    One process runs the nodes of all patches. The process uses the first size of dynamic dimensions that
+    ONNX Runtime accepts, and then an empty batch or length.
 
     Args:
         cases: for each patch, the changed nodes and their input sets. Input sets with the same size are
@@ -209,7 +209,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """Return a copy of a model with declared input types, because ONNX Runtime requires them.
+    """Return a copy of a model with declared input types, which ONNX Runtime requires.
 
     ``feeds`` are the input arrays by name.
     """

@@ -10,7 +10,7 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Return a message about a finding that only the rewritten model has; empty if it has no new finding.
+    """Return a message about a finding that only the rewritten model has; empty if there is none.
 
     Args:
         before: the model and its findings before the rewrite.
@@ -35,7 +35,8 @@ def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
     """Return the paths of unchanged nodes with an input of unknown type or shape before the rewrite.
 
     Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees
-    the types and shapes after it for the first time. So new findings at these nodes are not harm.
+    the types and shapes of later tensors for the first time. So the rewrite did not cause new findings at
+    these nodes.
     """
     blind = {
         node.path: node.proto.SerializeToString()

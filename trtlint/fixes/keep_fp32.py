@@ -35,7 +35,7 @@ class Fp32Group(Struct, frozen=True):
 
     Attributes:
         nodes: the operators in graph order.
-        patch: the patch that converts them.
+        patch: the patch that converts these operators.
     """
 
     nodes: tuple[Node, ...]
@@ -105,7 +105,7 @@ def obstacle(node: Node, model: Model) -> str:
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Return the reason why ONNX forbids FP32 for an input or output of a node; empty if it is allowed.
+    """Return the reason why ONNX forbids FP32 for an input or output of a node; empty if FP32 is allowed.
 
     Only 16-bit inputs and outputs are checked.
     """
@@ -180,7 +180,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 def _only_narrows(node: Node) -> bool:
     """Return whether a node is a Cast from a float type to a 16-bit type.
 
-    If the node before it runs in FP32, this Cast is not needed.
+    If the node before this Cast runs in FP32, the Cast is not needed.
     """
     first = node.input(0)
     return (

@@ -76,7 +76,7 @@ def means_the_same(node: Node, old: int, new: int) -> bool:
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Return why a node would change its meaning if the opset is lowered from ``new`` to ``old``.
+    """Return the reason why a node changes its meaning if opset ``new`` is lowered to ``old``.
 
     The result is empty if the meaning is the same.
     """
@@ -105,8 +105,8 @@ def difference(node: Node, old: int, new: int) -> str:
 def _unsupported_type(node: Node, old: int, new: int) -> str:
     """Return an element type of a node that its operator does not support in opset ``old``.
 
-    The result is empty if opset ``old`` supports all types of the node. It is a question mark if a type is
-    unknown and may be unsupported.
+    The result is empty if opset ``old`` supports all types of the node. The result is a question mark if a
+    type is unknown and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -150,13 +150,13 @@ def _formal(
 def same_meaning(op: str, old: int, new: int) -> bool:
     """Return whether the opset can be raised for an operator type.
 
-    The type has the same meaning in both opsets, or exists only in the newer opset.
+    The opset can be raised if the type has the same meaning in both opsets, or exists only in the newer one.
     """
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Return whether a model has opset ``least`` or newer, or can be raised to it without other changes.
+    """Return whether a model has at least opset ``least``, or can be raised to it without other changes.
 
     Operators that no ONNX opset defines are ignored, because they belong to ONNX Runtime.
     """

@@ -50,7 +50,7 @@ class Proof(Struct, frozen=True):
 
     Attributes:
         equal: whether the results are the same; None if unknown.
-        words: a summary of the comparison, or the reason why it failed.
+        words: a summary of the comparison, or the reason why the comparison failed.
         figures: numbers of the comparison by name, such as ``difference``.
         bounds: tensor ranges for which the proof holds; empty if the proof holds for all numbers.
     """
@@ -89,7 +89,7 @@ def _number(bound: float) -> float | None:
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite that was applied at one node.
 
-    ``rule`` is empty if no finding requested the rewrite, but a measurement or the ONNX checker.
+    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, and not a finding.
 
     Attributes:
         key: name of the rewrite, and an output name of the node. Other rewrites do not change this name.
@@ -112,7 +112,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
-    ``rule`` is empty if no finding requested the rewrite, but a measurement or the ONNX checker.
+    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, and not a finding.
     """
 
     rule: str

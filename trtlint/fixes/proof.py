@@ -1,7 +1,7 @@
 """Check that a patch preserves the results: run only the changed nodes, before and after the patch.
 
 A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only the
-changed nodes, with random tensors as inputs. It also replaces stored parameters by random numbers, because
+changed nodes, with random tensors as inputs. Random numbers also replace the stored parameters, because
 gains of one and biases of zero hide errors. The inputs include zeros, large and small values, values outside
 stored bounds, and masked rows. The comparison uses FP64, where rounding does not hide differences. FP16 nodes
 also run in NumPy's half precision, which rounds like FP16 kernels. In half precision, the patch must not
@@ -296,7 +296,7 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Return the error if the rewritten nodes mix types or change a result's type; else empty.
+    """Return the error if the rewritten nodes mix types or change a result's type; empty without an error.
 
     A run in FP64 hides such an error.
     """
@@ -314,7 +314,7 @@ def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """Return the inferred element type of each output, 0 if unknown.
+    """Return the inferred element type of each output; a type is 0 if unknown.
 
     The result is None if the types contradict each other.
     """
@@ -330,8 +330,9 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
     """Return the largest difference between results, for a patch that removes NaN or infinity on purpose.
 
-    Only results that were finite before are compared. Return infinity if a result is not finite after the
-    patch. An epsilon that avoids a division by zero must not increase results near that divisor.
+    Only results that were finite before the patch are compared. Return infinity if any result is not
+    finite after the patch. Near a divisor of zero, an epsilon that the patch adds must not increase the
+    results.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):

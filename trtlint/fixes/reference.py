@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class NoImplementationError(ExperimentError):
     """Error: ONNX's reference evaluator does not implement an operator.
 
-    No other opset helps: where the evaluator implements the operator, the operator means something else.
+    No other opset helps: the operator has another meaning in all opsets for which the evaluator has it.
     """
 
 

@@ -27,7 +27,7 @@ def judging(case: Case, review: Review) -> Judge:
     Args:
         case: the model, its targets and its evidence. Evidence from builds is used only for the original
             model.
-        review: removes suppressed findings from the reports.
+        review: function that removes suppressed findings from the reports.
     """
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
@@ -44,7 +44,7 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
     ``source``.
 
     Args:
-        judge: lints a model.
+        judge: function that lints a model.
         source: the model before any rewrite.
     """
 
@@ -61,8 +61,8 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """Run the ONNX checker on a rewritten model.
 
-    If wrong declared types of intermediate values are the only errors, the declarations are removed, because
-    the original model has the same errors.
+    If wrong declared types of intermediate values are the only errors, trtlint removes the declarations,
+    because the original model has the same errors.
 
     Args:
         proto: the rewritten model.

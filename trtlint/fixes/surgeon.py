@@ -68,7 +68,7 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
     Args:
         outcome: the result of fixing the model.
         name: file name of the model.
-        own: file name of the script itself, for its usage line.
+        own: file name of the script itself, for the usage line in the script.
 
     Raises:
         SurgeonError: the model calls model-local functions, a rewrite is in the body of an If or a loop, or a

@@ -27,8 +27,8 @@ class CheckResult(Struct, frozen=True):
 
     Attributes:
         check: kind of check: ``outputs``, ``build`` or ``network``.
-        good: False if the fixed model is worse; then trtlint does not write it. None if the check gave no
-            result, else True.
+        good: False if the fixed model is worse; then trtlint does not write the fixed model. None if the
+            check gave no result; True otherwise.
         words: the result as text.
         figures: numbers of the check by name.
         times: run times of both models in ONNX Runtime, if measured.
@@ -166,7 +166,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether the build after the fix got at least as far as the build before; None if unknown."""
+    """Return whether the fixed model's build got at least as far as the original's; None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):
@@ -175,7 +175,7 @@ def _no_worse(before: str, after: str) -> bool | None:
 
 
 def _stage(found: DryBuild) -> str:
-    """Return how far a build got: an entry of ``_STAGES``, or another text if it did not end normally."""
+    """Return the last stage of a build: an entry of ``_STAGES``, or another text after an abnormal end."""
     result = found.result
     if result.built:
         return "built"

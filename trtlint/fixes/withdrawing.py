@@ -34,13 +34,13 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     """Rewrite a model, and skip the rewrites that make the model worse.
 
     Args:
-        run: function that rewrites the model.  Its argument is the rewrites to skip, with the reasons.
+        run: function that rewrites the model.  It gets the rewrites to skip, with the reasons.
         check: function that returns the error of a rewritten model; empty if the model is good.
         most: maximum number of checks. When the limit is reached, all rounds that were not checked are
             undone.
 
     Returns:
-        The final result. Its model passed the check, or is the unchanged original model.
+        The final result. The model in this result passed the check, or is the unchanged original model.
     """
     left = most
     withdrawn: dict[Key, str] = {}

@@ -1,7 +1,7 @@
 """Find the command that installs the packages of an extra, such as ``trtlint[parquet]``.
 
 trtlint is not on PyPI, so users cannot install ``trtlint[parquet]`` by name.  Messages therefore name the
-packages of the extra.  This works for every installation: from a checkout, a Git URL, or a wheel.
+packages of the extra.  These names work for every installation: from a checkout, a Git URL, or a wheel.
 https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
 """
 
@@ -16,7 +16,7 @@ _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs the packages of an extra, and the platforms that they require.
+    """Return the command that installs an extra, and the platforms that its packages require.
 
     >>> how_to_install("parquet")
     'pip install "pyarrow>=15"'
@@ -34,7 +34,7 @@ def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[s
 
     Args:
         extra: the name of the extra.
-        requirements: the requirements of trtlint; by default those in the metadata of the installation.
+        requirements: the requirements of trtlint; by default, they come from the installation's metadata.
     """
     if requirements is None:
         from importlib import metadata

@@ -24,8 +24,8 @@ class FlagHistory(Struct, frozen=True):
         since: the first release line that has the option; None if the oldest known line has the option.
         deprecated: the first release line that deprecates the option, or None.
         removed: the first release line without the option, or None.
-        absent: the first and the last release line without the option, if later lines have it again; else
-            None.
+        absent: the first and the last release line without the option, if later lines have the option again;
+            otherwise None.
         noop: the first release line that ignores the option, or None.
         instead: the option to use instead; empty if unknown.
         sources: URLs of the public sources.

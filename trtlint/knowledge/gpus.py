@@ -73,9 +73,9 @@ def architecture(sm: int) -> Architecture | None:
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
     """Find a GPU by its name.  Return its printed name and its architecture; None if the GPU is unknown.
 
-    The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  It also ignores the
-    board details that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  A GPU of a series is found by its
-    number: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` can also be a cloud instance, such
+    The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  The search also ignores
+    board details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB``.  The number of a GPU identifies its
+    series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` can also be a cloud instance, such
     as ``g5.xlarge``.
     """
     wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))

@@ -95,9 +95,9 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 
 @cache
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
-    """Return the plugin that TensorRT uses for an operator type, and the release lines that use it.
+    """Return TensorRT's plugin for an operator type, and the release lines that use the plugin.
 
-    The plugin is in TensorRT's plugin library.  Its name is empty if no release needs a plugin.
+    TensorRT's plugin library has the plugin.  The plugin name is empty if no release needs a plugin.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:

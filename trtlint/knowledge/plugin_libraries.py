@@ -37,7 +37,7 @@ class PluginLibrary(Struct, frozen=True):
 
 
 def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
-    """Return the known libraries that contain the plugin ``plugin``, which is named as TensorRT prints it."""
+    """Return the known libraries with a plugin.  ``plugin`` is the name that TensorRT prints."""
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
@@ -52,7 +52,7 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
     """Return a text that says how a program loads a plugin library.
 
-    If ``libraries`` is empty or has several libraries, the text is about any library.
+    If ``libraries`` is empty or has several libraries, the text has the example name libplugin.so.
     """
     if len(libraries) != 1:
         return program.plugin

@@ -74,7 +74,8 @@ def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> st
     """Return the first version (``end`` is 0) or the last version (``end`` is -1) of consecutive releases.
 
     If the first version is the first release of its minor version, the minor version is returned, such as
-    ``10.7``.  The same holds if the last version is the last release of its minor version.
+    ``10.7``.  The minor version is also returned if the last version is the last release of this
+    minor version.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

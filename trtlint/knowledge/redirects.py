@@ -19,7 +19,7 @@ class Redirect(Struct, frozen=True):
         name: the old name of the rule.
         to: the id of the rule that replaces this rule, or None.
         since: the release of trtlint that made the change.
-        because: the reason of the change, a part of a sentence.
+        because: the reason for the change, as a part of a sentence.
     """
 
     id: str

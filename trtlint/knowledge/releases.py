@@ -20,13 +20,13 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 class Release(Struct, frozen=True):
     """A release of TensorRT or TensorRT-RTX, from versions.yaml.
 
-    Every release has a product and a version. A further field is None or empty if no public source has its
-    value.
+    Every release has a product and a version. Every other field is None or empty if no public source has
+    its value.
 
     Attributes:
         product: TensorRT or TensorRT-RTX.
         version: the number that NVIDIA prints, such as ``10.13.3``.
-        build: the fourth part of the version number in the names of the wheels.
+        build: the fourth part of the version number in wheel names.
         released: year and month of the release, such as ``2025-09``.
         opset_max: the highest ONNX opset that the documentation of the parser names.
         min_sm: the lowest compute capability times ten, such as 75.
@@ -72,11 +72,11 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """The source of the types in a network: the ONNX file, the builder, or the user's choice of them.
+        """The source of the types in a network: the ONNX file, the builder, or either, as the user chooses.
 
         Strong typing (types from the ONNX file) came with 9.x
         (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
-        It is the only mode from 11.0, which removed the builder's precision flags
+        Strong typing is the only mode from 11.0 on, because 11.0 removed the builder's precision flags
         (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html).
         TensorRT-RTX never had another mode
         (https://docs.nvidia.com/deeplearning/tensorrt-rtx/latest/getting-started/release-notes-1/1.0.html).

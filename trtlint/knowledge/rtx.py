@@ -29,7 +29,7 @@ class Builder(Struct, frozen=True):
     def nearest(self, sm: int) -> int:
         """Return the supported compute capability nearest to ``sm``.
 
-        If two are equally near, the lower one is returned.
+        If two compute capabilities are equally near, the lower one is returned.
         """
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
@@ -44,7 +44,7 @@ def builder(version: str) -> Builder:
     """Return the builder of a TensorRT-RTX release.
 
     An unknown release has the compute capabilities of the last known release before it, or of the first known
-    release.  Its ``parser`` is None.
+    release.  The ``parser`` of such a release is None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

@@ -22,8 +22,8 @@ The table is not read for other messages.
 def release_of(message: str) -> Mapping[str, str]:
     """Return the releases whose source code has the file and line of an error message, by product.
 
-    The text for a product is empty if its release is unknown.  The mapping is empty if the message has no
-    source line.
+    The text for a product is empty if the product's release is unknown.  The mapping is empty if the message
+    has no source line.
     """
     text = message[:_SEARCHED]
     if not any(place in text for place in _PLACES):

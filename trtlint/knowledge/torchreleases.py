@@ -138,7 +138,7 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
-    """Return how a release uses the argument ``name``.
+    """Return the use of the argument ``name`` by a release.
 
     ``route`` is the kind of call with the argument.
     """
@@ -188,7 +188,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments of which at least one must be set, so that the argument ``name`` has an effect."""
+    """Return the arguments that ``name`` needs: it has no effect unless at least one of them is set."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -208,7 +208,7 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the operator without a converter: this operator, or an operator into which it is decomposed.
+        lowered: the operator without a converter: this operator, or an operator of its decomposition.
     """
 
     asked: tuple[str, ...]
@@ -216,14 +216,14 @@ class TorchOperator(Struct, frozen=True):
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return True if PyTorch is known to run the operator in a release; False if not, or if unknown."""
+        """Return True if PyTorch is known to run the operator in a release; False otherwise."""
         return self.known(release) is True
 
     def known(self, release: str) -> bool | None:
         """Return whether PyTorch runs the operator in a release; None if unknown.
 
-        For an untested release, the result is that of the nearest tested releases before and after it.  If
-        their results differ, it is None.
+        For an untested release, the nearest tested releases before and after this release determine the
+        result.  If these two releases differ, the result is None.
         """
         if release in self.asked:
             return release in self.falls_back
@@ -240,7 +240,7 @@ class TorchOperator(Struct, frozen=True):
 def torch_operators() -> Mapping[str, TorchOperator]:
     """Return the operators that PyTorch, not TensorRT, runs in at least one release, by name.
 
-    The keys are the names of these operators, and the names of the operators in ``lowered``.
+    An operator has up to two keys: its own name, and the name in its field ``lowered``.
     """
     found: dict[str, TorchOperator] = {}
     for name, row in data("torch_operators").items():

@@ -78,8 +78,8 @@ class Expression:
                 function ``const`` is unknown.
 
         Returns:
-            The truth value. It is unknown if the value is neither true nor false. This value can occur for
-            fields without a declared type.
+            The truth value. It is unknown if the value of the expression is neither true nor false, which is
+            possible for fields without a declared type.
         """
         return truth((self._compiled or self._ready()).code(names))
 

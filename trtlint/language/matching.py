@@ -123,7 +123,8 @@ class Matcher:
     def _candidates(self, line: PatternLine, bindings: Bindings) -> Sequence[Node]:
         """Return the nodes that may match a line.
 
-        The search uses the name of the line that has a value already and the fewest candidates.
+        Some names in the line already have a value. Each of these names limits the candidates. The search
+        uses the name with the fewest candidates.
         """
         for name in line.outputs:
             value = bindings.get(name) if name else None
@@ -151,7 +152,7 @@ class Matcher:
         return self._found[key]
 
     def _beyond(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes of :meth:`_reading`, and those that read the value through layout operators."""
+        """Return the nodes of :meth:`_reading`, and those that read ``value`` through layout operators."""
         found: dict[Node, None] = {}
         waiting = deque([(value, 0)])
         while waiting and len(found) < _WIDEST and self._steps > 0:
@@ -272,8 +273,8 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
     """Return the order in which the search matches the lines of a pattern, starting with line ``begin``.
 
-    Each line shares a name with an earlier line. If several lines share one, the line with the fewest
-    expected candidates comes first.
+    Each line shares a name with an earlier line. If several lines can come next, the search takes the line
+    with the fewest expected candidates.
     """
     order = [begin]
     while len(order) < len(lines):
@@ -303,7 +304,7 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant behind ``Identity`` nodes that ``value`` comes from; else ``value`` itself."""
+    """Return the constant that ``Identity`` nodes pass on as ``value``; else ``value`` itself."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer

@@ -43,8 +43,9 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other bindings for the same nodes, with the inputs of commutative operators swapped. In
-            ``bindings``, the first names stand for computed values rather than constants.
+        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. Of
+            all these matches, ``bindings`` belongs to the one whose first names stand for computed values
+            rather than constants.
     """
 
     bindings: Bindings

@@ -30,8 +30,8 @@ def template(text: str, scope: Scope | None = None) -> Template:
 
     Args:
         text: the text.
-        scope: the names that the expressions may use. With a scope, the expressions are checked and compiled
-            immediately. None if they were checked before.
+        scope: the names that the expressions may use; None if the expressions were checked before. With a
+            scope, the expressions are checked and compiled immediately.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace is unmatched.

@@ -1,7 +1,7 @@
 """Replace operators by the operators in their ONNX definition.
 
-For example, ONNX defines ``Attention`` as a function. The body of the function has the type of each step,
-FP32 or the type of the tensors (https://onnx.ai/onnx/operators/onnx__Attention.html).
+For example, ONNX defines ``Attention`` as a function. The body of the function states
+the type of each step: FP32 or the type of the tensors (https://onnx.ai/onnx/operators/onnx__Attention.html).
 """
 
 from __future__ import annotations

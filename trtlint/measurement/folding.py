@@ -2,9 +2,10 @@
 
 The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
 channel, computed in the type of the file: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
-(``batchnormWeightHelper``).  The builder then fuses the scale into the convolution before it, by changing the
+(``batchnormWeightHelper``).  The builder then fuses the scale into the preceding convolution, by changing the
 convolution's weights: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
-("Convolution and Scale").  So the variance, and the numbers between convolution and scale, are never FP16.
+("Convolution and Scale").  So the variance is never FP16,
+and neither are the numbers between convolution and scale.
 The builder also computes operators that read only stored tensors.
 
 Only FP32 models are folded. In a file with 16-bit types, the file determines the types.
@@ -56,7 +57,8 @@ class Folding(Struct, frozen=True):
 
     Attributes:
         affine: the folded BatchNormalizations, by path.
-        partner: the path of the BatchNormalization for the path of its convolution, and the reverse.
+        partner: maps the path of a convolution to the path of the BatchNormalization that is folded into it,
+            and the path of the BatchNormalization to the path of the convolution.
         constants: paths of the nodes that read only stored tensors.
         hidden: values that TensorRT never converts to the narrow type, because only folded nodes read them.
     """
@@ -176,7 +178,7 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 
 
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
-    """Fold a BatchNormalization into the convolution before it, if no other node reads the convolution."""
+    """Fold a BatchNormalization into the preceding convolution, if no other node reads the convolution."""
     value = node.input(0)
     conv = None if value is None else value.producer
     if value is None or conv is None or conv.op != "Conv" or conv.domain or conv.scope != node.scope:

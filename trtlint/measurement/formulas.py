@@ -51,7 +51,7 @@ class FormulaWriter(Protocol):
         """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
+        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type, and return the name of the result.
@@ -149,7 +149,7 @@ def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
 def _reduced(op: str, since: int, tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
     """Add the reduction ``op`` over ``axes``.
 
-    From opset ``since`` on, the axes are an input; before, they are an attribute.
+    From opset ``since`` on, the axes are an input. In earlier opsets, the axes are an attribute.
     """
     if write.opset < since:
         return write.emit(op, [tensor], axes=list(axes), keepdims=1)

@@ -42,7 +42,7 @@ def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers 
 
     Args:
         model: the model.
-        record: data of the build about its layers.
+        record: data about the layers of the build.
         source: origin of the layers: a file, or the name of a dry build.
 
     Returns:

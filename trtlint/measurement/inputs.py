@@ -26,7 +26,7 @@ class Inputs(Struct, frozen=True):
     Attributes:
         files: ``.npz`` files, one batch each.
         lists: files that ``polygraphy run --save-inputs`` wrote.
-        script: ``file.py:function``, a data loader script as for Polygraphy.
+        script: ``file.py:function``, a data loader script, with the same conventions as in Polygraphy.
     """
 
     files: tuple[str, ...] = ()

@@ -66,9 +66,9 @@ def least(
 ) -> list[frozenset[str]]:
     """Find a small set of units that passes, by bisection.
 
-    The search tries to remove a range of consecutive units. Otherwise, it splits the range into two halves of
-    about equal cost, and tries the more expensive half first. The search is fast if the units that must stay
-    are few and close together.
+    The search tries to remove a range of consecutive units. If the remaining units do not pass, the search
+    splits the range into two halves of about equal cost, and tries the more expensive half first.
+    The search is fast if the units that must stay are few and close together.
 
     Args:
         units: units in graph order. The set of all units passes.

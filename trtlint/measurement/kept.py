@@ -50,7 +50,7 @@ class KeptNodes(Struct, frozen=True):
     def fits(self) -> bool:
         """Return whether few nodes, or a small share of the nodes, stay in FP32.
 
-        Only then the narrow type suits the model.
+        If the result is False, the narrow type does not suit the model.
         """
         if len(self.nodes) <= _FEW:
             return True

@@ -136,8 +136,8 @@ def measure(
         request: the model and settings.  Paths are relative to the current folder.
         limits: time and memory of the process; by default the limits for a model without weights.
         listen: function that receives the current step.
-        progress: function that receives the current step as a mapping. The keys ``run`` and ``most`` have the
-            number of the run in a search and the largest number.
+        progress: function that receives the current step as a mapping. In a search, the key
+            ``run`` has the number of the current run, and ``most`` has the largest number of runs.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not installed.

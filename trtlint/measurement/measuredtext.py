@@ -6,7 +6,8 @@ In a rule file, a block ``ranges`` follows the block of a model. A line about a 
 - ``origin`` if the overflow begins there
 
 Other lines are about the whole measurement:
-- ``harm``: the errors of the outputs are too large; ``harmless``: they are small
+- ``harm``: the errors of the outputs are too large
+- ``harmless``: the errors of the outputs are small
 - ``bf16``: the narrow type
 - ``made up``: the inputs were generated
 

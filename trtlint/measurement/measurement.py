@@ -79,7 +79,8 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         low: smallest number.
         high: largest number.
         fits: true if the tensor and the internal numbers of its node are in the range of the narrow type.
-        origin: true if the overflow begins at this tensor: no input of the node exceeds the range.
+        origin: true if the overflow begins at this tensor: the tensor exceeds the range, but no input of the
+            node does.
         narrow: true if the tensor gets the narrow type in a build, false if it stays in FP32.
         inside: internal numbers of the node.
         closer: further statistics, for tensors beyond the range.
@@ -122,8 +123,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
         error: the error if every operator rounds its result; None if it is not finite or was not simulated.
         unclamped: the error if constants beyond the range become infinite instead of the largest number; None
             if no constant is beyond the range.
-        finite: true if the output is finite in FP32. The error of other outputs is ignored.
-        band: the error for each rounding model; None if they were not simulated.
+        finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
+        band: the error for each rounding model; None if the rounding models were not simulated.
         trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for other
             outputs.
     """
@@ -163,7 +164,7 @@ class Measurement(Struct, frozen=True):
         rehearsed: true if the outputs were computed in the narrow type.
         bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
-        outputs: every float output.
+        outputs: every float output and its error.
         first: the first nodes whose results are not finite.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.

@@ -112,7 +112,8 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 def _format(model: Skeleton, wanted: str) -> Format:
     """Return the narrow type to simulate: ``wanted``, the value of the option ``--type``.
 
-    The exception is a model with 16-bit tensors. Its own type is simulated, unless ``wanted`` is TF32.
+    The exception is a model with 16-bit tensors: the result is the type of these tensors, unless ``wanted``
+    is TF32.
     """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]

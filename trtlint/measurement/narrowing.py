@@ -50,8 +50,8 @@ class Narrowing(Struct, frozen=True):
             range become infinite.
         round_inputs: true if the nodes in ``keep`` read rounded inputs of the model.
         fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
-        stored: with ``fused``, names of the tensors that the layers of a build write to memory; None for the
-            results of products.
+        stored: with ``fused``, names of the tensors that the layers of a build write to memory; None to round
+            the results of products instead.
         accumulate: true if products accumulate in FP16.
     """
 

@@ -1,7 +1,7 @@
 """Find the inputs and outputs of operators that support a narrow type (FP16, BF16 or TF32).
 
-Where ONNX allows no narrow type, a tensor stays in FP32. For example, the scales of ``Resize`` are always
-FP32 (https://onnx.ai/onnx/operators/).
+If ONNX allows no narrow type for an input or output, the tensor there stays in FP32. For example, the scales
+of ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations

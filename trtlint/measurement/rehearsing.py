@@ -1,6 +1,6 @@
 """Simulate a model in FP16, BF16 or TF32, once for each rounding model.
 
-A rounding model states which operators of a build round their results.
+A rounding model is an assumption about which operators of a build round their results.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Rehearsal(Struct, frozen=True):
         accumulated: every operator rounds its result, and products accumulate in FP16.
         unclamped: like ``plain``, but constants beyond the range become infinite; None if no constant is
             beyond the range.
-        built: the runs with FP32 and with FP16 accumulators for a build whose layers are known; None if they
-            are unknown.
+        built: two runs for a build whose layers are known: one with FP32 accumulators, one with FP16
+            accumulators. None if the layers are unknown.
         narrowings: the settings and the result of each run.
         layers: the layers of the build.
     """
@@ -135,7 +135,7 @@ def rehearse(
 def _with_fp16_accumulators(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
     """Simulate a model whose products accumulate in FP16.
 
-    If all sums are short, FP16 accumulators change nothing. In this case, return ``without``, the result with
-    FP32 accumulators.
+    If all sums are short, FP16 accumulators do not change the results. In this case, return ``without``, the
+    result with FP32 accumulators.
     """
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

@@ -56,7 +56,7 @@ def rewrite(
         skeleton: the model.
         narrowing: the settings of the simulation; None for FP32.
         probed: true if the model measures its tensors.
-        second: tensors to measure further statistics for; None to measure the usual statistics of all
+        second: tensors whose further statistics the model measures; None for the usual statistics of all
             tensors.
 
     Raises:
@@ -252,7 +252,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Name the tensor ``raw`` like ``value``, the output of a node. Round the tensor if a build does."""
+        """Give the tensor ``raw`` the name of ``value``, an output of a node; round it if a build does."""
         versions = self.versions[value] = Versions(self.scope)
         if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)

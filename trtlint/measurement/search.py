@@ -1,8 +1,9 @@
 """Search for a small set of nodes to keep in FP32.
 
 A set passes if the errors of all outputs are small enough with the set in FP32. The search does not test sets
-with every rounding model. It combines the rounding models whose errors are too large for the whole model. The
-combination is at least as bad as each of them. The result is then tested with all rounding models.
+with every rounding model. It combines the rounding models whose errors are too large for the whole model, and
+tests sets with this combination. The combination is at least as bad as each combined rounding model. The set
+that the search finds is then tested with all rounding models.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class KeepSearch:
         rehearsal: the results of simulating the model with each rounding model.
         bound: largest allowed error of an output.
         thorough: true to search with the larger limits of ``--thorough``.
-        progress: function that receives the number of finished runs and of all runs.
+        progress: function that receives the number of finished runs and the number of all runs.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class KeepSearch:
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
         """Return the rounding models with which the search tests sets, at most two.
 
-        Constants beyond the range are either clamped or become infinite. For each of these two treatments,
-        the result has one rounding model if an error is too large. It combines the settings of all rounding
-        models with a too large error.
+        Constants beyond the range are either clamped or become infinite. If an error with one of
+        these two treatments is too large, the result has one rounding model for the treatment. This rounding
+        model combines the settings of all rounding models whose errors are too large.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -228,7 +229,8 @@ class KeepSearch:
         Args:
             chosen: the set.
             units: the units of the set to test.
-            complete: function that adds the nodes to a set that then cause no further rounding.
+            complete: function like :meth:`_closed`: it returns the set with further nodes that then round
+                nothing.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -272,11 +274,11 @@ class KeepSearch:
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add the nodes to a set that cause no further rounding.
+        """Return a set with further nodes added: those that round nothing because of the set.
 
         An operator that only moves numbers, such as Reshape, rounds nothing if the operators before it or
-        after it round. So it is added if the operators before it and after it are in the set. Constants
-        beyond the range are added, too.
+        after it round. So the operator is added if the operator before it and an operator after it are in the
+        set. Constants beyond the range that the set reads are added, too.
         """
         chosen -= self.carriers
         exact: set[str] = set()
@@ -323,8 +325,8 @@ class KeepSearch:
     def _whole_set_passes(self, everything: frozenset[str]) -> bool:
         """Return whether the set of all nodes passes.
 
-        The search first requires an error below the limit by a safety margin. If the set of all nodes passes
-        only without this margin, the search continues without the margin.
+        The search first requires an error that is smaller than the limit by a safety margin. If the set of
+        all nodes passes only without this margin, the search continues without the margin.
         """
         if self._enough(everything):
             return True
@@ -356,8 +358,8 @@ class KeepSearch:
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
         """Return the key under which the error of a set with one rounding model is stored.
 
-        The two treatments of constants beyond the range share a key if only nodes of the set read the
-        constants. The error is then the same.
+        Constants beyond the range are either clamped or become infinite. If only nodes of the set read these
+        constants, both treatments give the same error, so they share a key.
         """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths

@@ -54,7 +54,7 @@ class Rehearsed(Struct, frozen=True):
 
     Attributes:
         errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32.
-            None if the output is not finite, or has another shape.
+            None if the output is not finite, or has another shape than in FP32.
         unsound: names of the measured tensors that are not finite.
     """
 
@@ -177,7 +177,7 @@ class Trial:
 def ratio(difference: float, magnitude: float) -> float:
     """Return the error of an output: ``difference / magnitude``.
 
-    If ``magnitude`` is 0, return 0 for no difference, otherwise the largest float.
+    If ``magnitude`` is 0, return 0 if ``difference`` is 0, otherwise the largest float.
     """
     if magnitude:
         return difference / magnitude

@@ -1,6 +1,7 @@
 """Find outputs that do not depend on the inputs.
 
-Two different models may agree on these outputs, so equal results do not show that the models are equal.
+Two different models may give the same values for these outputs. So equal outputs do not show that the models
+are equal.
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ _NONE: frozenset[int] = frozenset()
 
 
 def operands(op: str, domain: str) -> frozenset[int]:
-    """Return the input indices of a matrix product or convolution that are its operands; empty for others.
+    """Return the indices of the operands among the inputs of a matrix product or convolution.
+
+    The result is empty for other operators.
 
     >>> sorted(operands("Gemm", ""))
     [0, 1]

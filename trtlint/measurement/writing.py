@@ -50,7 +50,7 @@ class Rewriting(Protocol):
         """Measure or round an internal number of an operator, and return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
+        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
@@ -121,7 +121,7 @@ class NodeWriter:
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's exact tensor, or with ``rounded`` of its tensor in the narrow type."""
+        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:

@@ -103,7 +103,8 @@ def _message(kind: int, data: bytes, start: int, end: int, source: View, make: M
 def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
     """Merge adjacent byte ranges of the source file, and adjacent pieces of bytes.
 
-    Bytes that equal the bytes after a range of the source file are merged into the range.
+    If a piece of bytes equals the bytes directly after a range of the source file, the piece is merged into
+    the range.
     """
     last: Piece = b""
     for piece in pieces:

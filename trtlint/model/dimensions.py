@@ -1,9 +1,9 @@
 """Clear declared dimensions below 1 in ONNX files, and explain them to the user.
 
-TensorRT's parser reads the declared shapes of the network inputs only.  It takes a negative number for a
-dimension of unknown size, and 0 for an empty tensor.  Source: ``convertOnnxDims`` in
-https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp.  But ONNX's shape inference would take
-negative numbers and 0 for sizes.  Old releases of Paddle2ONNX write -1 for a dynamic size
+TensorRT's parser reads the declared shapes of the network inputs only.  To the parser, a
+negative number is a dimension of unknown size, and 0 means an empty tensor.  Source: ``convertOnnxDims`` in
+https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp.  But ONNX's shape inference would treat
+negative numbers and 0 as sizes.  Old releases of Paddle2ONNX write -1 for a dynamic size
 (https://github.com/PaddlePaddle/Paddle2ONNX).  Other exporters write 0.
 """
 
@@ -28,8 +28,8 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
     """Clear declared dimensions below 1 in a graph, in place.
 
     A negative dimension is cleared in every value.  A dimension of 0 is kept in the inputs of the main graph,
-    because TensorRT reads it there, and cleared elsewhere.  Shape inference later computes the cleared
-    dimensions, including sizes that are really 0.
+    because TensorRT reads this dimension.  Elsewhere, a dimension of 0 is cleared.  Shape inference later
+    computes the cleared dimensions, including sizes that are really 0.
 
     Args:
         graph: the main graph as stored in the file.  The bodies of its operators are not changed.

@@ -27,7 +27,7 @@ def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
     Args:
         node: the operator that reads the value.
         value: an input of ``node``.
-        graph: the graph that contains both.
+        graph: the graph that contains ``node`` and ``value``.
 
     Returns:
         True or False; None if the metadata of ``node`` do not show whether an addition was removed.

@@ -31,7 +31,8 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
     Args:
         graph: the graph.  Calls of model-local functions are already replaced by the bodies of the functions.
-        calls: the names of the replaced calls.  The parser does not sort the nodes that come from them.
+        calls: the names of the replaced calls.  The parser does not sort the nodes that come from
+            these calls.
 
     Returns:
         The reason for each operator: ``twice`` if two outputs have an empty name, ``cycle`` if the operator

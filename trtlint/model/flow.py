@@ -37,7 +37,8 @@ class Flow(Struct, frozen=True):
         repeated: operators that depend on a control-flow construct or on an input of a loop body.  For each
             of them, at least one condition is true:
 
-            - An earlier such operator in the same graph has the same type.
+            - An earlier operator of the same type in the same graph also depends on a construct or on an
+              input of a loop body.
             - Another construct depends on the operator.
         past_loops: constructs in a loop that is itself in a branch of an ``If``.  Each construct reads a
             value that is defined outside the loop.
@@ -77,8 +78,8 @@ class _Constructs:
     def _level(self, node: Node) -> str:
         """Return the scope of a node in the built network.
 
-        The builder removes an ``If`` with a known condition.  Then a node in a branch gets the scope of the
-        ``If``.
+        The builder removes an ``If`` with a known condition.  A node in a branch of such an ``If`` gets the
+        scope of the ``If``.
         """
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
@@ -158,8 +159,8 @@ class _Constructs:
     def _reads_past_loop(self, node: Node) -> bool:
         """Return whether a construct is in a loop in a branch, and reads a value from outside the loop.
 
-        If several loops in the branch are nested, the outermost loop counts.  The construct also reads the
-        values that its own bodies read.  Constants do not count.
+        If several loops in the branch are nested, the outermost loop counts.  The values that the bodies of
+        the construct read count as read by the construct.  Constants do not count.
         """
         loop = self._loop_in_branch(node)
         if loop is None:

@@ -114,7 +114,8 @@ def _is_fixed(node: Node) -> bool:
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     """Return the types of the operators whose bodies contain a node, the innermost first.
 
-    An ``If`` is left out if the builder knows its condition.  The builder replaces it by one of its branches.
+    An ``If`` is left out if the builder knows its condition.  The builder replaces such an
+    ``If`` by one of its branches.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
@@ -160,7 +161,7 @@ def sized_by(value: Value) -> frozenset[str | None]:
 
     The set is empty in two cases:
 
-    - An operator takes part that the builder cannot use for sizes, such as a convolution.
+    - The size depends on an operator that the builder cannot use for sizes, such as a convolution.
     - The size depends on a value that a loop passes to its body.
     """
     sources = _of_size(value)
@@ -211,7 +212,8 @@ def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
     The parser changes ``double`` to FP32, a stored uint8 tensor to INT32, and a value quantized to uint8 to
-    INT8. An operator that keeps the type of its input also keeps the new type.
+    INT8. If an operator other than Cast computes a uint8 value from a uint8 input, the result gets the same
+    new type as the input.
     """
     dtype = value.dtype
     if dtype == "f64":

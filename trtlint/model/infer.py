@@ -2,7 +2,7 @@
 
 The C++ library crashes on some malformed models.  On others, it runs or allocates memory without end
 (https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  So inference runs in a
-forked child process with limits.  Without ``os.fork``, it runs in this process.
+forked child process with limits.  Without ``os.fork``, inference runs in the calling process.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ class _Inliner:
     ) -> tuple[int, int]:
         """Return how many nodes the result of inlining has, and how deeply its bodies are nested.
 
-        ``calls`` are the functions on the current call stack, outermost first.  The innermost contains
-        ``nodes``.
+        ``calls`` are the functions on the current call stack, outermost first.  ``nodes`` are
+        the nodes of the innermost function.
         """
         total = height = 0
         for node, level in _walk(nodes):

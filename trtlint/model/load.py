@@ -135,7 +135,7 @@ def interpret(
         path: the file, as the user named it.
         data: the ModelProto.  The elements of large tensors are missing.
         tensors: reads the missing elements.
-        declared: declared types of intermediate values, by name.  They are missing in ``data``.
+        declared: declared types of intermediate values, by name.  ``data`` does not contain these types.
         inlined: the functions that the file calls.
 
     Raises:

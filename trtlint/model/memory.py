@@ -51,7 +51,7 @@ class MemoryModel:
 
     Args:
         model: an ``onnx.ModelProto``, the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
-            returns, or its ``Model`` of ONNX IR.  The model is not changed.
+            returns, or the ``Model`` of ONNX IR in such an ``ONNXProgram``.  The model is not changed.
         name: name of the argument, for the error message.
 
     Raises:
@@ -124,7 +124,8 @@ def _package(model: Any) -> str:
 def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
     """Copy a protobuf message of type ``kind`` from ``source`` to ``target``.
 
-    Functions that return the elements of large tensors are appended to ``held`` instead.
+    The elements of large tensors are not copied.  For each large tensor, a function that returns the elements
+    is appended to ``held``.
     """
     parts = reader.PARTS[kind]
     for field, value in source.ListFields():

@@ -38,14 +38,14 @@ class Misreading(Struct, frozen=True):
 
             - ``operator``: if the parser knows an operator with the same name, it imports that operator.
             - ``domain``: the parser calls another function with the same name.
-            - ``crossed``: an argument has the name of an earlier parameter.
-            - ``shadowed``: a parameter has the name of another tensor.
+            - ``crossed``: an argument has the same name as an earlier parameter.
+            - ``shadowed``: a parameter has the same name as another tensor.
             - ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.
         domain: function domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
         detail: the parameter, the other domain, or the operator and its attribute.
-        value: value of the attribute according to ONNX; empty for other reasons.
+        value: for the reason ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 
     reason: Reason
@@ -195,8 +195,8 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
     """Return the attributes of a function in one call, by name.
 
-    ``given`` has the attributes of the calling function.  The parser loses an attribute that refers to one of
-    them.
+    ``given`` has the attributes of the calling function.  The parser loses an attribute that refers to an
+    attribute of the calling function.
     """
     found = {text(each.name): _Binding(_scalar(each), lost=False) for each in function.attribute_proto}
     for attribute in call.attribute:

@@ -52,7 +52,7 @@ class Origin(Struct, frozen=True):
 
     Attributes:
         module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node. None
-            if unknown, and for the outermost module.
+            if the module is unknown, or is the outermost module.
         stable_module: the module path from metadata only.  It does not change when nodes are renamed.
         source: the line of code, None if unknown.
     """
@@ -65,7 +65,8 @@ class Origin(Struct, frozen=True):
 def origin(model: Model, node: Node) -> Origin:
     """Return the module path and source line of a node.
 
-    If a node in a body has none, the origin of the operator that owns the body is returned.
+    If the metadata of a node in a body contain no origin, the metadata of the operator that owns the body
+    are used.
     """
     current: Node | None = node
     module: str | None = None

@@ -54,7 +54,7 @@ def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
 def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
     """Return the output shape of ``Pad``; ``pads`` has all begin values, then all end values.
 
-    The result is None if the length of ``pads`` does not match.
+    The result is None if the length of ``pads`` is not twice the rank of ``data``.
     """
     if len(pads) != 2 * len(data):
         return None

@@ -75,7 +75,8 @@ class Source(PartlyCompared, frozen=True):
         line: line number from 1.
         function: name of the function, empty if unknown.
         found: True if ``path`` is a file of the repository and contains the line.
-        frames: stack frames of the user's code, innermost first.  The repository is searched for them.
+        frames: stack frames of the user's code, innermost first.  trtlint searches the repository for
+            the lines of these frames.
         package: the installed package that contains the line; empty for code of the user.
         via: the line of an installed package that the user's line calls, such as ``timm/layers/norm.py:89 in
             forward (timm)``.  Empty if there is none.

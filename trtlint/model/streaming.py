@@ -1,7 +1,7 @@
 """Read the elements of stored tensors in parts, so that large tensors need little memory.
 
-A tensor is read in parts only if the file stores its elements as they are in memory.  A tensor in another
-encoding, or a small tensor that is already loaded, is returned as one part.
+A tensor is read in parts only if its elements have the same encoding in the file as in memory.  A tensor in
+another encoding, or a small tensor that is already loaded, is returned as one part.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return an iterator over the elements of a float tensor; None if they are not available.
+        """Return an iterator over the elements of a float tensor; None if the elements are not available.
 
         Each part is an array of unsigned integers with the bits of the elements.  The buffer is reused, so
         each part overwrites the previous part.  The result is also None if the tensor is not a float tensor.

@@ -1,8 +1,8 @@
 """Infer dimensions that ONNX's shape inference misses, from the operators that compute shapes.
 
-An example is a ``Reshape`` to ``[b, 2, n, -1]``, with a shape that ``Shape``, ``Slice`` and ``Concat``
-compute.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This module propagates
-the names of dynamic dimensions, and cancels them to compute the size.
+An example is a ``Reshape`` to ``[b, 2, n, -1]``, whose shape input is computed by ``Shape``,
+``Slice`` and ``Concat``.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This
+module propagates the names of dynamic dimensions, and cancels them to compute the size.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class SymbolicShapes:
     """The shapes of the values of a graph, computed on request.
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
-    elements of a value.  This object does not store the function, because it is a method of the object's
-    owner.  Storing the function would make a reference cycle.  Only the garbage collector frees cycles, and
-    it is disabled during a lint.
+    elements of a value.  This object does not store the function, because the function is a method of the
+    object's owner.  Storing the function would make a reference cycle.  Only the garbage collector frees
+    cycles, and the garbage collector is disabled during a lint.
     """
 
     _array: Callable[[Value], Array | None]

@@ -65,7 +65,7 @@ class TensorStore:
     Attributes:
         notes: problems while reading the model, without duplicates.
         missing: missing files of external data, each with the first tensor that needs the file.
-        misplaced: tensors with an external data location that TensorRT's parser does not read.  Each has the
+        misplaced: tensors with an external data location that TensorRT's parser does not read, each with the
             reason, such as ``is at an absolute path``.
     """
 
@@ -226,7 +226,10 @@ class TensorStore:
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
-        """Return the path of a tensor's external data; None if they are missing, outside, or too short."""
+        """Return the path of a tensor's external data; None if the data cannot be read.
+
+        Data that are missing, outside the folder of the model, or too short cannot be read.
+        """
         if location == LEFT_OUT:
             self.note("the model is a skeleton: values in its weights are unknown")
             return None
@@ -380,7 +383,8 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
     """Return ``length`` bytes of a file, and the status of the file.
 
-    The bytes are empty if the file is too short.  They are read, not mapped; see :mod:`trtlint.files.view`.
+    The result has no bytes if the file is too short.  The function reads the file instead of mapping it into
+    memory, see :mod:`trtlint.files.view`.
 
     Raises:
         OSError: the file cannot be read.

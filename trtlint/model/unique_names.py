@@ -3,8 +3,8 @@
 ONNX lets two bodies of one ``If`` use the same value names
 (https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  ONNX's inference stores the
 elements of shape tensors by name, in one table for all graphs
-(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So a shape from one body
-would be used for the other body.
+(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So without unique names,
+inference would use a shape from one body for the other body.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find the values of a graph that do not depend on the inputs of the model.
 
 An exporter stores a constant as an initializer or as a ``Constant`` node.  The TorchScript exporter merges
-equal initializers, and then an ``Identity`` follows the constant.  Exporters also write operators on
-constants and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+equal initializers, and adds an ``Identity`` that reads the merged initializer.  Exporters also write
+operators on constants and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 
@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements of a value have; None if the elements differ or are unknown."""
+        """Return the number that all elements of a value equal; None if they differ or are unknown."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -122,7 +122,7 @@ class Constants:
         return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """Return the stored tensor of a value: its initializer or ``Constant``; None if it is computed.
+        """Return the stored tensor of a value: its initializer or ``Constant``; None for a computed value.
 
         The search skips ``Identity`` operators.
         """

@@ -55,7 +55,7 @@ def cut_short() -> None:
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """Yield a value, then the first input of the operator that computes the value, and so on.
+    """Yield a value, the first input of the operator that computes the value, and so on upstream.
 
     Args:
         value: start value, yielded first.
@@ -86,7 +86,7 @@ def behind(value: Value, operators: Set[str]) -> Value:
 def search(
     value: Value, before: Callable[[Node], Iterable[Value | None]], most: int = MAX_STEPS
 ) -> Iterator[tuple[Value, Node | None]]:
-    """Yield the values from which a value is computed, breadth first, without duplicates.
+    """Yield a value, and the values from which it is computed, breadth first, without duplicates.
 
     Args:
         value: start value, yielded first.

@@ -41,7 +41,7 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
     """Yield the fields of the message in ``data[start:end]``, without the fields of nested messages.
 
-    For a length-delimited field, the byte range is the value without its length prefix.
+    For a length-delimited field, the byte range contains the value, but not the preceding length prefix.
 
     Raises:
         ModelError: the bytes are not a sequence of fields.  The error has the offset.

@@ -16,8 +16,8 @@ def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
     ``inputs`` are query, key, value, the mask, and the scale of the quantized softmax.  The mask and the
-    scale may be None.  TensorRT stores them as settings of the layer; :mod:`trtlint.network.run` adds them to
-    the inputs.
+    scale may be None.  TensorRT stores the mask and the scale as settings of the layer, and
+    :mod:`trtlint.network.run` adds both to the inputs.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])

@@ -59,7 +59,7 @@ def _suppressed(
         most: maximum number of selected boxes.
         bounds: threshold of the overlap, and threshold of the scores.
         limit: maximum number of boxes to consider.
-        centred: True if boxes are stored as centre and size, False if as two corners.
+        centred: True if boxes are stored as centre and size, False if boxes are stored as two corners.
     """
     overlap, least = bounds
     order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > least]

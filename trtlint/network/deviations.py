@@ -51,9 +51,9 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 
 
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
-    """Return whether the results of a TopK differ only by the choice or order of elements that ONNX permits.
+    """Return whether two results of a TopK differ only in ways that ONNX permits.
 
-    ONNX permits any choice among equal elements, and any order of unsorted results.
+    ONNX permits any choice among equal elements, and any order of results that need not be sorted.
     """
     source = inputs[0] if inputs else None
     if source is None:
@@ -83,7 +83,7 @@ def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opse
 
 
 def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
-    """Return whether an attention differs only in softmax rows whose keys are all masked.
+    """Return whether the results of an attention differ only in softmax rows whose keys are all masked.
 
     The values in these rows may be NaN or zero.
     """
@@ -140,7 +140,7 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether the network's tensor only has additional rows at its end, which a Slice removes.
+    """Return whether the network's tensor differs only by rows at its end that a Slice removes.
 
     TensorRT adds rows to the stacked outputs of a Loop that ends early. The function returns True only
     if no operator other than Slice reads the tensor. The results of the Slices are compared separately.

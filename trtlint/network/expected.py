@@ -51,7 +51,7 @@ def linked(model: Path, types: Types | None = None) -> ModelProto:
 
     Args:
         model: the path of the model.
-        types: wider types that replace types of the model; None to keep its types.
+        types: wider types that replace types of the model; None to keep the types of the model.
 
     Raises:
         WeightsMissingError: weights cannot be read.
@@ -128,7 +128,7 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
     ``names`` are the tensors to return.
 
     Raises:
-        ValueError: the evaluator is too slow for the model, or known to compute it incorrectly.
+        ValueError: the evaluator is too slow for the model, or is known to compute the model incorrectly.
         Exception: any error of the evaluator, which means that it does not support the model.
     """
     from onnx.reference import ReferenceEvaluator

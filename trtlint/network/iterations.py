@@ -21,8 +21,8 @@ _LEAST_OPSET = 9
 def bound_loops(proto: ModelProto) -> None:
     """Limit the trip count of each ``Loop`` of a model to :data:`MOST`, in place.
 
-    The results of a Loop with more iterations are then wrong.  trtlint does not compare them, because the
-    computation of the network fails at the same limit.
+    The results of a Loop with more iterations are then wrong.  trtlint does not compare these results,
+    because the computation of the network fails at the same limit.
     """
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
@@ -39,7 +39,7 @@ def bound_loops(proto: ModelProto) -> None:
 def _rewritten(
     nodes: Iterable[NodeProto], known: Mapping[str, int], opset: int, numbers: Iterator[int]
 ) -> Iterator[NodeProto]:
-    """Yield the nodes, with additional nodes before each Loop that limit its trip count.
+    """Yield the nodes; before each Loop, also yield new nodes that limit the trip count of the Loop.
 
     Args:
         nodes: the nodes of one graph.

@@ -1,6 +1,6 @@
 """Compare a tensor of a network with the same tensor of the ONNX model.
 
-Each element type has its tolerance.
+Each element type has its own tolerance.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Difference(Struct, frozen=True, eq=False):
             differ.
         place: the position of the element with the largest difference.
         worst: the largest absolute difference; None if all differences are NaN or infinite.
-        got: value of the network at this position; its shape if the shapes differ.
-        expected: ONNX's value at this position; its shape if the shapes differ.
+        got: value of the network's tensor at ``place``; if the shapes differ, the shape of this tensor.
+        expected: value of ONNX's tensor at ``place``; if the shapes differ, the shape of this tensor.
     """
 
     beyond: Array | None

@@ -50,11 +50,11 @@ def _values(tensor: Any) -> tuple[int, ...]:
 
 
 def _integers_of(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return a setting that a layer has as an input or as an attribute; None if it has neither.
+    """Return a setting of a layer from an input or an attribute; None if the layer has neither.
 
     Args:
         layer: the layer.
-        inputs: the values of its inputs.
+        inputs: the values of the inputs of the layer.
         port: index of the input.
         name: name of the attribute, which is used if the input is missing.
     """
@@ -161,7 +161,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return an index for NumPy that selects elements like NumPy's ``take_along_axis``.
+    """Return an index for NumPy that selects the same elements as NumPy's ``take_along_axis``.
 
     ``index`` has the positions on ``axis``. On all other axes, an element keeps its position.
     """

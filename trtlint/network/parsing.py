@@ -1,7 +1,7 @@
 """Parse a model with TensorRT's parser, without a second copy of the weights in memory.
 
-If the parser reads a file, it copies the weights.  But the parser also accepts pointers to weights.  So
-trtlint maps the files with the weights into memory, and passes pointers.
+If the parser reads a model file, the parser copies the weights.  But the parser also accepts pointers to
+weights.  So trtlint maps the files with the weights into memory, and passes pointers.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/parsers/Onnx/pyOnnx.html
 """
 
@@ -46,7 +46,7 @@ class WeightFiles:
 
         Raises:
             OSError: the file cannot be mapped.
-            ValueError: the file is shorter.
+            ValueError: the file ends before these bytes do.
         """
         if path not in self._maps:
             with open_regular(path) as file:

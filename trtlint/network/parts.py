@@ -164,7 +164,7 @@ class Parts:
             yield arrays
 
     def _discard_if_larger(self, size: int) -> None:
-        """Discard the parts if the inputs are now much larger than when the parts were made.
+        """Discard the parts if the inputs are much larger than the inputs for which the parts were made.
 
         ``size`` is the size of the inputs in bytes.
         """
@@ -200,7 +200,7 @@ class Parts:
         return len(self._nodes) if self._sizes else begin + self._size
 
     def _cost(self, node: NodeProto) -> float:
-        """Return the bytes of a node's requested outputs, and of its weights that are converted to FP32."""
+        """Return the size of a node in bytes: its requested outputs, and its weights converted to FP32."""
         given = sum(self._sizes.get(name, 0.0) for name in node.output)
         return given + sum(self._widened.get(name, 0) for name in node.input)
 
@@ -225,7 +225,8 @@ class Parts:
     def _can_be_cut(self) -> bool:
         """Return whether the model can be split.
 
-        Its nodes must be in computation order, and exchange only tensors (no sequences or optionals).
+        The nodes of the model must be in computation order, and must exchange only tensors (no sequences or
+        optionals).
         """
         if self._proto.graph.sparse_initializer or len(self._nodes) <= _FIRST:
             return False
@@ -235,7 +236,7 @@ class Parts:
         return all(giver.get(name, -1) < at for at, node in enumerate(self._nodes) for name in reads(node))
 
     def _known_sizes(self, feeds: Feeds) -> dict[str, float]:
-        """Return the bytes of each requested tensor, from shapes that ONNX Runtime infers.
+        """Return the size of each requested tensor in bytes, from shapes that ONNX Runtime infers.
 
         If a shape is unknown, the size is infinity.
         """
@@ -271,7 +272,7 @@ def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
 
 
 def _array(value: Any) -> Array:
-    """Convert a tensor of ONNX Runtime to an array that shares its memory.
+    """Convert a tensor of ONNX Runtime to an array that shares the memory of the tensor.
 
     For types that NumPy lacks, the array is a copy.
     """

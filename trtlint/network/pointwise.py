@@ -29,7 +29,10 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _like(x: Array, value: float) -> Any:
-    """Convert ``value``, a setting of a layer, to the element type of x. Integer types drop the fraction."""
+    """Convert ``value``, a setting of a layer, to the element type of ``x``.
+
+    For an integer type, the fraction is dropped.
+    """
     return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
 
 

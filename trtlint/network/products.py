@@ -64,7 +64,10 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
-    """Return the weights of a layer from input ``port``; without this input, from attribute ``name``."""
+    """Return the weights of a layer, from its input ``port`` or its attribute ``name``.
+
+    The attribute is used only if the layer does not have the input.
+    """
     if len(inputs) > port and inputs[port] is not None:
         return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
@@ -190,7 +193,9 @@ def _framed(
 def _by_window_position(
     x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
 ) -> Iterator[Array]:
-    """Yield one array for each position in a window, with the elements at this position of all windows.
+    """Yield one array for each position in a window.
+
+    The array has the elements that all windows have at this position.
 
     Args:
         x: the padded array.

@@ -26,7 +26,7 @@ class Subgraph(Struct, frozen=True, eq=False):
 
     Attributes:
         nodes: the nodes in the model's order; the last node computes the tensor.
-        inputs: the names of tensors that the nodes read and do not compute.
+        inputs: the names of the tensors that the nodes read, but do not compute.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -85,7 +85,7 @@ class Regions:
             region: the nodes that compute the tensor.
             tensor: the name of the tensor.
             values: the tensors that the nodes read, by name.
-            types: types that replace types of the nodes; None to keep them.
+            types: types that replace types of the nodes; None to keep the types of the nodes.
         """
         from onnx.reference import ReferenceEvaluator
 

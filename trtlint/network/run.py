@@ -45,7 +45,7 @@ It returns the output if the output is already known, else None.
 
 
 class _BlockTensors:
-    """The tensors of one block: of one loop iteration, or of the layers outside loops.
+    """The tensors of one block. A block is one loop iteration, or all layers outside loops.
 
     Layers of the block can also read the tensors of the outer blocks.
     """
@@ -65,9 +65,9 @@ class Runner:
 
     Args:
         network: the network.
-        watch: function that is called with each tensor outside loops after its computation.
-        foresee: function that is called with each layer outside loops before its computation. If it returns
-            the output of the layer, the layer is not computed.
+        watch: function that is called with each tensor outside loops after the tensor is computed.
+        foresee: function that is called with each layer outside loops before the layer is computed. If the
+            function returns the output of the layer, the layer is not computed.
     """
 
     def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:

@@ -31,7 +31,7 @@ class ScheduledStep(Struct, frozen=True, eq=False):
     """One step of the computation: a layer, or a whole loop.
 
     Attributes:
-        layer: the layer; for a loop, its first layer.
+        layer: the layer; for a loop, the first layer of the loop.
         needs: the tensors that the step reads.
         gives: the tensors that the step computes.
         loop: for a loop, the steps of one iteration; None for a layer.
@@ -48,8 +48,8 @@ class Block(Struct, eq=False):
 
     Attributes:
         steps: the steps.
-        guards: for each step, the branches that need its tensors. The step is skipped if no such branch is
-            selected. Empty if a step outside conditionals needs the tensors.
+        guards: for each step, the branches that need the tensors of the step. The step is skipped if no such
+            branch is selected. Empty if a step outside conditionals needs the tensors.
         last: for each step, the tensors that no later step of this block reads.
         bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """
@@ -174,9 +174,9 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return for each step the branches of conditionals that need its tensors.
+        """Return, for each step, the branches of conditionals that need the tensors of the step.
 
-        The result for a step is empty if steps outside the branches need its tensors, too.
+        The result for a step is empty if steps outside the branches also need the tensors of the step.
 
         Args:
             steps: the steps of a block.
@@ -240,7 +240,7 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
 def _deletable_after(
     steps: Sequence[ScheduledStep], reads: Sequence[Iterable[int]], kept: set[int]
 ) -> list[tuple[int, ...]]:
-    """Return, for each step, the tensors that can be deleted after it.
+    """Return, for each step, the tensors that can be deleted after the step.
 
     Args:
         steps: the steps of a block, in order.

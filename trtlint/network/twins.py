@@ -1,7 +1,7 @@
 """Find layers that need not be computed, because an ONNX node computes the same result.
 
 trtlint computes the convolutions and matrix products of a network with ONNX Runtime, as in the ONNX model.
-If a layer and an ONNX node have the same inputs, weights and settings, they give the same result.  trtlint
+If a layer and an ONNX node have the same inputs, weights and settings, both give the same result.  trtlint
 then runs only the ONNX node.
 """
 
@@ -35,7 +35,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the elements of the initializer ``name``; None if there is none, or if it cannot be read."""
+        """Return the elements of the initializer ``name``; None if it is missing or unreadable."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None

@@ -58,7 +58,7 @@ def _raw(weights: Any) -> Array | None:
     """Read weights of a type that NumPy lacks; None if there are no weights.
 
     TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
-    structure in memory, if its type and count agree with the Python API.
+    structure in memory, if the type and count in this structure agree with the Python API.
     """
     kind, count = str(weights.dtype.name), int(weights.size)
     if not count:

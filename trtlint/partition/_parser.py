@@ -376,9 +376,11 @@ def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
 
 
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
-    """Add missing element types to ``types``: a value gets the type of an input of its operator.
+    """Add missing element types to ``types``.
 
-    This is for operators of ONNX Runtime, whose types ONNX's type inference does not know.
+    A value gets the type of an input of the operator that computes the value.
+
+    This rule is for operators of ONNX Runtime, because ONNX's type inference does not know their types.
     """
     stored = {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:

@@ -33,10 +33,10 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: the graphs to which the nodes of a branch move, by branch, if a constant condition of an If
-            selects the branch.
-        renamed: the names of the values that replace the outputs of an If with a constant condition, by
-            output.
+        moved: maps the scope of each branch that a constant condition selects to the scope of the graph that
+            the nodes of the branch move to.
+        renamed: maps the name of each output of an If with a constant condition to the name of the value that
+            replaces the output.
     """
 
     nodes: frozenset[Node]
@@ -87,7 +87,10 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Replace each target by its final target, because the nodes of the target graph may move, too."""
+    """Replace each target graph by the graph where the nodes finally arrive.
+
+    The nodes of a target graph may move to another graph, too.
+    """
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -99,7 +102,7 @@ def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
 
 
 def _branch(node: Node, constants: Constants) -> str | None:
-    """Return the branch of an If that its constant condition selects.
+    """Return the branch that the constant condition of an If selects.
 
     The result is None for other nodes, and for an If whose condition is not constant.
     """
@@ -114,7 +117,7 @@ def _is_stored(node: Node) -> bool:
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
     """Return whether ONNX Runtime replaces a node by a constant when it loads the model.
 
-    ONNX Runtime does not fold DequantizeLinear and the operators after it, so that providers get the
+    ONNX Runtime folds neither DequantizeLinear nor the operators after it, so that providers get the
     quantization.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
@@ -132,7 +135,8 @@ def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
 def _is_identity(node: Node) -> bool:
     """Return whether a node is an Identity that ONNX Runtime removes.
 
-    An Identity that computes a graph output is removed only if its operand has no other reader.
+    An Identity that computes a graph output is removed only if no other node reads the operand of
+    the Identity.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/identity_elimination.cc
     """
     if node.op != "Identity" or node.domain:

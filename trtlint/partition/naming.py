@@ -1,6 +1,6 @@
 """Give nodes the names and inputs that execution providers get from ONNX Runtime.
 
-If the subgraphs of a node read a value of an outer graph, this value is an input of the node, too.
+If a subgraph of a node reads a value of an outer graph, the node gets this value as an input, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def operator(node: onnx.NodeProto) -> Operator:
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return the path of a node for reports: the path in its ``doc_string``; without it, the node's name.
+    """Return the path of a node for reports.
+
+    If the ``doc_string`` of the node holds a path, this path is returned. Otherwise, the path is made from
+    ``scope`` and the name of the node.  An unnamed node is named by its operator type and ``index``.
 
     ``index`` is the position of the node in its graph, and ``scope`` the path of the graph.
     """
@@ -36,7 +39,7 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
 def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
     """Yield the names of the values that a node reads.
 
-    These include the values of outer graphs that its subgraphs read.
+    If a subgraph of the node reads values of outer graphs, these values are included.
     """
     yield from filter(None, node.input)
     if depth > MOST_BODIES:

@@ -1,8 +1,8 @@
 """Find the nodes in the file that ONNX Runtime's rewritten nodes come from.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
-condition. But reports name the nodes in the file.  So the path of each node is stored in its ``doc_string``,
-which ONNX Runtime does not change.
+condition. But reports name the nodes in the file.  So trtlint stores the path of each node in the
+``doc_string`` of the node.  ONNX Runtime does not change this attribute.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the nodes that a rewrite removed, by the path of the node that now computes their result."""
+    """Return the nodes that rewrites merged into other nodes, by the path of the other node."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

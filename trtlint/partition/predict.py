@@ -277,7 +277,7 @@ class _Prediction:
         """Group the refused nodes by operator type.  The groups that cause most data transfer come first.
 
         ``left`` are the nodes outside of parts.  ``crossing`` are the tensors between these nodes and parts,
-        each with True if it flows into a part.
+        each with True if the tensor flows into a part.
         """
         groups: dict[str, list[Node]] = defaultdict(list)
         for node in left:

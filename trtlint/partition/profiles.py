@@ -24,7 +24,9 @@ _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Explain why the provider of TensorRT-RTX fails because of the input ``name``; empty without a name.
+    """Explain why the provider of TensorRT-RTX fails because of the input ``name``.
+
+    The text is empty if ``name`` is empty.
 
     The provider makes optimization profiles for dynamic dimensions, but not for inputs whose values are a
     shape.  If no dimension is dynamic, the provider fails with "No explicit or implicit shapes were provided

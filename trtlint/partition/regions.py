@@ -100,8 +100,8 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Pro
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
     """Return whether regions can be part of a cycle.
 
-    Nodes are in topological order, so regions of consecutive nodes have no cycle.  But nodes with the same
-    name count as one node, which can make a cycle.
+    Nodes are in topological order, so regions of consecutive nodes have no cycle.  But the providers treat
+    nodes with the same name as one node, and this can create a cycle.
     """
     if any(region[-1] - region[0] + 1 != len(region) for region in regions):
         return True
@@ -113,8 +113,9 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
     """Return the regions and nodes on a path that ends in a cycle; empty if there is no cycle.
 
-    They are vertices of a graph.  Each region is a vertex.  The providers identify nodes outside of regions
-    only by name.  So all nodes with the same name, and all nodes without a name, are a single vertex.
+    The path is a list of vertices.  Each region is one vertex.  The providers identify a node outside of
+    regions only by its name.  So all such nodes with the same name are one vertex, and all such nodes
+    without a name are one vertex.
     """
     following = _following(operators, regions)
     done: set[int] = set()
@@ -142,7 +143,7 @@ def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int
 def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list[list[int]]:
     """Return, for each vertex, the vertices that read one of its outputs.
 
-    See :func:`_cycle` for the vertices.
+    :func:`_cycle` explains which nodes form a vertex.
     """
     vertex: dict[int, int] = {}
     for number, region in enumerate(regions):
@@ -187,8 +188,9 @@ def borders(
 ) -> list[tuple[str, bool]]:
     """Return the tensors that cross the border of a part.
 
-    Each result is the name of a tensor, and True if it flows into the part.  Only tensors between nodes are
-    returned.  ``outputs`` are the outputs of the model; they are left out because every session copies them.
+    Each result is the name of a tensor, and a flag that is True if the tensor flows into the part.
+    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model; they are left out
+    because every session copies them.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

@@ -22,7 +22,7 @@ class ProviderSettings(Struct, frozen=True):
         min_nodes: smallest number of nodes in a part.
         max_rounds: largest depth of nested parser calls before the provider gives up.
         exclude: operator types that the provider does not run.
-        profile: whether the options give the shapes of an optimization profile.
+        profile: whether the options set the shapes of an optimization profile.
     """
 
     min_nodes: int = 1
@@ -124,7 +124,10 @@ class Partition(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Number of nodes inside and outside of parts, without nodes that ONNX Runtime computes first."""
+        """Number of nodes inside and outside of parts.
+
+        Nodes that ONNX Runtime computes before it divides the model are not counted.
+        """
         return self.taken + len(self.left)
 
     @property

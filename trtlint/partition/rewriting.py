@@ -111,8 +111,8 @@ def _is_external(model: onnx.ModelProto) -> bool:
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
     """Remove the Casts that ONNX Runtime adds to run a model on the CPU.
 
-    ONNX Runtime sometimes removes a Cast of the file together with an added Cast that reverses it.  Types
-    would then be wrong, so the result is None.
+    ONNX Runtime sometimes removes a Cast in the file together with an added Cast that reverses the first
+    Cast.  In this case, the result is None, because the types in the model would be wrong.
 
     Args:
         model: the model after ONNX Runtime's rewrites.
@@ -133,7 +133,7 @@ def _casts(graph: onnx.GraphProto) -> set[str]:
 
 
 def _remove_casts(graph: onnx.GraphProto) -> bool:
-    """Remove the Casts that ONNX Runtime added from a graph and its subgraphs.
+    """Remove the added Casts of ONNX Runtime from a graph and its subgraphs.
 
     Return whether the graphs had added Casts.
     """

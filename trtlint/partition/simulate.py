@@ -105,8 +105,8 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """Return the parts of the main graph and of all subgraphs.
 
-    If TensorRT accepts a whole subgraph, its nodes belong to the part of its If, Loop or Scan. If TensorRT
-    rejects this If, Loop or Scan, the nodes belong to no part.
+    If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
+    Scan. If TensorRT rejects this If, Loop or Scan, the nodes of the subgraph belong to no part.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
@@ -127,10 +127,10 @@ def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 def _with_merged(
     parts: Iterable[tuple[str, ...]], merged: Mapping[str, list[list[str]]], added: Collection[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Replace the nodes in parts by the nodes in the file that they come from.
+    """Replace rewritten nodes in parts by the original nodes in the file.
 
-    A part gets the nodes that ONNX Runtime merged into its nodes (``merged``).  A copied node counts once.
-    The nodes that ONNX Runtime added (``added``) are left out.
+    If ONNX Runtime merged other nodes into a node of a part (``merged``), the part gets the other nodes.
+    A copied node counts once.  The nodes that ONNX Runtime added (``added``) are left out.
     """
     found = []
     for part in parts:

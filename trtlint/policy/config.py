@@ -226,7 +226,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 def _is_there(file: Path) -> bool:
     """Return whether a path exists and is not a folder.
 
-    The path may be a device file, which an error rejects later, when the file is read.
+    The path may be a device file. trtlint rejects device files later, when it reads the file.
     """
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 

@@ -1,8 +1,9 @@
 """Match baseline entries to a model that was renamed or moved.
 
-An entry names its model by path. If the file no longer exists, the entries are given to another model with
-the same findings and no entries. For each rule in the entries, the fingerprints must be equal, because a
-rename does not change fingerprints. Otherwise, the entries could hide findings of a different model.
+An entry names its model by path. If this file no longer exists, the entries are given to another model. The
+other model must have the same findings, and no entries of its own. A rename does not change fingerprints. So,
+for each rule in the entries, the fingerprints of the entries and of the findings must be equal. Otherwise,
+the entries could hide findings of a different model.
 """
 
 from __future__ import annotations

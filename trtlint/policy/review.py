@@ -62,11 +62,11 @@ class Policy(Struct, frozen=True):
     """Team settings for one model.
 
     Attributes:
-        severity: pairs of a rule selector and a severity. The most specific selector for a rule applies; of
-            several equally specific selectors, the last one.
+        severity: pairs of a rule selector and a severity. The most specific selector for a rule applies. If
+            several selectors are equally specific, the last one applies.
         min_confidence: lowest confidence of shown findings. Findings of lower confidence are only counted.
         suppress: suppressions of the configuration that apply to the model.
-        baseline: known findings; None without a baseline.
+        baseline: known findings; None if there is no baseline.
         known: all rules.
         own: true to use the suppressions in the metadata of the model; false with ``--isolated``.
     """

@@ -207,7 +207,8 @@ def _exactly(rule: Selectable) -> int:
 def _precision(selector: str, rule: Selectable) -> int | None:
     """Return how specific a selector is for a rule; None if the selector does not match the rule.
 
-    ``ALL`` has the rating 1, a group has 2. A prefix of ids has a higher rating, which grows with its length.
+    ``ALL`` has the rating 1, and a group has the rating 2. A prefix of ids has a higher rating. The longer
+    the prefix, the higher the rating.
     """
     if selector.lower() == rule.name:
         return _exactly(rule)

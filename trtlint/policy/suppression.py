@@ -39,7 +39,7 @@ class Acceptance(Struct, frozen=True):
     """One suppression in the configuration or in the metadata of a model.
 
     Attributes:
-        rules: selectors, of which at least one must match the rule of a finding.
+        rules: selectors. At least one selector must match the rule of a finding.
         node: glob that node paths must match; None for all nodes.
         module: glob that module paths must match; None for all modules. A glob never matches an unknown
             module.
@@ -171,8 +171,8 @@ def _split(
     All suppressions in ``entries`` must match the rule of the finding.
 
     Returns:
-        A finding with the sites that no suppression matches, or None. Then one suppressed finding for each
-        suppression that matches a site.
+        The first result is a finding with the remaining sites, which no valid suppression matches; None if no
+        site remains. The second result has one suppressed finding for each suppression that applies.
     """
     if not entries:
         return finding, []
@@ -194,7 +194,7 @@ def _split(
 def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
     """Read the suppressions in the metadata of a model.
 
-    Invalid metadata give no suppressions, and a note about the error.
+    If the metadata are invalid, return no suppressions, and a note about the error.
     """
     if not report.suppress:
         return (), None

@@ -15,7 +15,10 @@ from trtlint.target.target import Target
 
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
-    """Return the target options among the keywords of a Python API call, which were already checked."""
+    """Return the target options among the keywords of a Python API call.
+
+    The caller must have checked the keywords.
+    """
     switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
     return TargetOptions(
         keywords.get("trt", ()),

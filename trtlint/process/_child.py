@@ -2,7 +2,7 @@
 
 The command is ``python -I _child.py ORDER``.  ORDER is a JSON file with the name of a module and a request.
 The module has a function ``work(request, send)``.  Each call ``send(data)`` writes an answer immediately.  So
-the parent gets all earlier answers of a process that crashes.
+if the process crashes, the parent still gets the answers that were sent before the crash.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def main(order_file: str) -> None:
 def _end_with(parent: int) -> None:
     """Let the system end this process when the thread that started it ends (Linux only).
 
-    ``parent`` is the process id of the parent.  A thread in this process could not end it, because native
-    code can hold the interpreter lock. On other systems, only the limit of processor time ends this process.
+    ``parent`` is the process id of the parent.  A watching thread in this process might never run,
+    because native code can hold the interpreter lock. On other systems, only the limit of processor time
+    ends this process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):
@@ -63,8 +64,8 @@ def _end_with(parent: int) -> None:
 def _limit(memory: int, seconds: float, processor: float) -> None:
     """Limit the memory (bytes) and the processor time (seconds) of this process.
 
-    The limits hold even if the parent process dies. They need the module ``resource``. If ``processor`` is 0,
-    the limit is the wall time ``seconds``, multiplied by the number of processors.
+    The limits hold even if the parent process dies. Without the module ``resource``, nothing is limited.
+    If ``processor`` is 0, the limit of processor time is ``seconds``, multiplied by the number of processors.
     """
     try:
         import resource

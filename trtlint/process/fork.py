@@ -48,7 +48,7 @@ class Child:
     Attributes:
         pid: process id of the child.
         reader: file descriptor to read the answers from.
-        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty without a signal.
+        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty if no signal ended it.
         code: exit code; None if a signal ended the child, or if the child still runs.
         processor: seconds of processor time used; 0 until the child ends.
     """
@@ -263,11 +263,11 @@ def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
 
 
 def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> None:
-    """Run computations inside the child, and write their answers to a file descriptor.
+    """Run computations inside the child, and write answers to a file descriptor.
 
     Args:
         works: the computations.
-        total: limit of processor time for all of them, in seconds.
+        total: limit of processor time for all computations together, in seconds.
         allowance: limits of memory and time.
         writer: the file descriptor.
     """

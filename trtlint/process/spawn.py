@@ -50,15 +50,15 @@ class Limits(Struct, frozen=True):
 
 
 class ProcessResult(Struct, frozen=True):
-    """The result of a process: how the process ended, and its answers.
+    """The end of a process, and the answers that the process sent.
 
     Attributes:
         cause: how the process ended.
         code: exit code; None if a signal ended the process.
-        signal: name of the signal that ended the process, such as ``SIGSEGV``; empty without a signal.
+        signal: name of the signal that ended the process, such as ``SIGSEGV``; empty if no signal did.
         seconds: wall time.
-        peak: peak resident memory in bytes; None if unknown. On Linux, this includes the memory of the parent
-            when the child started.
+        peak: peak resident memory in bytes; None if unknown. On Linux, the value includes the memory
+            that the parent used when the child started.
         answers: the answers as JSON data, in order; an incomplete answer is left out.
         processor: seconds of processor time; 0 if unknown.
     """

@@ -30,7 +30,8 @@ class Address(Struct, frozen=True):
 
     Attributes:
         url: the full address.
-        name: the address in reports. It has no query and no fragment, because these may contain secrets.
+        name: the address in reports. The query and the fragment are removed, because they may contain
+            secrets.
         scheme: the scheme in lower case, such as ``https``.
     """
 

@@ -43,8 +43,9 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
         """Check that a response has the same version of the file as the first response.
 
-        A server may ignore the header ``If-Match``, so the client must check. ETag, modification time and
-        size are compared if both responses have them.  A response without these headers passes.
+        A server may ignore the header ``If-Match``, so the client must check the version. ETag, modification
+        time and size are each compared if both responses have the value.  A response without these headers
+        passes.
 
         Raises:
             OSError: the version differs.

@@ -38,7 +38,7 @@ class Accepted(Struct):
     def clean(self) -> str:
         """Return the words for a run without findings to show.
 
-        The words are ``no findings``, or ``no new findings`` with a baseline.
+        The words are ``no findings``, or ``no new findings`` if the run has a baseline.
         """
         return "no new findings" if self.known else "no findings"
 
@@ -46,7 +46,7 @@ class Accepted(Struct):
     def line(self) -> str:
         """Return the closing line about hidden findings, ``2 findings suppressed, 3 places in the baseline``.
 
-        Empty if no findings are hidden.
+        The line is empty if no findings are hidden.
         """
         parts = []
         if self.suppressed:

@@ -74,7 +74,7 @@ class Closing(Struct):
     def hidden(self) -> str:
         """Return a line that counts the hidden findings and names the options that show them.
 
-        Empty if no findings are hidden.
+        The line is empty if no findings are hidden.
         """
         return hidden_line(self._hidden, self._accepted, self._folded)
 

@@ -62,7 +62,7 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 def hidden(conditional: Iterable[Finding]) -> str:
     """Return a line that counts the findings hidden because they depend on unset options.
 
-    Empty if there are none.
+    The line is empty if there are no such findings.
     """
     depends = [finding.depends for finding in conditional]
     if not depends:
@@ -75,12 +75,12 @@ def hidden(conditional: Iterable[Finding]) -> str:
 def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
     """Return one line about all hidden findings and the options that show them.
 
-    Empty if no findings are hidden.
+    The line is empty if no findings are hidden.
 
     Args:
         conditional: hidden findings that depend on unset options.
         accepted: counts of suppressed findings and findings in baselines.
-        folded: the number of findings that are shown only inside another finding, which is their cause.
+        folded: the number of findings that are shown only inside the finding that causes them.
     """
     words = [accepted.line] if accepted.line else []
     words += [f"{plural(folded, 'finding')} merged into other findings"] if folded else []

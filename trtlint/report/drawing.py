@@ -80,7 +80,7 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
 def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
     """Yield the labels of the row at ``index``, each with its style.
 
-    Several findings may have the same label; it is yielded once, with the names of the findings.
+    If several findings have the same label, the label is yielded once, with the names of the findings.
     """
     alike: dict[str, list[Marks]] = {}
     for each in marks:

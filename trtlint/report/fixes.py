@@ -179,7 +179,7 @@ def casts_note(outcome: FixOutcome) -> str:
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
     """Return whether the checks may miss errors of an engine that computes in FP16.
 
-    True if the model or a target uses FP16, and a check compared the outputs of the models.
+    The result is True if the model or a target uses FP16, and a check compared the outputs of the models.
     """
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)
@@ -190,7 +190,8 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the severity and the rule that a rewrite is for.
 
-    Empty if the rewrite has no rule, because a measurement or the ONNX checker requires it.
+    The text is empty if the rewrite has no rule. In this case, a measurement or the ONNX checker requires
+    the rewrite.
     """
     return f"{severity}[{rule}] " if rule else ""
 
@@ -286,7 +287,7 @@ def _data(
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
     """Return the nodes that the provider of ONNX Runtime runs before and after the fixes, for each target.
 
-    Empty if no provider was given.
+    The result is empty if no provider was given.
     """
     states = {"before": outcome.before.reports, "after": outcome.after.reports}
     found = {when: [*map(partition_in, reports)] for when, reports in states.items()}

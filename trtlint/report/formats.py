@@ -80,8 +80,8 @@ class Style(Struct, frozen=True):
         statistics: true to write counts for each rule after the findings.
         quiet: true to write only findings and errors.
         protected: files of the run that no output may overwrite.
-        look: function that reads a model again and returns its facts, for formats with drawings. It returns
-            None if it cannot read the model.
+        look: function that reads a model again and returns its facts, for formats with drawings. The function
+            returns None if it cannot read the model.
     """
 
     files: int
@@ -97,7 +97,7 @@ class Style(Struct, frozen=True):
 class ReportWriter(Protocol):
     """Writer of the reports of a run in one format.
 
-    It writes after each file, or at the end of the run.
+    The writer writes after each file, or only at the end of the run.
     """
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
@@ -176,7 +176,7 @@ COMMANDS = frozenset({"github"})
 
 
 class _AtTheEnd:
-    """Collects the reports of a run, and writes them at its end in a format of :data:`DOCUMENTS`."""
+    """Writer of a format in :data:`DOCUMENTS`, at the end of a run."""
 
     def __init__(self, document: Callable[[Run], Iterable[str]], file: TextIO, style: Style) -> None:
         self._document = document

@@ -24,7 +24,8 @@ def document(run: Run) -> Iterable[str]:
 def lines(overview: Overview) -> Iterator[str]:
     """Yield a workflow command for each unreadable file, each caveat, and each location of a finding.
 
-    The most severe come first, because GitHub shows only ten errors, ten warnings and ten notices of a step.
+    The most severe commands come first, because GitHub shows only ten errors, ten warnings and ten
+    notices of a step.
     """
     for problem in overview.problems:
         yield _command("error", problem.path, None, "trtlint", clean(str(problem)))

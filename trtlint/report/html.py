@@ -1,8 +1,8 @@
 """Report as one HTML page without scripts and external resources.
 
 The most severe findings come first, each with a picture of its nodes. The size of the page is limited:
-- Findings above the limit of pictures are only rows of the table.
-- Findings above the limit of the table are only counted.
+- When the limit of pictures is reached, further findings appear only as rows of the table.
+- When the limit of the table is reached, further findings are only counted.
 """
 
 from __future__ import annotations

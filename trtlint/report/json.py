@@ -43,7 +43,7 @@ def dumps(report: Report) -> str:
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
     """Return the largest number of sites to list for each finding, by the path of the model.
 
-    Contains only models whose sites exceed the limit of the report.
+    The result contains only models with more sites than the limit of the report.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
@@ -52,7 +52,7 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """Return the largest number of sites per finding so that the total stays below the limit.
+    """Return the largest number of sites per finding that keeps the total below the limit.
 
     ``counts`` are the numbers of sites of all findings.
 

@@ -1,8 +1,8 @@
 """Source lines and model files at which machine-readable formats show findings.
 
-All sites of a finding whose nodes were exported from the same line of Python form one spot. So a code review
-has one comment on the line, and not 24 comments for 24 blocks. Sites without a line in the repository are
-shown at the model file.
+If the nodes at several sites of a finding were exported from the same line of Python, these sites form one
+spot. So a code review has one comment on the line, and not 24 comments for 24 blocks. A site without a line
+in the repository is shown at the model file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Place(Struct, frozen=True):
     """A file at which a finding is shown, and a line of the file if it is a text file.
 
     Attributes:
-        path: relative to the repository, with ``/``. A path outside the repository is as the user wrote it.
+        path: the path relative to the repository, with ``/``. A path outside the repository stays as the user
+            wrote it.
         line: line number from 1; None for a model file.
         function: the Python function; empty if unknown.
     """
@@ -45,7 +46,7 @@ class Spot(Struct, frozen=True):
     Attributes:
         place: the file and line at which the finding is shown.
         model: the model file, written like :attr:`Place.path`.
-        finding: the finding, with only its sites that are shown at ``place``.
+        finding: the finding, with only those sites that are shown at ``place``.
         targets: the targets of the finding.
         fingerprint: 16 hex digits for the finding and its sites at ``place``; stable across exports.
         conditional: true if the finding depends on unset options.

@@ -1,12 +1,12 @@
 """Web addresses of the documentation pages of rules.
 
-The first of these sources that exists has the pages:
+The pages are in the first of these sources that exists:
 - the manual at the address in the environment variable ``TRTLINT_MANUAL``
 - the manual at the ``Documentation`` URL in ``pyproject.toml``
 - the rule files in the repository at the ``Source`` URL in ``pyproject.toml``, if that URL names an owner
 
-Without pages, messages name the command ``trtlint rule ID``. The URLs are in the metadata of the installed
-package. They are read on first use, because reading them is slow.
+If no source exists, messages name the command ``trtlint rule ID``. trtlint reads the URLs from the metadata
+of the installed package, but only on first use, because reading the metadata is slow.
 """
 
 from __future__ import annotations
@@ -81,6 +81,6 @@ def rule_page(rule: str) -> str:
 def explanation(rule: str) -> str:
     """Return where a rule is explained: the address of its page, or a ``trtlint rule`` command.
 
-    Empty for a rule that is not built in.
+    The text is empty if the rule is not built in.
     """
     return rule_page(rule) or (f"trtlint rule {rule}" if rule in _builtin() else "")

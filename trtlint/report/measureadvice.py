@@ -105,7 +105,10 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice to build without the measured type (FP16, BF16 or TF32), if it is unsuitable."""
+    """Yield the advice to build without the measured type, if this type is unsuitable.
+
+    The type is FP16, BF16 or TF32.
+    """
     label = found.type.upper()
     if found.typed:
         yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")
@@ -119,7 +122,7 @@ def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
 def _may_use_brain(found: Measurement) -> bool:
     """Return whether BF16 can replace FP16.
 
-    True if the errors of BF16 are within tolerance, or were not measured.
+    The result is True if the errors of BF16 are within tolerance, or were not measured.
     """
     if found.type != "fp16" or found.typed:
         return False
@@ -132,7 +135,9 @@ def _brain(found: Measurement, what: str) -> MeasurementAdvice:
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Return whether a target allows weakly typed networks, or if ``weak`` is false, strongly typed networks.
+    """Return whether a target allows weakly or strongly typed networks.
+
+    ``weak`` is True to ask about weakly typed networks, and False to ask about strongly typed networks.
 
     In a weakly typed network, the builder chooses the precision of layers.
     """

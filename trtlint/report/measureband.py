@@ -1,4 +1,4 @@
-"""Wording of the errors in a measurement, and of their span over the rounding models.
+"""Wording of the errors in a measurement, and of the range of errors over all rounding models.
 
 A rounding model states which operators of a TensorRT engine round their results.
 """

@@ -1,4 +1,6 @@
-"""Findings as an attachment for Netron, which shows the findings of the node that the user selects.
+"""Findings as an attachment for Netron.
+
+If the user selects a node in Netron, Netron shows the findings of the node.
 
 Netron does not document the format. According to its source code, the user opens a model, and then opens the
 attachment, a ``.json`` file: https://github.com/lutzroeder/netron/blob/main/source/view.js
@@ -63,7 +65,7 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each node, with the part of the model that the execution provider runs it in.
+    """Yield an entry for each node, with the part that contains the node.
 
     If another provider runs the node, the entry has the reason instead.
     """
@@ -80,7 +82,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 def _target(spotted: Spotted) -> tuple[str, str]:
     """Return the kind and the name under which Netron finds a node.
 
-    The name is the node's name, or the name of its output if the node has no name.
+    The name is the name of the node. If the node has no name, the name is that of its output.
     """
     node = spotted.node
     if node is None:

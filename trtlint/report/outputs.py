@@ -53,7 +53,7 @@ class ReportOutput(Struct, frozen=True):
 
 
 class OutputError(SettingError):
-    """Error: the format of an output is unknown, or its file is protected or belongs to another output."""
+    """Error: the format of an output is unknown, or the file is protected or belongs to another output."""
 
 
 def parse(

@@ -32,7 +32,8 @@ class Provenance(Struct, frozen=True):
 def provenance(root: Path | None) -> Provenance | None:
     """Return the commit that is checked out in the repository at ``root``.
 
-    None if ``root`` is no git repository, or if the repository has no commit or no remote URL.
+    The result is None if ``root`` is not a git repository, or if the repository has no commit or no remote
+    URL.
     """
     if root is None or not (root / ".git").exists():
         return None

@@ -30,7 +30,7 @@ class ReportRow(Struct, frozen=True):
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.
-        fingerprint: identity of the finding across revisions of the model; empty without a finding.
+        fingerprint: identity of the finding across revisions of the model; empty if there is no finding.
         places: the number of sites of the finding.
         message: the message, or the reason why the model could not be linted.
     """

@@ -10,7 +10,9 @@ from trtlint.report.json import SCHEMA as REPORT
 
 
 def load(name: str) -> dict[str, Any]:
-    """Load the JSON Schema (draft 2020-12) of a document. It includes the definitions that schemas share.
+    """Load the JSON Schema (draft 2020-12) of a document.
+
+    The result includes the definitions that several schemas share.
 
     Args:
         name: the ``schema`` field of the document, such as ``trtlint.fix/1``.

@@ -13,7 +13,7 @@ from trtlint.report.layout import hang
 
 
 class _Console(Console):
-    """A rich console that raises an error if the reader closes the pipe.
+    """A rich console that raises an error if the reader of its output closes the pipe.
 
     The caller sets the exit code for this error.
     """

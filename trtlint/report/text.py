@@ -102,7 +102,7 @@ class TextReport:
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.
         show_conditional: true to show findings that depend on unset options.
-        quiet: true to write only findings and errors, or one line for each model if there are several.
+        quiet: true to write only findings and errors, or one line for each model if there are several models.
         table: true to end a report about several models with a table of rules.
         root: the repository, for relative paths of source lines.
     """
@@ -347,9 +347,9 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Return whether a model lacks source lines because of its PyTorch exporter.
+    """Return whether a model lacks source lines because of the PyTorch exporter that wrote the model.
 
-    Another exporter of PyTorch would record the lines in the metadata of the model.
+    PyTorch has another exporter, which records the lines in the metadata of the model.
     """
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)

@@ -149,7 +149,7 @@ def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
 
 
 def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterator[str]:
-    """Yield the releases between the last with the old behaviour and the first with the new behaviour."""
+    """Yield the releases between the last release with the old behaviour and the first with the new one."""
     lines = [release.line for release in releases]
     yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
 

@@ -347,7 +347,7 @@ def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tupl
 def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
     """Return the table width at which no name is broken into lines.
 
-    All columns have the same width, so the widest entry decides.
+    All columns have the same width, so the widest entry decides the width.
     """
     first = max(len(f" {step.before} to {step.after} ") for step in steps)
     shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]

@@ -81,7 +81,7 @@ class Decision(Struct, frozen=True):
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
     """Choose the release line with the fewest errors, then the fewest warnings, over all models.
 
-    The newest of several equal release lines is chosen.
+    If several release lines are equal, the newest of these is chosen.
     """
     lines = range(len(upgrades[0].lines))
     usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
@@ -120,7 +120,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the models that need ``trtlint convert`` before the release line builds them in their precision.
+    """Return the models that need ``trtlint convert`` to keep their precision at a release line.
 
     Args:
         upgrades: the upgrade of each model.
@@ -139,9 +139,10 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command that a release line adds to those of the first release line.
+    """Return the errors in the build command that the first release line does not have.
 
-    Each text has the rule and the message of an error.
+    ``line`` is the index of the release line that has the errors.  Each text has the rule and the message
+    of an error.
     """
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
@@ -153,7 +154,10 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the rules about code with errors or warnings at a release line, but none at the first line."""
+    """Return the rules about code that find new errors or warnings at a release line.
+
+    An error or a warning is new if it does not exist at the first release line.
+    """
     found = {
         item.finding.rule: f"{item.finding.rule} {item.finding.name}"
         for upgrade in upgrades
@@ -228,7 +232,10 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
 
 
 def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
-    """Return the ``trtlint fix`` command for all models that it can fix, with the chosen version."""
+    """Return the ``trtlint fix`` command for all models that the command can fix.
+
+    The command names the chosen version.
+    """
     paths: Sequence[str] = decision.fixable
     if len(paths) > _NAMED:
         paths = [os.path.commonpath([os.path.dirname(path) or "." for path in paths]) or "."]  # noqa: PTH120
@@ -237,7 +244,7 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
 
 
 def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
-    """Yield the models that ``trtlint fix`` cannot fix, each with the rules of its remaining findings."""
+    """Yield the models that ``trtlint fix`` cannot fix, each with the rules of the remaining findings."""
     for path, work in decide(upgrades).open[:_MODELS]:
         rules: dict[str, bool] = {}
         for item in work:

@@ -1,4 +1,7 @@
-"""Sentences about findings that several formats use. They are escaped, so they are safe to print."""
+"""Sentences about findings that several formats use.
+
+The sentences are escaped, so they are safe to print.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,8 @@ _OWN_TENSORRT = "Torch-TensorRT"
 def target_remark(finding: Finding, target: str) -> str:
     """Return a remark that names the user's target, to add after the affected releases.
 
-    Empty without a target, and for Torch-TensorRT, whose users do not choose the TensorRT release.
+    The remark is empty if there is no target. It is also empty for Torch-TensorRT, because users of
+    Torch-TensorRT do not choose the TensorRT release.
     """
     if not target or finding.applies.startswith(_OWN_TENSORRT):
         return ""

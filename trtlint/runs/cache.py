@@ -1,18 +1,18 @@
 """Cache lint results for later runs.
 
 The name of an entry is a digest of all data that the result depends on: the content of the model, the
-targets, the files of the active rules, and trtlint itself.  External data files are an exception, because
-trtlint knows their names only after it has read the model.  So the entry lists these files, and
+targets, the files of the active rules, and trtlint itself. External data files are an exception, because
+trtlint knows their names only after it has read the model. So the entry lists these files, and
 :meth:`Cache.find` checks that they are unchanged.
 
-Files of up to 64 MB are identified by content, so that two clones of a repository share results.  Hashing a
-larger file would take longer than linting it, because linting does not read the weights.  So a larger file is
-identified by path, size, times and inode, and is linted again after a ``touch``.
+trtlint identifies a file of up to 64 MB by its content, so that two clones of a repository share results.
+Hashing a larger file would take longer than linting, because linting does not read the weights.  So trtlint
+identifies a larger file by path, size, times and inode, and lints the file again after a ``touch``.
 
-An entry is a checksum, followed by JSON (never a pickle).  It is written to a temporary file, which then
-replaces the entry.  So concurrent runs see only complete entries.  A damaged entry is ignored.  The checksum
-does not protect against attacks, because everyone who can write to the folder can forge results.  Therefore
-the folder belongs to the user, and trtlint never uses a cache in a checkout.
+An entry is a checksum, followed by JSON (never a pickle). trtlint writes an entry to a temporary file, which
+then replaces the old entry. So concurrent runs see only complete entries. A damaged entry is ignored. The
+checksum does not protect against attacks, because everyone who can write to the folder can forge results.
+Therefore the folder belongs to the user, and trtlint never uses a cache in a checkout.
 """
 
 from __future__ import annotations
@@ -163,7 +163,9 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """Return device, inode, size and times of a file. A change of the file changes at least one of them.
+    """Return device, inode, size and times of a file.
+
+    If the file changes, at least one of these values changes.
 
     Raises:
         OSError: there is no such file.
@@ -209,7 +211,10 @@ def _described(value: object) -> Any:
 
 
 def known_by(path: Path) -> str:
-    """Return an identity of a file: a digest of its content, or of size, times and inode if it is large.
+    """Return an identity of a file.
+
+    The identity is a digest of the content.  For a large file, it is a digest of path, device, inode, size
+    and times.
 
     Raises:
         OSError: the file cannot be read.
@@ -247,7 +252,8 @@ def known_of(case: Case) -> str:
 def revision(case: Case) -> str:
     """Return the revision of a model for reports; empty if it cannot be determined.
 
-    The revision is a digest, size and time, or the version on the server.
+    The revision of a local model is a digest; of a large local model, the size and the time of the file.  The
+    revision of a remote model is the version on the server.
     """
     try:
         if case.address is not None:
@@ -264,7 +270,9 @@ def _companion_of(model: Path, name: str) -> _Companion:
 
 
 def companion(model: Path, name: str) -> str:
-    """Return the identity of a file that a model names relative to its folder; empty if it is missing.
+    """Return the identity of a file that a model names; empty if the file is missing.
+
+    ``name`` is the path of the file, relative to the folder of the model.
 
     Raises:
         UncertainError: the file was changed just now.

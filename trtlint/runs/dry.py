@@ -69,7 +69,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     """Copy the result of a dry build for another target.
 
-    The dry build used the supported GPU that is nearest to the GPU of both targets.
+    The GPUs of both targets have the same nearest supported GPU.  The dry build used this supported GPU.
     """
     if made.build is None:
         return made
@@ -191,7 +191,7 @@ class _Room:
     def of(self, needed: int, most: int) -> Iterator[None]:
         """Return a context manager that reserves ``needed`` of ``most`` bytes.
 
-        It waits until the bytes are free.  A single dry build never has to wait.
+        The context manager waits until the bytes are free.  If no other dry build runs, it does not wait.
         """
         with self._condition:
             self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
@@ -211,7 +211,7 @@ _ROOM = _Room()
 def _room(needed: int) -> Iterator[None]:
     """Return a context manager that waits for the memory of a dry build, and reserves it.
 
-    All threads of a process, such as a Dask worker, share the memory.
+    All threads of a process share the memory.  For example, a Dask worker may run several threads.
     """
     with _ROOM.of(needed, available_memory()):
         yield

@@ -30,7 +30,7 @@ class DryJob(Struct, frozen=True):
         limits: the time and memory limits of one dry build.
         kept: the cache folder; None to cache nothing.
         logs: the folder for logs; None to save no logs.
-        compare: the inputs with which the parsed network and the model are compared; None to compare nothing.
+        compare: the inputs for a comparison of the parsed network with the model; None to compare nothing.
     """
 
     version: str

@@ -25,7 +25,7 @@ class Store(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """One case to lint, in any process.
+    """One case to lint, in this or another process.
 
     Attributes:
         case: the case.  Its policy is applied later, in the main process.

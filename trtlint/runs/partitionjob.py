@@ -25,7 +25,7 @@ from trtlint.target.target import Target
 
 
 class PartitionJob(Struct, frozen=True):
-    """Request for the nodes of a model that an execution provider runs, according to NVIDIA's parser.
+    """Request to find the nodes that an execution provider runs, with NVIDIA's parser.
 
     Attributes:
         provider: the execution provider that uses TensorRT.
@@ -86,7 +86,7 @@ def evidence_of(
         provider: the execution provider.
         command: the build command with the provider options.
         before: evidence from earlier readers.
-        rtx_path: the folder of the wheels of TensorRT-RTX; by default as for the dry build.
+        rtx_path: the folder of the wheels of TensorRT-RTX; by default the folder that the dry build uses.
     """
     wanted = partition_settings(command)
     dry = next((each for each in before if isinstance(each, DryJob)), None)

@@ -1,6 +1,7 @@
 """Open executors that run jobs: processes of this machine, or the workers of a Dask cluster.
 
-Both kinds have the interface of :class:`concurrent.futures.Executor`, so callers need not distinguish them.
+Both kinds of executor have the interface of :class:`concurrent.futures.Executor`, so callers need not
+distinguish the two.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def processes(most: int) -> Iterator[Pool]:
 def _safe_path() -> Iterator[None]:
     """Return a context manager that protects new processes from code in the current folder.
 
-    Otherwise, they could import a module ``multiprocessing`` from it.  The current folder may be an untrusted
-    checkout.
+    Without this protection, a new process could import a module ``multiprocessing`` from the current folder.
+    The current folder may be an untrusted checkout.
 
     https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
     """
@@ -110,8 +111,9 @@ def _safe_path() -> Iterator[None]:
 def _isolated() -> Iterator[None]:
     """Return a context manager that starts new processes of Python 3.10 in isolated mode.
 
-    Python 3.10 lacks ``PYTHONSAFEPATH``.  Isolated mode ignores environment variables, so the parent process
-    sends the module paths. https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
+    Python 3.10 lacks ``PYTHONSAFEPATH``.  Isolated mode ignores environment variables such as
+    ``PYTHONPATH``, so the parent process sends the module paths.
+    https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
     """
     util: Any = import_module("multiprocessing.util")
     before = util._args_from_interpreter_flags

@@ -83,7 +83,7 @@ class Activity:
     def hidden(self) -> Iterator[None]:
         """Return a context manager that hides the bar while the caller writes to standard output.
 
-        The bar is only hidden if standard output is also a terminal.
+        If standard output is not a terminal, the bar stays.
         """
         if self._progress is None or not sys.stdout.isatty():
             yield

@@ -41,8 +41,8 @@ class JobRunner(Struct, frozen=True):
         pools: function that opens the executor; None to run all jobs in this process.
         workers: largest number of workers to use.
         remote: True if the workers have another current folder and cannot use the cache.
-        batch: number of jobs that are sent to a worker together. If the worker dies, all jobs of the batch
-            are repeated.
+        batch: number of jobs in a batch, which a worker gets together. If the worker dies, all jobs of the
+            batch are repeated.
     """
 
     pools: Pools | None = None

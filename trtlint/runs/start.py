@@ -9,7 +9,8 @@ import signal
 def _end_with_parent() -> None:
     """End this worker process when its parent process has ended, for any reason.
 
-    Otherwise, the worker would wait for work forever, because both ends of its pipe are open in the worker.
+    Without this function, the worker would wait for work forever, because both ends of the pipe are open in
+    the worker.
     """
     import multiprocessing
     import threading

@@ -28,7 +28,7 @@ def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
     """Return a context manager with the paths of scripts and programs.
 
     A program in memory is saved to a temporary file, which is deleted at the end of the ``with`` block.  The
-    second value is True if the only path is this file.
+    second value is True if this temporary file is the only path.
 
     Raises:
         TypeError: ``path`` is not a path and not an exported program.

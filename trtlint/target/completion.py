@@ -162,7 +162,7 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return a version if it is known; else the longest known beginning of the version.
+    """Return a version if it is known; otherwise the longest known beginning of the version.
 
     The beginning has at least two parts, such as ``10.7``.  The result is None if no beginning is known.
     """

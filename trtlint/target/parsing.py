@@ -71,7 +71,7 @@ def _short(text: str) -> str:
 def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
     """Return the versions that ``10.7`` or a range such as ``10.7..11.4`` stands for.
 
-    For a range, these are all release lines from the first to the last version.
+    A range stands for all release lines from the first to the last version.
 
     Raises:
         TargetError: the first or last version is unknown, or the range is reversed.

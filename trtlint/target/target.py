@@ -68,7 +68,7 @@ class Target(Struct, frozen=True):
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
         plugins: plugins that the build loads in addition to the product's own plugins; None if unknown.
-        previous: the version before an upgrade; None without an upgrade.
+        previous: the version before an upgrade; None if there is no upgrade.
 
     Raises:
         TargetError: the version, GPU or a builder setting is unknown, or ``sm`` contradicts ``gpu``.
@@ -269,9 +269,9 @@ class Target(Struct, frozen=True):
     def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
         """Return whether a version range such as ``>=10.7,<10.8`` (PEP 440) contains the target's version.
 
-        A version can stand for several releases.  The result is True if the range contains all of them, and
-        False if it contains none.  Otherwise, and without a version, the result is unknown.  An empty range
-        and ``*`` contain every version.
+        A version can stand for several releases.  A target without a version stands for all releases of
+        the product.  The result is True if the range contains all of these releases, and False if the range
+        contains none.  Otherwise, the result is unknown.  An empty range and ``*`` contain every version.
 
         Raises:
             TargetError: the text is not a version range.
@@ -358,7 +358,7 @@ class Target(Struct, frozen=True):
     def _best(self, flag: Flag) -> bool | None:
         """Return whether the setting ``best`` enables a type.
 
-        The result is None if the setting does not decide this, or if the GPU is unknown.
+        The result is None if the setting does not decide whether the type is on, or if the GPU is unknown.
 
         ``best`` enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0), but not FP8.
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp

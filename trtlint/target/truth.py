@@ -2,8 +2,8 @@
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
 operand makes the result unknown only if the operand can change the result.  An unknown value also has two
-sets of command-line options.  The options in the first set could make the value true, and those in the second
-set could make it false.  Reports name these options.
+sets of command-line options.  Options in the first set could make the value true.  Options in the second set
+could make the value false.  Reports name these options.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Unknown(Struct, frozen=True):
     """A value that is neither true nor false.
 
     Attributes:
-        needs: command-line options that could make the value true; empty without such options.
+        needs: command-line options that could make the value true; empty if there are no such options.
         refutes: command-line options that could make the value false; by default, those in ``needs``.
     """
 
@@ -44,8 +44,8 @@ def negate(truth: Truth) -> Truth:
 def both(*truths: Truth) -> Truth:
     """Combine truth values with "and".
 
-    The result is False if one value is False, True if all are True, else unknown.  Without values, it is
-    True.
+    The result is False if one value is False, True if all are True, else unknown.  If there are no values,
+    the result is True.
     """
     unknown = []
     for truth in truths:
@@ -68,7 +68,7 @@ def both(*truths: Truth) -> Truth:
 def either(*truths: Truth) -> Truth:
     """Combine truth values with "or".
 
-    The result is True if one value is True, False if all are False, else unknown.  Without values, it is
-    False.
+    The result is True if one value is True, False if all are False, else unknown.  If there are no values,
+    the result is False.
     """
     return negate(both(*map(negate, truths)))

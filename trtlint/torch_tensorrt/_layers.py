@@ -28,7 +28,7 @@ class LayerReader:
     Args:
         trt: the module of TensorRT's Python API.
         network: the network.
-        owners: for each layer, the position of its node in the program.
+        owners: for each layer, the position of the program node that the layer comes from.
     """
 
     def __init__(self, trt: Any, network: Any, owners: Mapping[int, int]) -> None:

@@ -43,7 +43,7 @@ def _of_the_cpu(node: Any) -> dict[str, str] | None:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return the reason for running a node in PyTorch although it may have a converter, or None.
+    """Return the reason for running a node in PyTorch although the node may have a converter, or None.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """

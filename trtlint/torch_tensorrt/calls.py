@@ -367,7 +367,7 @@ def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
 def known_value(argument: Argument | None, default: object) -> object:
     """Return the value of an argument.
 
-    An omitted argument gives the default, an unknown value gives None.
+    If the argument is omitted, return the default. If the value is unknown, return None.
     """
     if argument is None:
         return default

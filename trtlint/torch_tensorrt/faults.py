@@ -1,4 +1,4 @@
-"""Known faults of Torch-TensorRT's converters, and the operators of a program that meet their conditions."""
+"""Known faults of Torch-TensorRT's converters, and the operators that meet the conditions of a fault."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ConverterFault(Struct, frozen=True):
         do: the workaround in a release with the fault.
         source: public source of the fix or of the fault.
         ends: true if the compilation ends with an error, false if results are wrong.
-        becomes: the operator that lowering replaces this operator by; empty if lowering keeps this operator.
+        becomes: the operator that replaces this operator in lowering; empty if lowering keeps this operator.
     """
 
     name: str
@@ -66,7 +66,7 @@ def matches(fault: ConverterFault, node: ProgramNode) -> bool:
 def _default(node: ProgramNode, expected: Mapping[str, Any]) -> bool:
     """Return whether arguments are omitted or have their default value.
 
-    False for a node whose arguments are unknown.
+    If the arguments of the node are unknown, the result is False.
     """
     found = [(node.argument(name), value) for name, value in expected.items()]
     return bool(node.arguments) and all(each is None or each.value == value for each, value in found)
@@ -99,9 +99,10 @@ def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
 
 
 def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
-    """Return whether an argument names another element type than a tensor has.
+    """Return whether the element type in an argument differs from the element type of a tensor.
 
-    ``pair`` has the names of the arguments with the element type and the tensor.
+    ``pair`` has two argument names: of the argument with the element type, and of the argument with the
+    tensor.
     """
     argument = node.argument(pair[0])
     tensor = _tensor(node, pair[1])
@@ -126,7 +127,8 @@ def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
 def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether the size of a tensor along an axis is dynamic.
 
-    ``pair`` has the names of the arguments with the tensor and the axis. The default axis is 0.
+    ``pair`` has two argument names: of the argument with the tensor, and of the argument with the axis. The
+    default axis is 0.
     """
     tensor, axis = _tensor(node, pair[0]), node.argument(pair[1])
     index = 0 if axis is None else axis.value
@@ -138,7 +140,7 @@ def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
 def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether a tensor has a dynamic size along an axis that has no index.
 
-    ``pair`` has the names of the arguments with the tensor and the indexes.
+    ``pair`` has two argument names: of the argument with the tensor, and of the argument with the indexes.
     """
     tensor, indexes = _tensor(node, pair[0]), _tensors(node, pair[1])
     if tensor is None or not indexes:
@@ -148,11 +150,13 @@ def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
-    """Return whether values have as many axes as a tensor, and an index follows an axis without index.
+    """Return whether values have full rank, and an index follows an axis without index.
+
+    Values of full rank have as many axes as the tensor.
 
     Args:
         node: the operator.
-        names: the arguments with the tensor, the indexes and the values.
+        names: the names of three arguments: with the tensor, with the indexes, and with the values.
     """
     tensor, values = _tensor(node, names[0]), _tensor(node, names[2])
     if tensor is None or values is None or len(values.sizes) != len(tensor.sizes):
@@ -185,13 +189,15 @@ def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
 def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
     """Return whether index_put aligns values with the wrong axes, because it expects the index axis first.
 
-    The converter may move an axis to the front: the first axis with as many elements as there are indexes.
+    The converter may move an axis of the values to the front. It chooses the first axis whose size is the
+    number of indexes.
 
     Args:
         node: the operator.
-        expected: ``values`` and ``axis`` are the names of the arguments with the values and the index axis.
-            ``moves`` is ``never`` or ``always`` if the converter never or always moves an axis. It is
-            ``last`` if the converter moves an axis only if the index axis is the last of three or more axes.
+        expected: ``values`` is the name of the argument with the values, and ``axis`` the name of the
+            argument with the index axis. ``moves`` is ``never``, ``always`` or ``last``, and states when the
+            converter moves an axis. For ``last``, the converter moves an axis only if the index axis is
+            the last of three or more axes.
     """
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value

@@ -55,12 +55,14 @@ _TRAILING: Mapping[str, str] = {
 
 
 class Made(Struct, frozen=True):
-    """One ONNX operator for a layer. Its first input is the result of the operator before it.
+    """One ONNX operator for a layer.
+
+    The first input of the operator is the result of the previous operator for the layer.
 
     Attributes:
         op: the operator.
         attributes: the attributes of the operator.
-        stored: stored inputs, which follow the other inputs: type, shape and bytes of each.
+        stored: the type, shape and bytes of each stored input. Stored inputs follow the other inputs.
         rest: true if the operator also reads the second and further inputs of the layer.
         shape: shape of the result; not needed for the last operator of a layer.
         domain: the domain of the operator.

@@ -1,4 +1,7 @@
-"""Find parts of a script that affect the compilation: ranges of inputs, and operators of its modules."""
+"""Find parts of a script that affect the compilation.
+
+These parts are, for example, ranges of inputs, and operators of the modules.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ class ScriptMark(Struct, frozen=True):
             - ``operator``: a call in a method of a module
             - ``export``: ``torch.export.export`` or ``torch.export.load``
             - ``trace``: ``torch_tensorrt.dynamo.trace``
-        name: the called function, such as ``torch.sort``; for a method with a dot, such as ``.index_copy_``.
+        name: the called function, such as ``torch.sort``; a method name begins with a
+            dot, such as ``.index_copy_``.
         shapes: the smallest, the usual and the largest shape of a range; empty tuples if unknown.
         arguments: the arguments of an operator that are written as constants or names, by position and name.
         line: the line.

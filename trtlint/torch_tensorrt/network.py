@@ -1,7 +1,7 @@
 """Convert the networks that Torch-TensorRT creates to one graph of ONNX operators.
 
-Each layer becomes the ONNX operators that compute the same result. A layer without equal operators becomes an
-operator of the domain ``tensorrt``, which facts ignore.
+Each layer becomes the ONNX operators that compute the same result. If trtlint knows no such operators, the
+layer becomes an operator of the domain ``tensorrt``. Facts ignore operators of this domain.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ class _Shared:
         self._left = _MOST_VALUES_IN_ALL
 
     def unpacked(self, data: Any) -> bytes | None:
-        """Return the values of a constant; None without values, or if the limit of all constants is reached.
+        """Return the values of a constant.
 
-        At most the limit of one constant is unpacked.
+        The result is None if there are no values, or if the limit of all constants is reached. At most the
+        limit of one constant is unpacked.
         """
         if not isinstance(data, str) or self._left <= 0:
             return None
@@ -157,7 +158,10 @@ class _Engine:
             self._made.value_info.append(self._info(position))
 
     def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
-        """Return the inputs of an operator: the previous result, further inputs of the layer, constants."""
+        """Return the inputs of an operator.
+
+        These are the previous result, further inputs of the layer, and constants.
+        """
         stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
         return [*value, *(names[1:] if step.rest else []), *stored]
 
@@ -166,10 +170,10 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Return whether a layer only changes the shape of an operand. Such a layer is left out of the graph.
+        """Return whether a layer only changes the shape of an operand.
 
-        Torch-TensorRT adds such layers before element-wise layers, to broadcast operands. ONNX operators
-        broadcast implicitly.
+        Such a layer is left out of the graph. Torch-TensorRT adds these layers before element-wise
+        layers, to broadcast operands. ONNX operators broadcast implicitly.
         """
         if len(steps) != 1 or not layer["inputs"] or not layer["outputs"]:
             return False

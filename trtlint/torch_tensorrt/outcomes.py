@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True):
 
     Attributes:
         stage: the result.
-        said: the error; empty without an error.
+        said: the error; empty if there is no error.
     """
 
     stage: Stage = ""
@@ -38,7 +38,10 @@ class Outcome(Struct, frozen=True):
 
 
 def faults_of(program: Program) -> Iterator[tuple[ProgramNode, ConverterFault]]:
-    """Yield the operators that meet a known fault, each with its first fault, in the order of the graph."""
+    """Yield the operators that meet a known fault, in the order of the graph.
+
+    Each operator comes with the first fault that it meets.
+    """
     minor = torch_release(program.release).minor
     faults = [fault for fault in converter_faults() if fault.affects(minor)]
     for node in program.nodes:
@@ -79,7 +82,7 @@ def is_known(
 
 
 def _is_cause(node: ProgramNode, fault: ConverterFault, said: str, failed: Fallback | None) -> bool:
-    """Return whether an error occurs at an operator with a fault, or at an operator that reads its result."""
+    """Return whether an error occurs at an operator with a fault, or at a reader of the operator's result."""
     if not fault.ends or not said:
         return False
     if failed is not None and (

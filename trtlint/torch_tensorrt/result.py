@@ -41,13 +41,15 @@ class Fallback(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """An engine that fails: its network cannot be created, or the builder rejects its network.
+    """An engine that fails.
+
+    Either the network of the engine cannot be created, or the builder rejects the network.
 
     Attributes:
         engine: the name of the engine.
         stage: ``network`` or ``build``.
         message: the error.
-        node: the operator that the error names; None without an operator.
+        node: the operator that the error names; None if the error names no operator.
     """
 
     engine: str
@@ -64,7 +66,7 @@ class DryRun(Struct, frozen=True):
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
         operators: number of operators of the lowered program.
-        supported: number of these operators with a converter.
+        supported: number of operators of the lowered program that have a converter.
         engines: number of engines that the program would get; None if unknown.
         fallbacks: the operators that run in PyTorch because no converter accepts them.
         in_torch: every node that runs in PyTorch.
@@ -73,12 +75,12 @@ class DryRun(Struct, frozen=True):
         layers: number of layers of all networks by kind.
         types: number of layers of all networks by the type of their first output.
         convolutions: number of convolutions and deconvolutions.
-        tensor_weights: number of these convolutions whose weights are an input tensor.
+        tensor_weights: number of convolutions and deconvolutions whose weights are an input tensor.
         tensor_weight_layers: the names of the layers whose weights are an input tensor.
         graphs: the networks of the engines, in the form that :mod:`trtlint.torch_tensorrt.network` reads. The
             data may be damaged.
         dropped: options of the call that were not passed to the process, because their values are unknown.
-        error: the error that ended the compilation; empty without an error.
+        error: the error that ended the compilation; empty if no error did.
         seconds: run time in seconds.
         peak: peak memory in bytes; None if unknown.
     """

@@ -133,7 +133,8 @@ def use_of(
         scope: the scope of the call.
         block: the blocks that contain the call.
         classes: names of classes of modules that the file defines.
-        front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``, or None if unknown.
+        front_end: function that returns the front end (``ir``) of a call of ``torch_tensorrt.compile``;
+            None if unknown.
     """
     name = scope.dotted(node.func)
     function = _SAVE.get(name)
@@ -183,8 +184,8 @@ def _followed(
 ) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
     """Return the expression that was assigned to a name, with its position in the script.
 
-    The position is scope, block and line. Names of names are followed, too. None if an assignment is
-    uncertain.
+    The position is scope, block and line. If the assigned expression is a name, that name is followed,
+    too. The result is None if an assignment is uncertain.
     """
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
@@ -299,7 +300,7 @@ def _makes(
 ) -> bool:
     """Return whether the value of an expression is certainly a ``torch_tensorrt.Input`` or a tensor.
 
-    ``kind`` selects which: ``spec`` or ``tensor``.
+    ``kind`` is ``spec`` to check for ``torch_tensorrt.Input``, or ``tensor`` to check for a tensor.
     """
     for _ in range(_DEEPEST):
         found = _followed(node, scope, block, line)

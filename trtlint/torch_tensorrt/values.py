@@ -118,7 +118,7 @@ class ScriptScope:
         return statements_of(body)
 
     def dotted(self, node: ast.expr) -> str:
-        """Return the full name of an imported function (``torch_tensorrt.compile``); empty for others."""
+        """Return the full name of an imported function (``torch_tensorrt.compile``); otherwise empty."""
         return dotted(node, self.imports)
 
     def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
@@ -233,9 +233,9 @@ class ScriptScope:
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
         """Return the changes that determine the value of a name.
 
-        None if this scope does not set the name before the use. The first change sets the name, in a block
-        that contains the use. All further changes run before the use. If the order is uncertain, the result
-        is a single change of the kind ``lost``.
+        The result is None if this scope does not set the name before the use. The first change sets the
+        name, in a block that contains the use. All further changes run before the use. If the order is
+        uncertain, the result is a single change of the kind ``lost``.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:

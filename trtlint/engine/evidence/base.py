@@ -47,9 +47,10 @@ class Verdict(Struct, frozen=True):
         standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
         said: sentences for the report, each with file and line, layer or tensor.
         cited: ``file:line`` of the messages in these sentences.
-        support: set if the evidence supports the finding but cannot confirm it.  Then the finding has at
-            least this confidence.
-        doubt: set if the evidence makes the finding doubtful.  Then the finding has at most this confidence.
+        support: a confidence if the evidence supports the finding but cannot confirm it. Then the finding
+            has at least this confidence.
+        doubt: a confidence if the evidence makes the finding doubtful. Then the finding has at most this
+            confidence.
         ended: True if a real build failed with one of the cited messages.
         everywhere: True if the confirming message names no node. Then a refutation takes precedence over this
             confirmation.
@@ -195,5 +196,5 @@ class PendingEvidence(Protocol):
     def elsewhere(self) -> PendingEvidence:
         """Return a version of the experiment that needs no folders of this machine.
 
-        It can run on another machine.
+        So this version can run on another machine.
         """

@@ -206,8 +206,8 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield the messages that confirm the finding at every node.
 
-    The messages match a condition with ``anywhere``.  There are none if a log message with the same name
-    mentions a node.
+    The messages match a condition with ``anywhere``. The function yields nothing if a log message with
+    the same name mentions a node.
     """
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
@@ -227,7 +227,7 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield the log message that a finding is about, then repetitions of the message and its cause.
+    """Yield the log message that a finding is about, then its repetitions, then its cause.
 
     Each line begins with ``file:line``.
     """

@@ -1,9 +1,9 @@
-"""Use a dry build as evidence. It runs NVIDIA's parser and builder without a GPU.
+"""Use a dry build as evidence: a run of NVIDIA's parser and builder without a GPU.
 
 A dry build runs one release of one product.
 
-- For targets with this product and release, a dry build is evidence like a real build.  In addition, success
-  of the parser or the builder refutes all predicted errors of this stage.
+- For targets with this product and release, a dry build is evidence like a real build. In addition, if the
+  parser succeeds, all predicted parser errors are refuted. The same is true for the builder.
 - For other targets, errors of the parser support findings.  Reports only quote other messages.
 """
 

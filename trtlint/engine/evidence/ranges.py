@@ -21,7 +21,7 @@ _ASKED = frozenset({"range", "ranges"})
 
 
 class RangeEvidence(Evidence, Struct, frozen=True):
-    """Measured ranges of the tensors of a model, and the errors that a 16-bit type causes in its outputs.
+    """Measured ranges of the tensors of a model, and the output errors that a 16-bit type causes.
 
     Attributes:
         measurement: the result of ``trtlint measure``.

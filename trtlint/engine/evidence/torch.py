@@ -11,7 +11,7 @@ from trtlint.facts.kinds import ground_of
 class TorchEvidence(Evidence, Struct, frozen=True):
     """A script or exported program for Torch-TensorRT, as evidence.
 
-    It is the only evidence about the file.
+    There is no other evidence about this script or program.
     """
 
     kind = "torch_tensorrt"

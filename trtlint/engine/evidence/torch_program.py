@@ -46,8 +46,9 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
     def judge(self, question: Question) -> Verdict | None:
         """Judge a finding about a known fault of a converter by the dry run; None for other findings.
 
-        An error of the dry run at the operator confirms the fault.  If the builder of TensorRT-RTX rejects
-        the network, TensorRT can still accept it.  Without an error, results can be wrong.
+        An error of the dry run at the operator confirms the fault. TensorRT can accept a network that the
+        builder of TensorRT-RTX rejects. Even if the dry run has no error, the engine can compute wrong
+        results.
         """
         fact = question.subject.fact
         if not isinstance(fact, TorchConverterFaultFact) or not fact.stage:

@@ -1,8 +1,8 @@
 """Find normalizations that an exporter decomposed into several operators, such as mean and square root.
 
-All exporters write a mean of squares, then a square root, and then a division by the root.  The division is
-``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``.  Casts, views, a correction factor
-(``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
+All exporters write a mean of squares, then a square root, and then a division by the root. The division has
+one of three forms: ``Div`` alone; ``Reciprocal``, then ``Mul``; or ``Div(1, .)``, then ``Mul``. Casts, views,
+a correction factor (``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
     """Return the mean node, the Sub and ``x`` if ``numerator`` is ``x - mean(x)``.
 
-    Otherwise, return None, None and ``tensor``.  This is for norms that compute the variance as E[x²] -
-    E[x]².
+    Otherwise, return None, None and ``tensor``. Norms that compute the variance as E[x²] - E[x]² need
+    this function.
     """
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)

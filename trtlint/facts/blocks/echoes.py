@@ -2,7 +2,7 @@
 
 One failure often gives several lines:
 
-- TensorRT reports the cause, and then a framework reports that a part of its model has no engine.
+- TensorRT reports the cause, and then a framework reports that a part of the model has no engine.
 - TensorRT reports a missing plugin, and then an unreadable engine.
 - The parser quotes TensorRT's error about shapes.
 - A warning gives the size of a failed allocation.
@@ -129,7 +129,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message gives the size of the allocation whose failure was reported before."""
+    """Return whether a message gives the size of an allocation whose failure an earlier message reported."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False

@@ -43,7 +43,7 @@ class BadRelease(Struct, frozen=True, eq=False):
         ops: operator types. The model must contain at least one of these types.
         kind: the kind of the facts for which ``where`` is evaluated; empty if ``where`` is evaluated for
             nodes.
-        beside: further operator types.  The model must contain all of them.
+        beside: further operator types.  The model must contain all these types.
         applies: the affected releases, by product.
         sms: compute capabilities of the affected GPUs, times ten; empty for all.
         types: the affected element types; empty for all.

@@ -32,8 +32,8 @@ class Mask(Struct, frozen=True):
 def fill_of(value: Value | None, constants: Constants) -> float | None:
     """Return the value that a mask gives to masked scores; None if unknown.
 
-    This is the lowest constant in the computation of the mask, if it is negative.  The search goes upstream
-    through the operators that build masks:
+    The fill value is the lowest constant in the computation of the mask, if this constant is negative.
+    The search goes upstream through the operators that build masks:
 
     - ``Where`` between two fill values,
     - ``Mul`` of a 0/1 mask and a large number,

@@ -1,7 +1,8 @@
 """Find the requested memory and the free memory in messages of a build log.
 
-TensorRT reports the size in the error itself, or in a warning near it
-(https://github.com/NVIDIA/TensorRT/issues/1661).  PyTorch and ONNX Runtime report it in their exceptions.
+TensorRT reports the size in the error itself, or in a warning near the error
+(https://github.com/NVIDIA/TensorRT/issues/1661). PyTorch and ONNX Runtime report the size in their
+exceptions.
 """
 
 from __future__ import annotations

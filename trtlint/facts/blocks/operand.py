@@ -19,11 +19,11 @@ class Operand(Struct, frozen=True):
     Attributes:
         value: the operand of the product.
         root: the tensor from which views, casts and scalings compute the operand.
-        scales: the scalings between ``root`` and the product by factors other than exactly 1, nearest to the
-            product first.
+        scales: the scalings between ``root`` and the product, nearest to the product first. Scalings by
+            exactly 1 are left out.
         sequence_last: True if the sequence is the last axis of ``root`` (channels-first); None if unknown.
-        scaled_sequence_last: True if the sequence is the last axis of the tensor that the scaling nearest to
-            the product reads; None without a scaling.
+        scaled_sequence_last: True if the scaling nearest to the product reads a tensor whose last axis is
+            the sequence; None if there is no scaling.
     """
 
     value: Value

@@ -107,8 +107,8 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
     """Return the quantization of an operator's result, and the node that quantizes the result.
 
-    ``value`` is the result.  Operators that TensorRT fuses, such as an activation, may be in between.  None
-    if the result is not quantized.
+    ``value`` is the result. Operators that TensorRT fuses, such as an activation, may be in between. The
+    return value is None if the result is not quantized.
     """
     for _ in range(_MOST_EPILOGUE):
         following = None

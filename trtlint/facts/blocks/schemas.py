@@ -36,8 +36,9 @@ test.
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
     """Return groups of input indexes.  The inputs of a group must have the same type.
 
-    A group comes from ONNX's schema of the operator: its inputs share a type variable that allows more than
-    one float type.  After the index of a variadic input, -1 stands for all further inputs.
+    The groups come from ONNX's schema of the operator. The inputs of a group share a type variable that
+    allows more than one float type. After the index of a variadic input, -1 stands for all further
+    inputs.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:

@@ -137,9 +137,9 @@ def _path(
 
 
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
-    """Return whether a node outside an attention block reads a value of it, or a value is a model output.
+    """Return whether one of ``values`` is a model output, or has a reader outside an attention block.
 
-    ``block`` has the nodes of the block.  Nodes that only read the shape of the value do not count.
+    ``block`` has the nodes of the block.  Nodes that only read the shape of a value do not count.
     """
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)

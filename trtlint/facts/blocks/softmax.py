@@ -38,7 +38,7 @@ class MaskPath(Struct, frozen=True):
 
 
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
-    """Return the path to the nearest Softmax for each value that masks or scales its input.
+    """Return the path to the nearest Softmax for each value that masks or scales a Softmax input.
 
     One breadth-first search starts at all Softmax operators, goes upstream, and visits each value once.
     """

@@ -9,7 +9,7 @@ from trtlint.model.graph import Node
 
 
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
-    """Return the nodes that compute a weight, the operator ``node`` that reads it, and its activation.
+    """Return the nodes that compute a weight, the operator ``node``, and the activation after ``node``.
 
     ``role`` is the role of the operator.
     """

@@ -1,8 +1,8 @@
 """Find where the weight of a convolution or matrix product comes from.
 
-TensorRT stores a constant weight in the engine, in the layout of the chosen kernel and merged with the
-operators after it.  A weight that a layer computes at run time remains a tensor. The layer information then
-has ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
+TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. Operators after the layer
+can be merged into this weight. A weight that a layer computes at run time remains a tensor. The layer
+information then has ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
 """
 
 from __future__ import annotations

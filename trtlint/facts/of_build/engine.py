@@ -26,7 +26,7 @@ class EngineFact(Fact, frozen=True):
     """An engine with its layers or layer times.  Times are average milliseconds for one inference.
 
     Attributes:
-        file: the file with the layers; without layers, the file with the times.
+        file: the file with the layers; if there is none, the file with the times.
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
         detailed: True if the file has details of the layers; False if it has only their names.
@@ -75,7 +75,8 @@ class EngineFact(Fact, frozen=True):
 class _Timed(Struct, frozen=True):
     """A layer and its time.
 
-    The layer comes from the file that lists the engine's layers; without this file, from the profile.
+    The layer comes from the file that lists the engine's layers. If this file is absent, the layer comes
+    from the profile.
     """
 
     name: str

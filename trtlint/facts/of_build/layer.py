@@ -68,7 +68,7 @@ class LayerFact(Fact, frozen=True):
         type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
         nodes: the model nodes that the layer computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the layer type, with a name of trtlint that is the same for all releases.  ``generated`` is a
+        family: the layer type, under a trtlint name that is the same for all releases.  ``generated`` is a
             kernel of Myelin, and ``none`` is a layer that computes nothing.  None if the file contains only
             layer names.
         reformat: whether the layer only copies a tensor into another layout or type.

@@ -92,7 +92,7 @@ class LogMessage(Fact, frozen=True):
         profile: options of the building program that add a profile with likely shapes for ``unprofiled``,
             such as ``--minShapes=x:1x3x8x8 ...``; empty if ``unprofiled`` is empty.
         ops: the operator types of ``nodes``, without repeats.
-        op: the operator type that the message names, or the operator type at which the parser stopped.
+        op: the operator type that the message names, or the type of the node at which the parser stopped.
         names_nodes: whether the message itself contains the name of a node, layer or tensor.
         context: for warnings and errors, the last node or layer that the build named before this message.
             The message may be about another node.
@@ -108,7 +108,8 @@ class LogMessage(Fact, frozen=True):
             the same as ``raised_at``.
         package: the installed package that raised the exception; empty for other code.
         code: the source line that raised the exception, if the traceback has it.
-        stops: True if no message gives a known reason of the failure, and this message explains it best.
+        stops: True if no message gives a known reason of the failure, and this message explains the
+            failure best.
         leads: True if this message is the first that gives a known reason of the failure.
         alone: True if only one pattern matches the line. An error of the library often matches a second
             pattern, such as ``no_profile``.
@@ -353,9 +354,9 @@ def _of_island(
 ) -> tuple[Node, ...]:
     """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``island`` is the name of the island.  ``members`` has the names of the nodes in each island, if the log
-    lists them.  Otherwise, the name of the island contains its first and last node.  The result is then these
-    two nodes and the nodes between them.
+    ``island`` is the name of the island. ``members`` has the names of the nodes in each island, if the
+    log lists these nodes. Otherwise, the name of the island contains the names of its first and last
+    node. The result is then these two nodes and the nodes between them.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:

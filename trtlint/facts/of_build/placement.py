@@ -19,7 +19,8 @@ _SIZES = frozenset({"i32", "i64", "bool"})
 class Placement(Fact, frozen=True):
     """A node of the model, and the engine layers that compute it.
 
-    There is no fact for a node that depends only on stored tensors, because the engine does not contain it.
+    There is no fact for a node that depends only on stored tensors, because the engine does not contain
+    such a node.
 
     Attributes:
         layers: names of the layers, in engine order; empty if the engine's file does not show them.

@@ -94,7 +94,8 @@ def _fixed(graph: Graph) -> bool | None:
 
     The result is None in two cases:
 
-    - An integer input has at most one dimension.  It may be a shape tensor, which makes other shapes dynamic.
+    - An integer input has at most one dimension. Such an input may be a shape tensor, which makes other
+      shapes dynamic.
     - An output has a size that is not in the file.  TensorRT may find that the size is static.
     """
     if any(_is_dynamic(value) for value in graph.inputs):

@@ -19,8 +19,8 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 class Flag(Fact, frozen=True):
     """An option of the build command.  The fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, for all versions. Some versions of trtexec do not
-    support the option or deprecate it. Each of these states, such as ``removed``, gives one more fact.
+    Each option has one fact with the state ``given``, for all versions. Some versions of trtexec lack,
+    deprecate or ignore the option. Each of these states, such as ``removed``, gives one more fact.
 
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
@@ -128,5 +128,5 @@ def _text(line: Line) -> str:
 
 
 def _after(line: Line) -> str:
-    """Return the release line after ``line``, which is the exclusive end of a range up to ``line``."""
+    """Return the release line after ``line``: the exclusive end of a range that includes ``line``."""
     return f"{line[0]}.{line[1] + 1}"

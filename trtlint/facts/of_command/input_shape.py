@@ -195,7 +195,7 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the largest ratio of the size in ``largest`` to the size in ``smallest`` of a dimension.
+    """Return the maximum of ``largest`` divided by ``smallest``, over the dimensions.
 
     The first dimension is left out, because it is often the batch.
     """

@@ -32,9 +32,9 @@ class LayerSpecFact(Fact, frozen=True):
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the name of the layers as written, perhaps with a ``*``.
         value: the type or device that the option sets, such as ``fp32``.
-        made: whether the name belongs to a layer that the parser adds, without an ONNX node.
-        nodes: number of model nodes whose names match. None if ``name`` can be the layer of an unnamed node,
-            which the parser names by operator and number.
+        made: whether the name belongs to a layer that the parser adds and that has no ONNX node.
+        nodes: number of model nodes whose names match. None if ``name`` can be the layer of an unnamed
+            node. The parser names such a layer by operator and number.
     """
 
     kind: ClassVar[str] = "layer_spec"

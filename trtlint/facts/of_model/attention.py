@@ -104,8 +104,9 @@ class Attention(Fact, frozen=True):
         requantized: whether a quantizer is between the product of Q and K and the softmax.
         steps_between: number of operators between the product of Q and K and the softmax, without casts,
             views and quantizers.
-        fed: the operands (``query``, ``key``, ``value``) that are a transposed model input, without other
-            operators. A Transpose that only swaps the last two axes does not count.
+        fed: the operands (``query``, ``key``, ``value``) that only ``Transpose`` and ``Identity``
+            operators separate from a model input. At least one Transpose must do more than swap the last
+            two axes.
     """
 
     kind: ClassVar[str] = "attention"
@@ -154,7 +155,10 @@ def find(facts: Facts) -> Iterator[Attention]:
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
-    """Return the attention block around a softmax; None if there is no product of Q and K, or with V."""
+    """Return the attention block around a softmax; None if there is no such block.
+
+    The block needs both the product of Q and K and the product with V.
+    """
     constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
     weights = weighting(softmax) if path is not None else None

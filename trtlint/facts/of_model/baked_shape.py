@@ -129,7 +129,7 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """Return the stored target shape of a node; None if it is not stored.
+    """Return the stored target shape of a node; None if the target shape is not stored.
 
     The result is also None for a Reshape with ``allowzero`` whose target contains 0.
     """

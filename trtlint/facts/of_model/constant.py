@@ -99,8 +99,8 @@ class Values(Struct, frozen=True, eq=False):
 class Constant(Fact, frozen=True):
     """A stored tensor: an initializer, a ``Constant`` node, or the value of a ``ConstantOfShape``.
 
-    ``node`` is the ``Constant`` or ``ConstantOfShape`` node.  For an initializer, ``node`` is the first node
-    that reads it.
+    ``node`` is the ``Constant`` or ``ConstantOfShape`` node. For an initializer, ``node`` is the first
+    node that reads the tensor.
 
     Attributes:
         name: name of the tensor.
@@ -108,13 +108,13 @@ class Constant(Fact, frozen=True):
         shape: dimensions; ``()`` for the value of a ``ConstantOfShape``.
         size: number of elements.
         readers: types of the operators that read the tensor, with repeats, in graph order.
-        softmax: number of nodes between the tensor and the Softmax whose input it masks, fills or scales;
-            None if there is no Softmax within eight nodes.
+        softmax: number of nodes between the tensor and the Softmax whose input the tensor masks, fills or
+            scales; None if there is no Softmax within eight nodes.
         added: whether the tensor is added to the scores, by an addition or subtraction on the path to the
             Softmax, or by an ``Attention`` operator.
-        multiplied: whether a multiplication on the path uses the tensor. If the tensor is infinite, 0 · inf
-            gives NaN.
-        narrowed_to: the 16-bit float type of a ``Cast`` on the path; None without such a Cast.
+        multiplied: whether a multiplication on the path to the Softmax uses the tensor. If the tensor is
+            infinite, 0 · inf gives NaN.
+        narrowed_to: the 16-bit float type of a ``Cast`` on the path to the Softmax; None without such a Cast.
         fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with this value.
         values: the elements, read from the file on demand.
     """

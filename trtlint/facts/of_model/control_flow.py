@@ -25,9 +25,9 @@ _NO_BODY = Body((), ())
 class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
-    Several fields name the source of a value. ``stored``: the file stores the value. ``static``: computed
-    from stored tensors and static sizes. ``dynamic``: computed from sizes, including dynamic sizes. ``data``:
-    computed from input data.
+    Several fields name the source of a value. ``stored``: the file stores the value. ``static``: the
+    graph computes the value from stored tensors and static sizes. ``dynamic``: the graph computes the
+    value from sizes, including dynamic sizes. ``data``: the graph computes the value from input data.
 
     Attributes:
         op: ``If`` or ``Loop``.
@@ -35,14 +35,14 @@ class ControlFlow(Fact, frozen=True):
             ``Loop`` has no condition.
         trips: source of the trip count of a ``Loop``; None for an ``If``, or without a trip count.
         count: the trip count; None if it is not in the file.
-        leaves: source of the condition that the body of a ``Loop`` computes after each iteration; None for an
-            ``If``, and if the body returns the condition unchanged.
+        leaves: source of the condition that the body of a ``Loop`` computes after each iteration; None
+            for an ``If``, or if the body of the ``Loop`` returns the condition unchanged.
         before: initial values of the loop-carried values, which a ``Loop`` passes from one iteration to the
             next; empty for an ``If``.
         after: outputs of the body for the loop-carried values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs that a node reads at full length, without a Slice to the number of
-            iterations that ran (a loop-carried value).
+        uncut: number of stacked outputs that a node reads at full length. A Slice to the number of
+            iterations that ran (a loop-carried value) would cut the output.
         nodes: number of operators in the bodies, including nested bodies.
     """
 

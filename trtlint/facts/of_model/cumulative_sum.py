@@ -1,4 +1,4 @@
-"""Find cumulative sums, and count the similar sums in the model.  One TensorRT release confuses them."""
+"""Find cumulative sums, and count similar sums, which one TensorRT release confuses."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def find(facts: Facts) -> Iterator[DataSized]:
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
     """Return the values whose size depends on a node in ``sources``, each with this node.
 
-    Also return for each of these nodes the operators that compute with the values.
+    The second result lists, for each of these nodes, the operators that compute with the values.
     """
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}

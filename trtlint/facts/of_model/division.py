@@ -41,8 +41,9 @@ class Division(Fact, frozen=True):
         reduction: the operator that reduces, such as ``ReduceL2``.
         spelling: the divisor as a formula, such as ``sqrt(mean(square))``.
         epsilon: the form of the epsilon. ``added``: a positive constant is added. ``clipped``: ``Clip``,
-            ``Max`` or ``Where`` applies a lower bound. ``zero``: the constant is 0 in its type (as 1e-8 in
-            FP16). ``absent``: no epsilon. ``runtime``: the added value is known only at run time.
+            ``Max`` or ``Where`` applies a lower bound. ``zero``: the constant is 0, or its type rounds
+            the constant to 0, such as 1e-8 in FP16. ``absent``: no epsilon. ``runtime``: the added value
+            is known only at run time.
         value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
             ``yes``: the metadata of PyTorch's exporter name an addition that is missing in the file. ``no``:
@@ -85,7 +86,8 @@ class _Walk(Struct):
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
         """Record a constant as the epsilon, and return True.
 
-        A negative constant is not an epsilon.  It is not recorded, and the result is False.
+        A negative constant is not an epsilon. The function does not record such a constant, and returns
+        False.
         """
         if constant is None:
             self.epsilon, self.value = "runtime", None
@@ -142,7 +144,8 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
     """Return the reduction that computes a divisor, and record the path to it in ``walk``.
 
-    The result is None if the divisor is not a root or norm, or if it is not zero for an input of zeros.
+    The result is None if the divisor is not a root or norm, or if the divisor is not zero for an input of
+    zeros.
     """
     for _ in range(_MAX_STEPS):
         node = value.producer
@@ -218,7 +221,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the norm that a ``Where`` replaces if the norm is zero, as in ``Where(norm == 0, 1, norm)``.
+    """Return the norm in a ``Where`` that replaces zero norms, as in ``Where(norm == 0, 1, norm)``.
 
     The replacement is recorded as the epsilon.  The result is None for other uses of ``Where``.
     """

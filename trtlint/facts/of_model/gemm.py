@@ -77,7 +77,7 @@ def find(facts: Facts) -> Iterator[Gemm]:
 
 
 def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
-    """Return the input index of the data, and the weight, of a matrix product.
+    """Return the index of a matrix product's data input, and the weight.
 
     The result is None if both operands are activations, or if both are constants.
     """

@@ -29,8 +29,8 @@ class KnownBad(Fact, frozen=True):
         sure: True if NVIDIA documents the defect, or if it was measured; False if only users reported it.
         sms: the affected compute capabilities times ten; empty for all.
         types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
-        dtype: the float type of the node's inputs; without a float input, of its outputs; None without a
-            float type.
+        dtype: the float type of the node's inputs. If the inputs have no float type, the float type of
+            the node's outputs. None if there is no float type.
         says: the description of the defect, a sentence without its full stop.
         way: what the user can do, a sentence.
         source: public URL.

@@ -22,11 +22,11 @@ class MisreadCall(Fact, frozen=True):
     ``node`` is the first node of the function that replaces the call in trtlint's graph.
 
     Attributes:
-        reason: the cause. ``operator``: the parser imports the operator with the name of the function, if the
-            release supports this operator. ``domain``: the parser uses a function with the same name from
-            another domain. ``crossed``: an argument has the name of an earlier formal input. ``shadowed``: a
-            formal input has the name of another tensor of the model. ``attribute``: the parser reads an
-            attribute of an operator in the function as 0.
+        reason: the cause. ``operator``: the parser imports the operator with the same name as the
+            function, if the release supports this operator. ``domain``: the parser uses a function with
+            the same name from another domain. ``crossed``: an argument has the same name as an earlier
+            formal input. ``shadowed``: a formal input has the same name as another tensor of the model.
+            ``attribute``: the parser reads an attribute of an operator in the function as 0.
         function: name of the function.
         domain: domain of the function.
         detail: the name that causes the problem.  For ``attribute``, the operator and the attribute.

@@ -35,8 +35,9 @@ class MixedTypes(Fact, frozen=True):
         ports: the positions of the two inputs.
         cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
             data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
-        origin: path of the ``Cast`` that changes the type of the second input; without such a Cast, of the
-            first input. Empty if no Cast changes the types.
+        origin: path of the ``Cast`` that changes the type of the second input. If there is no such Cast,
+            the path of the Cast that changes the type of the first input. Empty if no Cast changes the
+            types.
         followers: number of further operators with mixed types downstream.
     """
 
@@ -59,7 +60,7 @@ class MixedTypes(Fact, frozen=True):
     def refusal(self) -> Refusal | None:
         """The error of TensorRT for a strongly typed network.
 
-        The builder reports it for ``Attention``, the parser for other operators.
+        For ``Attention``, the builder reports the error.  For other operators, the parser reports the error.
         """
         if self.cast_by_parser:
             return None
@@ -133,7 +134,7 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """Return the nodes with mixed types that are not downstream of another such node.
+    """Return the nodes with mixed types that are not downstream of another node with mixed types.
 
     The second result has the number of nodes with mixed types downstream of each of these nodes.
     """
@@ -174,7 +175,7 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """Return the nearest upstream ``Cast`` from another float type to the type of a value; None without it.
+    """Return the nearest upstream ``Cast`` from another float type to the type of a value; None if absent.
 
     The search only follows values of the same type.
     """

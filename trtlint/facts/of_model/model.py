@@ -56,8 +56,9 @@ class ModelFact(Fact, frozen=True):
             take precedence over the producer, because tools that rewrite a graph replace the producer's
             name.
         float_type: the float type that at least three quarters of the convolutions, matrix products,
-            attention and recurrent layers read; ``mixed`` if no type has this share. Without these layers,
-            the float type of the results, else of the weights; None without any float type.
+            attention and recurrent layers read; ``mixed`` if no type has this share. If the model has
+            none of these layers, the float type of the results. If the results have no float type, the
+            float type of the weights. None if the model has no float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
@@ -151,7 +152,7 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
     """Return the float type with a share of at least ``_DOMINATING``; ``mixed`` if no type has this share.
 
-    The result is None without float types.
+    The result is None if there are no float types.
     """
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:

@@ -31,8 +31,8 @@ class Normalization(Fact, frozen=True):
 
     Attributes:
         family: ``layer``, ``rms``, ``group``, ``instance`` or ``batch``.
-        form: ``operator`` if it is one operator, ``decomposed`` if it consists of several primitive
-            operators.
+        form: ``operator`` if the normalization is one operator, ``decomposed`` if it consists of several
+            primitive operators.
         axes: the normalized axes, counted from the end; None if unknown.
         last_axis: True if only the last axis is normalized, as for ``LayerNormalization`` and
             ``RMSNormalization`` with ``axis=-1``; None if unknown.

@@ -23,8 +23,8 @@ class Pooling(Fact, frozen=True):
         beyond: whether rounding up adds a last window that begins in the padding at the end of an axis.  ONNX
             ignores such a window.  False without ``ceil_mode``; None if unknown.
         sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
-        rounded: the sizes of the output along the spatial axes if the window of ``beyond`` is not ignored;
-            empty if unknown.
+        rounded: the sizes of the output along the spatial axes if the last window (see ``beyond``) is not
+            ignored; empty if unknown.
     """
 
     kind: ClassVar[str] = "pooling"

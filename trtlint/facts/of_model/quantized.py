@@ -57,8 +57,8 @@ class Quantized(Fact, frozen=True):
         rows: rows of a matrix product; None if unknown, and for other operators.
         depth: number of terms in each sum of a matrix product; None if unknown, and for other operators.
         columns: columns of a matrix product; None if unknown, and for other operators.
-        fed: whether the data is a model input.  Casts, views and quantizers may be between the input and the
-            operator.
+        fed: whether ``data`` comes from a model input.  Only casts, views and quantizers may be between the
+            model input and the operator.
     """
 
     kind: ClassVar[str] = "quantized"
@@ -139,7 +139,7 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
 
 
 def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
-    """Return the index of the weight operand; None if two operands, or none, depend only on constants."""
+    """Return the index of the weight operand; None if no operand or several operands are constant."""
     if node.op in _CONVOLUTIONS:
         return 1
     constant = [place for place, each in enumerate(operands) if each.constant]

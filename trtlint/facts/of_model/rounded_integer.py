@@ -56,7 +56,7 @@ class RoundedInteger(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[RoundedInteger]:
     """Yield a fact for each Cast of integers to floats that a later Cast reverses, in graph order.
 
-    Arithmetic must be between the two casts.
+    There is a fact only if arithmetic is between the two casts.
     """
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):

@@ -29,9 +29,10 @@ class SumOfSquares(Fact, frozen=True):
         dtype: the element type of the squares; None if unknown.
         count: number of squares in one sum; None if the file does not fix this number.
         root: whether a Sqrt follows the sum, so that the result is a norm.
-        magnitude: the root mean square of the elements above which the sum overflows in FP16. For a mean, the
-            magnitude of one element above which its square overflows. None if ``count`` is None, or for types
-            other than FP16.
+        magnitude: a limit for the elements. For a sum, the sum overflows in FP16 if the root mean square of
+            the elements is above this limit. For a mean, the square of an element overflows if the magnitude
+            of this element is above the limit. None for types other than FP16. Also None for a sum if
+            ``count`` is None.
     """
 
     kind: ClassVar[str] = "sum_of_squares"

@@ -57,7 +57,7 @@ def _fact(node: Node, constants: Constants) -> TopK:
 
 
 def _bound(value: Value, constants: Constants) -> int | None:
-    """Return the smallest stored operand of the ``Min`` that computes a value; None without a ``Min``."""
+    """Return the smallest stored operand of the ``Min`` that computes a value; None if there is none."""
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:

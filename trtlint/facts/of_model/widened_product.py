@@ -59,7 +59,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield the convolutions and matrix products a few nodes after a Cast to FP32, in graph order."""
+    """Yield the products that follow a Cast to FP32 after at most a few nodes, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:

@@ -132,7 +132,7 @@ def _changes(given: Argument, default: str) -> bool | None:
 def origin_of(call: TorchCall, line: int) -> Origin:
     """Return line ``line`` of the script with ``call`` as the origin of a fact.
 
-    For a call that was given as text, the origin has no line.
+    If the call was given as text and not in a script, the origin has no line.
     """
     return origin_at(call.source, line)
 

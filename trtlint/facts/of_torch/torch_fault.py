@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TorchFaultFact(TorchFact, frozen=True):
-    """A known fault of this release in a function that the script uses.  A later release corrects it.
+    """A known fault of this release in a function that the script uses.  A later release corrects the fault.
 
     Attributes:
         name: the name of the fault in trtlint/knowledge/torch_faults.yaml.
@@ -107,7 +107,7 @@ def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bo
 def _is_legacy(use: TorchUse, minor: int) -> bool:
     """Return whether a call certainly saves a compiled graph module without exporting it again.
 
-    ``minor`` is the minor number of the release.  It determines the default of ``retrace``.
+    ``minor`` is the minor number of the release.  The default of ``retrace`` depends on this number.
     """
     if use.function != "torch_tensorrt.save" or use.product != "graph" or not use.sure:
         return False
@@ -118,7 +118,7 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
 def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
     """Return whether the module of a use was compiled with the argument ``name``.
 
-    If it is unknown which call compiled the module, any compiling call in the script counts.
+    If the script does not show which call compiled the module, any call that compiles a module counts.
     """
     calls = (call for call in script.judged if use.compiled in (0, call.line))
     return any(_is_given(call.argument(name)) for call in calls)

@@ -30,7 +30,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
             ``opt_shape``.  ``order``: ``opt_shape`` is not between ``min_shape`` and ``max_shape``.
             ``rank``: the shapes have different numbers of axes.
         reason: the problem as a text.
-        axis: the first axis with the problem; 0 if no axis has it.
+        axis: the first axis with the problem; 0 if no axis has a problem.
         low: the size of this axis in ``min_shape``.
         usual: the size of this axis in ``opt_shape``.
         high: the size of this axis in ``max_shape``.

@@ -23,7 +23,7 @@ class TorchOperatorFact(TorchFact, frozen=True):
 
     Attributes:
         op: the operator, such as ``aten.cumprod.default``.
-        name: the name of its node in the graph.
+        name: the name of the operator's node in the graph.
         type: type and shape of the result; empty if unknown.
         reason: why the operator runs in PyTorch, as a text.
         reason_kind: the kind of reason. ``none``: there is no converter. ``validator``: the converter's

@@ -150,9 +150,9 @@ def _export_problem(use: TorchUse, minor: int) -> Problem:
 
 
 def _save_problem(use: TorchUse, minor: int) -> Problem:
-    """Return the first check of ``torch_tensorrt.save`` in a release that refuses the call.
+    """Return the reason why ``torch_tensorrt.save`` refuses a call in a release.
 
-    ``minor`` is the minor number of the release.  The result is empty if every check passes.
+    ``minor`` is the minor number of the release.  The result is empty if no check refuses the call.
     """
     if use.format is None:
         return ""

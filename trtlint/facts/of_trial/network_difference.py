@@ -24,12 +24,12 @@ class NetworkDifference(Fact, frozen=True):
             differ.
         got: the value in the network at the same element; the shape if the shapes differ.
         at: the position of this element, such as ``[0, 3]``; empty if the shapes differ.
-        worst: the largest absolute difference; None if it is not a number.
+        worst: the largest absolute difference; None if the difference is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
         others: earlier operators that may be the cause. They were not compared, because their outputs have no
             name in the network.
-        by: the runtime that computed the values according to ONNX.
+        by: the runtime that computed the expected values.
         inputs: the input values for which the tensor differs.
         more: number of further tensors that differ.
         compared: number of tensors that were compared.

@@ -84,7 +84,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 
 
 def _node(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node of the model that an error is about; None if it is not found.
+    """Return the node of the model that an error is about; None if no node is found.
 
     The node is found by its name, by its position, or as the only node of its operator type.
     """

@@ -35,8 +35,8 @@ class TensorRange(Fact, frozen=True):
             ``sum``; empty if the tensor itself has this magnitude.
         fits: the effect of the narrow type (see ``type``) on the tensor: ``overflow``, ``underflow`` or
             ``ok``.
-        origin: True if the values first leave the range of the narrow type here: the tensor is outside the
-            range, and every input of its operator is inside.
+        origin: True if the values first leave the range of the narrow type at this tensor: the tensor is
+            outside the range, and every input of the operator that computes the tensor is inside.
         type: the narrow type that the measurement is about: ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
@@ -154,7 +154,7 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None without a simulation, or if it depends on the operators that TensorRT fuses.
+    The result is None without a simulation, or if the accuracy depends on the operators that TensorRT fuses.
     """
     if FORMATS[found.type].operands_only:
         return False

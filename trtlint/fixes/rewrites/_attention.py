@@ -66,7 +66,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """The feature axis of V: its index in V, and its index in the product with V; None if unknown."""
+        """The indices of the feature axis of V: in V, and in the product with V; None if unknown."""
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -165,7 +165,7 @@ def product_again(
         node: the MatMul or Einsum to copy.
         operands: the new operands.
         front: letter of a new leading axis of all Einsum operands, such as ``a``; empty for no new axis.
-        out: name of the result; empty for a new one.
+        out: name of the result; empty for a new name.
     """
     names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
     again = draft.again(node, names, [out or draft.name(node.op.lower())])

@@ -18,7 +18,7 @@ _MOST_VISITED = 10_000
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
     """Copy the stored tensors of an If or Loop body into the surrounding graph.
 
-    Return their new names by their old names.
+    Return the new name of each stored tensor, by its old name.
     """
     names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
     for tensor in body.initializer:
@@ -43,8 +43,7 @@ def copy(
         draft: the draft.
         body: the body.
         given: names in the surrounding graph for the inputs and stored tensors of the body.
-        wanted: names in the surrounding graph for computed values of the body, where a certain name is
-            required.
+        wanted: required names in the surrounding graph for computed values of the body.
         varies: True if shapes differ between copies. Then declared shapes are removed.
 
     Returns:

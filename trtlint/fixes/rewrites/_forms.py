@@ -56,7 +56,7 @@ class Forms:
     ) -> str:
         """Insert the reduction ``op`` over ``axes``.
 
-        If ``keep`` is true, the axes stay as axes of size one.
+        If ``keep`` is true, the result keeps the reduced axes with size one.
         """
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)

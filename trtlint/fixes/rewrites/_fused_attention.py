@@ -32,8 +32,8 @@ class _Heads(Struct, frozen=True):
         scale: factor of the scores.
         dtype: element type.
         rows: positions of Q; None if unknown.
-        columns: positions of K including the past; None if unknown.
-        past: positions of the past; None if they are unknown or there is no past.
+        columns: positions of K, including the past positions; None if unknown.
+        past: number of past positions; None if it is unknown or there is no past.
     """
 
     query: str
@@ -322,7 +322,7 @@ def _with_bias(
 ) -> list[Tensor]:
     """Add a packed bias to Q, K and V.
 
-    A tensor of rank 4 gets no bias, because the model has already added it and separated the heads.
+    A tensor of rank 4 gets no bias: the model has already added the bias and separated the heads.
 
     Args:
         forms: inserts operators.

@@ -126,7 +126,7 @@ def group_norm(forms: Forms, node: Node) -> None:
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
     """Insert the sum before a group norm.
 
-    If the second output of the operator is used, it returns this sum.
+    If the second output of the operator is used, this output is the sum.
     """
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""

@@ -16,7 +16,7 @@ class Norm(Struct, frozen=True):
     Attributes:
         tensor: the normalized tensor x.
         mean, centre, square, variance, epsilon, root, divide: the nodes. ``centre`` computes x - mean,
-        ``epsilon`` adds the epsilon, ``root`` computes the square root. A node that is missing is None.
+        ``epsilon`` adds the epsilon, ``root`` computes the square root. A missing node is None.
     """
 
     tensor: Value

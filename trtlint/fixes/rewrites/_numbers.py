@@ -52,7 +52,7 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Inserts operators that compute with quantized integers, stored as FP32 numbers.
+    """Inserter of operators that compute with quantized integers, stored as FP32 numbers.
 
     Args:
         model: the model.
@@ -71,7 +71,10 @@ class Numbers:
         return opset_of(self._model)
 
     def of(self, value: Value | None) -> str:
-        """Return the name of an FP32 tensor with the integers of a quantized tensor. Create it if needed."""
+        """Return the name of an FP32 tensor with the integers of a quantized tensor.
+
+        Create the FP32 tensor if it does not exist yet.
+        """
         if value is None:
             raise NotApplicable("a required operand is missing")
         if value in self.known:
@@ -127,7 +130,10 @@ class Numbers:
         return self.draft.op("Sub", numbers, self.draft.constant(shaped, "zero"))
 
     def scale(self, node: Node, port: int) -> Array:
-        """Return the stored scale at input ``port`` of a node. It must be FLOAT, finite and not zero."""
+        """Return the stored scale at input ``port`` of a node.
+
+        The scale must be FLOAT, finite and not zero.
+        """
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
             raise NotApplicable("the scale is not a FLOAT tensor stored in the model")
@@ -136,12 +142,12 @@ class Numbers:
         return scale
 
     def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:
-        """Quantize a float tensor: divide it by a scale, round, and clip to the result type of ``node``.
+        """Quantize a float tensor: divide by a scale, round, and clip to the result type of ``node``.
 
         Args:
             node: the operator whose result the quantized tensor replaces.
             value: name of the float tensor.
-            scale: a scale with one element; None if the tensor is already divided by it.
+            scale: a scale with one element; None if the tensor is already divided by the scale.
             zero: index of the input of ``node`` with the zero point.
         """
         result, point = node.output, node.input(zero)

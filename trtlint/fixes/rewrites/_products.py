@@ -115,7 +115,7 @@ def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
 
 
 def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:
-    """Multiply the integer sums of a product by the scales of its operands, and quantize the result.
+    """Multiply the integer sums of a product by the scales of the operands, and quantize the result.
 
     Args:
         numbers: inserts operators.

@@ -21,7 +21,7 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 def is_quantizer(node: Node, *ops: str) -> bool:
     """Return whether the type of a node is in ``ops``, and its domain belongs to ONNX or ONNX Runtime.
 
-    Before opset 21, models with 16-bit integers use the operators of ONNX Runtime.
+    Before opset 21, models with 16-bit integers use ONNX Runtime's quantizers.
     """
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
@@ -31,9 +31,9 @@ class StoredQuantizer(Struct, frozen=True):
 
     Attributes:
         node: the operator.
-        data: its data input.
+        data: the data input of the operator.
         scale: the scale: a scalar, or a vector with one number for each channel.
-        zero: the zero point with the shape of the scale, INT64.
+        zero: the zero point as INT64, with the same shape as the scale.
         axis: the non-negative axis of the channels; None for a scalar scale.
         rank: rank of the data; None if unknown.
     """
@@ -93,7 +93,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
 
 
 def folded(read: StoredQuantizer, model: Model) -> Array | None:
-    """Compute the floats that a DequantizeLinear returns for a stored tensor; None if it is too large."""
+    """Compute the result of a DequantizeLinear of a stored tensor; None if the tensor is too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
         return None

@@ -22,7 +22,7 @@ _DEEPEST = 16
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """Return the indices of the Loop inputs that are sequences, which each iteration passes to the next.
+    """Return the indices of the Loop inputs that are sequences and pass from iteration to iteration.
 
     Args:
         node: the Loop.

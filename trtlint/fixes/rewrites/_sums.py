@@ -1,7 +1,7 @@
 """Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
-FP32 represents integers up to 2^24 exactly. A sum cannot exceed this bound: the largest magnitude in the left
-operand, times the sum of the magnitudes in the right operand. Zero points are subtracted first.
+FP32 represents integers up to 2^24 exactly. The largest magnitude in the left operand, times the
+sum of the magnitudes in the right operand, is a bound for each sum. Zero points are subtracted first.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Operands(Struct, frozen=True):
 
     Attributes:
         left, right: input indices of the operands.
-        left_zero, right_zero: input indices of their zero points.
+        left_zero, right_zero: input indices of the operands' zero points.
         left_axis, right_axis: summed axes; for a convolution, the channel axes.
         behind: number of axes after the channel axis of the right operand, if each channel has its own zero
             point.
         is_convolution: True for a convolution, whose kernel covers several positions.
-        grouped: True for a convolution with groups. Its sum cannot be split.
+        grouped: True for a convolution with groups. The sums of such a convolution cannot be split.
     """
 
     left: int

@@ -1,6 +1,6 @@
 """Add an epsilon to the divisor of a division by a root or norm.
 
-The divisor is zero if all elements of the tensor are zero. trtlint chooses the size of the epsilon, so
+The root or norm is zero if all elements of its tensor are zero. trtlint chooses the size of the epsilon, so
 results change slightly.
 """
 

@@ -71,6 +71,6 @@ def _same_result(reader: Node, result: Value, source: Value) -> bool:
 
 
 def _size_from_end(value: Value | None, place: int) -> Dimension:
-    """Return the size of dimension ``place``, counted from the last dimension; 1 if it is missing."""
+    """Return the size of dimension ``place`` counted from the last; 1 if the dimension is missing."""
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

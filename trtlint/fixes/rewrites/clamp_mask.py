@@ -2,8 +2,8 @@
 
 Results change in two cases:
 
-- An added mask masks every key of a row. Before, all probabilities in the row were equal. After the rewrite,
-  they depend on the scores.
+- An added mask masks every key of a row. Before the rewrite, all probabilities in the row are equal. After
+  the rewrite, these probabilities depend on the scores.
 - Scores are near -60000.
 
 :mod:`trtlint.fixes.rewrites.select_mask` preserves the results in both cases.

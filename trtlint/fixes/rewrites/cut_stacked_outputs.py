@@ -51,7 +51,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
-    """Add a value to a Loop that counts its iterations, as the last value that it passes on.
+    """Add a counter of the iterations to a Loop, as the last value that the Loop passes on.
 
     ``carried`` is the number of values that the Loop already passes from one iteration to the next.
     """

@@ -269,8 +269,8 @@ class _Decomposition:
 
         Returns:
             The name of the masked scores, and a condition. The condition is the name of a BOOL tensor, and
-            the value of this tensor in rows with at least one allowed key. It is None if every row has an
-            allowed key.
+            the value of this tensor in rows with at least one allowed key. The condition is None if every
+            row has an allowed key.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:

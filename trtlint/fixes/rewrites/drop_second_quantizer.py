@@ -50,7 +50,7 @@ def _is(node: Node, op: str) -> bool:
 
 
 def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
-    """Return the reason why dequantizing and quantizing changes the integers. Empty if all stay the same.
+    """Return the reason why dequantizing and quantizing changes an integer; empty if none changes.
 
     Args:
         before: the DequantizeLinear.

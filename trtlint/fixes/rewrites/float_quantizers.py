@@ -1,4 +1,4 @@
-"""Replace quantizers that TensorRT does not support: to UINT8, or with a zero point.
+"""Replace quantizers that TensorRT does not support: UINT8 quantizers, and quantizers with a zero point.
 
 TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with the
 zero point 0, so the rewrite changes UINT8 to INT8. Other quantizers become rounding and clipping in floating

@@ -1,7 +1,7 @@
 """Dequantize an INT32 constant, and store the result as FLOAT.
 
-ONNX Runtime's quantizer stores biases as INT32. Their scale is the scale of the input times the scale of the
-weight: https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
+ONNX Runtime's quantizer stores biases as INT32. The scale of a bias is the scale of the input times the scale
+of the weight: https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _parameters(
 
     Args:
         divide: the division.
-        width: size of the last axis.  If it is unknown, the size of the gain is used.
+        width: size of the last axis.  If this size is unknown, the size of the gain is used.
         constants: the constants of the model.
 
     Returns:
@@ -160,13 +160,14 @@ def _parameters(
 def _vector_after(
     node: Node, op: str, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Node | None]:
-    """Find a node ``op`` that combines the result of ``node`` with a stored vector, and is its only reader.
+    """Find the only reader of ``node`` if its type is ``op`` and its other operand is a stored vector.
 
-    The size of the axis may be unknown. Then a vector of several elements is accepted. At run time, this axis
-    could also have size one. But a norm over one element is always zero, so no real model has such an axis.
+    The size of the last axis may be unknown. Then a vector of several elements is accepted. At run time, the
+    last axis could also have size one. But a norm over one element is always zero, so no real model has such
+    an axis.
 
     Returns:
-        The vector and the node, or None for both.
+        The vector and the reader, or None for both.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None

@@ -13,7 +13,7 @@ from trtlint.model.load import Model
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces the logarithm by a Softplus.
 
-    The exponential stays if another operator reads it.
+    The exponential stays if another operator reads its result.
     """
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():

@@ -1,7 +1,7 @@
 """Remove the default mode, linear interpolation, from a GridSample.
 
-Some releases of TensorRT's parser know only the mode names before opset 20. They treat ``linear``, the name
-in opset 20, as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
+Some releases of TensorRT's parser know only the mode names before opset 20. These parsers treat ``linear``,
+the name in opset 20, as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 
 from __future__ import annotations

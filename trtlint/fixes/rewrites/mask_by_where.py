@@ -58,7 +58,7 @@ class _MaskedValue(Struct, frozen=True):
             - ``rows``: positions, if the mask has one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, name of the tensor with all elements, selected or not.
+        full: for ``picked``, the name of the tensor with both the selected and the other elements.
         rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first.
         thin: for ``picked``, True if ``full`` has fewer elements and must be broadcast.
     """
@@ -128,7 +128,10 @@ class _Masking(Struct):
         return None if value is None else self.parts.get(value)
 
     def _moved_positions(self, node: Node) -> _MaskedValue | None:
-        """Describe the output of an operator that moves positions or reads their shape; None for others."""
+        """Describe the output of an operator that moves positions or reads the shape of positions.
+
+        The result is None for other operators.
+        """
         part, single = self._part(node, 0), len(self.dims) == 1
         if part is None or part.kind == "sizes":
             return None
@@ -178,7 +181,7 @@ class _Masking(Struct):
                 return None
 
     def _copied_elementwise(self, node: Node) -> _MaskedValue | None:
-        """Insert a copy of an element-wise operator that reads all elements instead of the selected ones.
+        """Copy an element-wise operator, so that the copy reads all elements and not only the selected ones.
 
         The result is None if the operator is not element-wise, or if the shape of an operand does not match.
         """
@@ -215,7 +218,7 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions of a tensor after the dimensions of the mask; None if these do not match."""
+        """Return the dimensions after those of the mask; None if the mask does not match the tensor."""
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None

@@ -1,4 +1,4 @@
-"""Add a leading axis to attention of rank 3, and remove it after the product with V.
+"""Add a leading axis to attention of rank 3, and remove this axis after the product with V.
 
 TensorRT's attention kernels support channels-first operands only in rank 4.
 """
@@ -114,7 +114,7 @@ def _with_leading_axis(draft: Draft, value: Value) -> str:
 def _transposed(value: Value) -> tuple[Value | None, list[int]]:
     """Find the Transpose that computes a value.
 
-    Return the input of the Transpose, and its permutation with an additional leading axis. The input is None
+    Return the input of the Transpose, and the permutation with an additional leading axis. The input is None
     if no Transpose computes the value.
     """
     node = value.producer

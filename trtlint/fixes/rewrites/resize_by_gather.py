@@ -74,7 +74,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _taps(matrix: Array) -> tuple[Array, Array]:
-    """Return the input positions that each result of a Resize reads, and their weights.
+    """Return the input positions that each result of a Resize reads, and the weights of these positions.
 
     Both arrays have the shape [results, count]. Some results depend on fewer than ``count`` elements. Such a
     result reads one element several times, each time with a part of its weight. A weight of zero instead

@@ -4,8 +4,8 @@ Models mask scores by ``Where(keep, scores, -1e9)``, or by ``scores + mask`` wit
 numbers -1e9 and -3.4e38 are outside the FP16 range. Softmax gives a masked key the probability 0, and -inf
 does the same in FP16. A fully masked row is the exception: all scores of the row become the same number, so
 all probabilities are equal. In such a row, 0 also gives equal probabilities, but -inf would give NaN. So the
-rewrite replaces masked scores by -inf, and by 0 in fully masked rows. It computes this fill value from the
-mask, which is small compared with the scores. There is still a single ``Where`` for each scores tensor.
+rewrite replaces masked scores by -inf, and by 0 in fully masked rows. This fill value is computed from
+the mask, which is small compared with the scores. There is still a single ``Where`` for each scores tensor.
 
 The results are the same if no score is as low as the mask value. For ``Where``, scores must be above half of
 the mask value; for an added mask, their magnitude must be at most 1e13. The proof names these bounds. Scores
@@ -60,8 +60,8 @@ class _Site(Struct, frozen=True):
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
         fill: index of the input of the Where with the mask value; 0 for an Add.
-        source: if the added mask is the mask value times a tensor, this tensor; it is zero for allowed keys.
-            Otherwise None.
+        source: the other factor, if the added mask is a product of the mask value and a tensor; None
+            otherwise. This factor is zero for allowed keys.
         softmax: the Softmax operators that read the masked scores.
         axis: the axis of the keys in the scores, negative.
         path: operators from the constant with the mask value to ``node``.
@@ -271,7 +271,7 @@ class _Search:
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
         """Return the distinct numbers of a float tensor; None if unknown.
 
-        If there are more than two, return the lowest, the highest and NaN.
+        If the tensor has more than two distinct numbers, return the lowest, the highest and NaN.
         """
         if value is None or depth > DEEPEST:
             return None

@@ -43,7 +43,7 @@ def _is_read(node: Node, port: int) -> bool:
 
 
 def _obstacle(node: Node) -> str:
-    """Return why the final state of an operator is not a step of its output sequence; empty if it is one."""
+    """Return the reason why the final state is not a step of the output sequence; empty if it is a step."""
     if _is_read(node, _CELL):
         return "an operator reads the final cell state, which the sequence output does not contain"
     if node.input(_LENGTHS) is not None:

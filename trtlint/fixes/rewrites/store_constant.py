@@ -37,7 +37,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _constants(node: Node) -> list[Node]:
     """Return the Constants to replace.
 
-    They are the Constant itself, or the inputs of an operator that are Constants with ``value_ints``.
+    These are ``node`` itself, or the inputs of ``node`` that are Constants with ``value_ints``.
     """
     if node.op == "Constant":
         return [node]

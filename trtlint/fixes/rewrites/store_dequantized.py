@@ -1,4 +1,4 @@
-"""Store the 8-bit weight of a convolution as floats if its input is not quantized.
+"""Store the 8-bit weight of a convolution as floats if the convolution input is not quantized.
 
 No convolution kernel supports an 8-bit weight with float inputs, so TensorRT would dequantize the weight in
 every inference.

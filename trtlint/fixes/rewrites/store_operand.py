@@ -1,7 +1,7 @@
 """Store operands of an operator that the model computes from constants.
 
-The parser requires stored tensors for some operands, such as the axes of a reduction.  It does not fold
-arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
+The parser requires stored tensors for some operands, such as the axes of a reduction.  The parser does not
+fold arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
 """
 
 from __future__ import annotations

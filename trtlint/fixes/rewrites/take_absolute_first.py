@@ -1,4 +1,4 @@
-"""Insert Abs before ``GlobalLpPool``, which does not change the norm.
+"""Insert Abs before ``GlobalLpPool``; the Abs does not change the norm.
 
 https://onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 """

@@ -1,6 +1,6 @@
 """Insert Casts where an operator reads different float types.
 
-All inputs of an operator get the widest of their types, so that no value overflows. A matrix product with
+All inputs of an operator get the widest type among them, so that no value overflows. A matrix product with
 stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
 """
 

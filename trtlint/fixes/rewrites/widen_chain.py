@@ -1,7 +1,7 @@
-"""Compute a chain of 16-bit operators in FP32, with Casts at its inputs and outputs.
+"""Compute a chain of 16-bit operators in FP32, with Casts at the inputs and outputs of the chain.
 
 The chain includes the element-wise arithmetic before the operators of the finding. For example, the argument
-of a sine must not be rounded to 16 bits. For a sum of squares, the chain ends at the division by its root.
+of a sine must not be rounded to 16 bits. For a sum of squares, the chain ends at the division by the root.
 Only two kinds of matrix products are part of the chain: outer products, and products with a matrix of
 coordinates.
 """
@@ -70,7 +70,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Return whether an operator of ``chosen`` makes a sum smaller before it is rounded to 16 bits.
+    """Return whether an operator of ``chosen`` makes a sum smaller before the sum is rounded to 16 bits.
 
     ``total`` is the operator that computes the sum.
     """
@@ -93,7 +93,7 @@ def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
 def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
     """Return the 16-bit arithmetic that computes the operands of ``core``.
 
-    The result is None if it has too many operators.
+    The result is None if the arithmetic has too many operators.
     """
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]

@@ -63,7 +63,7 @@ def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", 
         nodes: nodes from the norm's input to its division.
         model: the model.
         dtype: type to compute in.  In FP16 models, TorchScript adds a Python float as float64 to the
-            variance.  TensorRT reads it as float32, but ONNX operators need equal types.
+            variance.  TensorRT reads this float as float32, but ONNX operators need equal types.
     """
     draft = Draft(model, norm.divide)
     wide: dict[Value, str] = {}

@@ -66,7 +66,7 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return the error if two operands have different sizes along the same letter; else empty.
+    """Return the error if two operands have different sizes for one letter; empty without an error.
 
     TensorRT does not support broadcasting in Einsum.
     """

@@ -1,8 +1,8 @@
 """Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
 
 A carried value is a value that the loop passes from one iteration to the next. In an unrolled loop, the
-shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the rewrite adds an
-initial condition if it is missing. If the Loop has no trip count, the rewrite adds a carried value that
+shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the rewrite adds a
+missing initial condition. If the Loop has no trip count, the rewrite adds a carried value that
 counts the iterations.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
@@ -55,7 +55,7 @@ class _LoopBody(Struct, frozen=True):
         proto: the body as stored in the file.
         body: the inputs and outputs of the body.
         most: the trip count; None if it is missing or unknown.
-        fed: True if the Loop has a trip count that is known only at run time.
+        fed: True if the Loop has a trip count, but this count is known only at run time.
     """
 
     node: Node
@@ -175,7 +175,7 @@ def _run(
 def _times_of(
     proto: onnx.ModelProto, loop: _LoopBody, outside: Mapping[str, Array], state: dict[int, Array]
 ) -> tuple[int | None, str]:
-    """Run the condition of a Loop in ONNX's reference evaluator until it is false.
+    """Run the condition of a Loop in ONNX's reference evaluator until the condition is false.
 
     Return the number of iterations, and an empty text. If the number is unknown, return None and the reason.
 
@@ -217,8 +217,8 @@ def _condition_operators(
         None if the condition depends on an input of the model. Otherwise:
 
         - the operators
-        - the constants that they read, by name
-        - the initial carried values that they read, by input index of the body
+        - the constants that these operators read, by name
+        - the initial carried values that these operators read, by input index of the body
     """
     places = {value: place for place, value in enumerate(loop.body.inputs)}
     scope = f"{loop.node.path}/body"
@@ -307,9 +307,10 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
 
 
 def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
-    """Create a patch that adds an initial condition to a Loop, and a counter if it has no trip count.
+    """Create a patch that adds a missing initial condition and an iteration counter to a Loop.
 
-    The result is None if the Loop needs neither, or if the addition would change the results.
+    Only a Loop without a trip count gets the counter. The result is None if the Loop needs neither addition,
+    or if an addition would change the results.
     """
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)

@@ -90,7 +90,7 @@ def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
     A Cast to the original integer type is inserted in two cases: the value is an output, or an operator other
-    than a Cast to FP32 reads it. Return the Casts to FP32, which are no longer needed.
+    than a Cast to FP32 reads the value. Return the Casts to FP32, which are no longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
@@ -138,7 +138,7 @@ def _quantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
-    """Replace a DequantizeLinear by Sub and Mul. Its scale must be stored in the model, or be a scalar."""
+    """Replace a DequantizeLinear by Sub and Mul. The scale must be stored in the model, or be a scalar."""
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
@@ -191,7 +191,7 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
 
 
 def _dequantized(numbers: Numbers, node: Node, port: int) -> str:
-    """Dequantize the input with index ``port``. The next two inputs are its scale and its zero point."""
+    """Dequantize input ``port`` of a node. The next two inputs are the scale and the zero point."""
     shifted = numbers.shifted(node, port, port + 2)
     scale = numbers.scale(node, port + 1)
     if scale.size != 1:
@@ -207,7 +207,7 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
     Args:
         reads: input indices of the operands.
         scale: input index of the result's scale; the next input is the result's zero point.
-        write: inserts the float operator.
+        write: function that inserts the float operator.
     """
 
     def written(numbers: Numbers, node: Node) -> str | None:
@@ -230,7 +230,7 @@ def _float_operator(op: str, *names: str) -> Callable[[Draft, Node, list[str]], 
 
 
 def _pooling(op: str, *names: str) -> Write:
-    """Create a function that replaces a quantized pooling operator. It rejects images with channels last."""
+    """Create a function that replaces a quantized pooling operator, but rejects channels-last images."""
     write = _in_floats((0,), 3, _float_operator(op, *names))
 
     def written(numbers: Numbers, node: Node) -> str | None:
@@ -244,8 +244,8 @@ def _pooling(op: str, *names: str) -> Write:
 def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearSoftmax by a float Softmax.
 
-    The attribute ``opset`` must agree with the model's opset, because Softmax covers all axes from ``axis``
-    on before opset 13.
+    The attribute ``opset`` must agree with the model's opset. The reason is that before opset 13, Softmax
+    covers all axes from ``axis`` on.
     """
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
@@ -257,7 +257,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
 
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
-    """Replace a QLinearConcat. Its inputs are tensors; each is followed by its scale and zero point."""
+    """Replace a QLinearConcat. After each input tensor, the next two inputs are its scale and zero point."""
     parts = []
     for port in range(2, len(node.inputs), 3):
         real = _dequantized(numbers, node, port)

@@ -53,7 +53,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def contrib_rotary(forms: Forms, node: Node) -> None:
-    """Decompose ONNX Runtime's RotaryEmbedding.  The order of its inputs differs from ONNX's RotaryEmbedding.
+    """Decompose ONNX Runtime's RotaryEmbedding, which has another order of inputs than ONNX's operator.
 
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
     """
@@ -95,7 +95,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 def _size(data: Value, parts: int) -> int | None:
     """Divide the features of a tensor into ``parts`` equal parts, and return the size of each part.
 
-    The result is None if the features cannot be divided, or if their number is unknown.
+    The result is None if the features cannot be divided equally, or if the number of features is unknown.
     """
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None

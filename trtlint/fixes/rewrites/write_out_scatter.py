@@ -31,7 +31,7 @@ class _Reduction(Struct, frozen=True):
 
     Attributes:
         reduce: operator that reduces all updates of one position, such as ``ReduceSum``.
-        combine: combines the reduced update with the data, such as ``Add``.
+        combine: operator that combines the reduced update with the data, such as ``Add``.
     """
 
     reduce: str
@@ -124,7 +124,7 @@ def _reduced_updates(
 
     Args:
         draft: the draft of the patch.
-        chosen: position of each update; its second-to-last axis has size one.
+        chosen: tensor with the position of each update; the second-to-last axis has size one.
         values: the updates, with the same shape as ``chosen``.
         size: number of positions.
         reduction: the reduction.

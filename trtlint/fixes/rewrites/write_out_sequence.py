@@ -41,7 +41,7 @@ _SIZES_BY_INPUT = 13
 
 
 class _Lists(Struct, frozen=True):
-    """Replaces the operators on sequences by operators on the tensors in the sequences.
+    """Replacement of operators on sequences by operators on the tensors in the sequences.
 
     Attributes:
         model: the model.

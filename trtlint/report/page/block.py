@@ -1,8 +1,8 @@
 """Boxes and lines of a picture: the nodes of a finding, and the data flow between them.
 
 - The nodes that the text report shows are boxes.
-- Operators between two boxes without a box of their own are a label beside the line.
-- Nodes outside the finding that write or read its tensors are boxes at the edge of the picture.
+- If an operator between two boxes has no box, a label beside the line names the operator.
+- Nodes outside the finding that write or read tensors of the finding are boxes at the edge of the picture.
 - Constants and shape arithmetic are left out.
 """
 
@@ -39,7 +39,7 @@ class Box(Struct, frozen=True):
     """A node in the picture, drawn as a box.
 
     Attributes:
-        kind: ``outside`` for a node that is not part of the finding, but writes or reads its tensors.
+        kind: ``outside`` for a node outside the finding that writes or reads tensors of the finding.
         op: the operator.
         name: the path of the node, or the name of an input or output of the graph.
         type: type of the first output, such as ``f32[1,8,197,64]``; empty if unknown.
@@ -80,7 +80,10 @@ class SiteDiagram(Struct, frozen=True):
 
 
 def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
-    """Return the picture of a site; None if the model lacks its nodes, for example after a change."""
+    """Return the picture of a site; None if the model lacks nodes of the site.
+
+    For example, nodes may be missing because the model has changed.
+    """
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
         return None

@@ -1,6 +1,6 @@
 """Filters of the page by severity, rule and model, without scripts.
 
-The CSS selector ``:has()`` matches the page by the state of a check box:
+The CSS selector ``:has()`` selects the page if a check box has a certain state:
 https://www.w3.org/TR/selectors-4/#relational. A browser that does not support ``:has()`` shows all findings.
 """
 

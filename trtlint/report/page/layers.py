@@ -1,8 +1,8 @@
 """Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations. The boxes of a layer are ordered by a few rounds of the barycentre
-heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). The order with the fewest crossings is
-used. A box is centred below the boxes whose tensors it reads, as far as the neighbouring boxes allow.
+Layers are topological generations. A few rounds of the barycentre heuristic order the boxes of a layer
+(Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). The order with the fewest crossings is used.
+A box is centred below the boxes whose tensors the box reads, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         boxes: the middle and the upper edge of each box.
-        lines: the points that each line passes between its ends. A line has points at the edges and in the
-            middle of each layer that it crosses.
+        lines: the points that each line passes between its ends. In each layer that a line crosses,
+            the line has points at the edges and in the middle of the layer.
         width: width of the whole picture.
         height: height of the whole picture.
         crossings: number of pairs of lines that cross.

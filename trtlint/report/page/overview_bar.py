@@ -1,7 +1,7 @@
 """Overview bar of a whole model: its nodes in topological order, with findings and times.
 
-The bar has a limited number of cells, for any number of nodes.  Positions are percentages.  So the bar is as
-wide as the page, but the size of its texts does not change.
+The bar has a limited number of cells, for any number of nodes.  Positions are percentages of the page width.
+So the bar is as wide as the page, but the size of the texts in the bar does not change.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _MOST_SEGMENTS = 2000
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
     """Return a bar of nodes for the first target, and text for all targets.
 
-    None if no execution provider was given.
+    The result is None if no execution provider was given.
     """
     lines = [*lines_of_targets(reports)]
     if not lines:

@@ -1,8 +1,8 @@
 """Picture of a finding's nodes as SVG, readable even without the style sheet of the page.
 
 Colours are SVG presentation attributes. Security policies that forbid inline styles allow presentation
-attributes.  The style sheet overrides the colours for dark themes and for printing.  Widths of texts are
-estimates, and rather too large than too small.
+attributes.  The style sheet overrides the colours for dark themes and for printing.  The widths of
+texts are estimates, which tend to be too large.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
 def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
     """Return the boxes and the lines to draw.
 
-    A line with hidden nodes becomes two lines. The box between the two lines names the hidden operators.
+    If a line has hidden nodes, the line becomes two lines with a box between them. The box names the hidden
+    operators.
     """
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []
@@ -250,7 +251,7 @@ def _strokes(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each line, the SVG path of the line and the SVG path of its arrow head.
 
-    Lines at the same box are ordered by the positions of the boxes at their other ends.
+    Lines at the same box are ordered by the positions of the boxes at the other ends of the lines.
     """
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)

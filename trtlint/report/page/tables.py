@@ -107,7 +107,7 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
 def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
     """Return the table of findings that each target adds or removes, compared with the previous target.
 
-    None if all targets have the same findings.
+    The result is None if all targets have the same findings.
     """
     rows = [
         tag(
