@@ -49,15 +49,14 @@ def lint(
 
     Args:
         path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or a
-            list of them. A model in memory is also allowed: an ``onnx.ModelProto`` or the result of
-            ``torch.onnx.export(..., dynamo=True)``. Its weights are not copied. Empty for a build
-            without a model.
+            list of them. Or a model in memory, whose weights are not copied: an ``onnx.ModelProto`` or the
+            result of ``torch.onnx.export(..., dynamo=True)``. Empty for a build without a model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
     Returns:
-        A report for each file and target. The field ``errors`` has the reason why a file cannot be linted.
-        The field ``suppressed`` has findings that the metadata of the model suppresses. A notebook shows the
+        A report for each file and target. Its field ``errors`` has the reason why a file cannot be linted.
+        Its field ``suppressed`` has findings that the metadata of the model suppresses. A notebook shows the
         report as a page. This function ignores configuration files.
 
     Raises:
@@ -94,7 +93,7 @@ def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> 
 
     Raises:
         ArgumentError: ``paths`` are not paths.
-        BuildFileError: a file cannot be read, is not of the given kind, or has the same kind as an earlier
+        BuildFileError: a file cannot be read, has another kind than given, or has the kind of an earlier
             file. The message starts with the file name.
     """
     from trtlint.buildfiles import record
@@ -188,8 +187,7 @@ def fix(
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
         unsafe: True to apply rewrites that intentionally change results.
-        verify: True to compare the results before and after rewrites. Rewrites that change the results are
-            skipped.
+        verify: True to skip rewrites that change the results; the results before and after are compared.
         **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:
@@ -259,9 +257,9 @@ def upgrade(
     Args:
         model: the file.
         first: the current version, such as ``"8.6"``.
-        last: the new version; by default the newest version that trtlint knows.
+        last: the new version; the newest known one by default.
         product: the product that both versions belong to.
-        **keywords: as in :func:`lint`, except ``trt`` and ``rtx``.
+        **keywords: as in :func:`lint`, without ``trt`` and ``rtx``.
 
     Raises:
         ModelError, OSError: the model cannot be read.
@@ -334,13 +332,12 @@ def measure(
         target: as in :func:`lint`; the measured type is added.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function, which yields
-            inputs as for Polygraphy.
+        data_loader_script: ``FILE.py:FUNCTION``, which trtlint runs. It yields inputs as for Polygraphy.
         type: the type to measure; ``all`` compares the types. A model with 16-bit tensors keeps its own type.
         rehearse: True to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.
         bound: the largest error that an output may have.
-        thorough: True to continue the search until it keeps only necessary nodes in FP32.
+        thorough: True to search until every node that is kept in FP32 is needed.
         seconds: the time limit; by default it depends on the size of the model.
         memory: the memory limit in bytes; by default it depends on the size of the model.
         **keywords: as in :func:`lint`, for the report.

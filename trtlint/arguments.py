@@ -1,9 +1,8 @@
 """Check the arguments of the Python API before any other code uses them.
 
 :data:`ARGUMENTS` has a function for each argument, called a reader. A reader checks the value and converts
-it; for example, it converts a path to text. For a wrong value, it raises an
-:class:`~trtlint.errors.ArgumentError` with the argument, the value and the allowed values. None means that
-the caller did not give the argument.
+it, such as a path to text. For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
+argument, the value and the allowed values. None means that the caller did not give the argument.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def read_paths(name: str, value: object) -> tuple[str, ...]:
     """Check that an argument is a path or a sequence of paths, and return the paths.
 
     Raises:
-        ArgumentError: the value is neither a path nor a sequence of paths.
+        ArgumentError: the value is not a path and not a sequence of paths.
     """
     return tuple(_PATHS(name, value))
 

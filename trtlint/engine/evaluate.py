@@ -156,10 +156,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """The releases of a finding, as a specifier and in words.
-
-    ``sure`` is True if these releases surely include the target.
-    """
+    """The releases of a finding, as a specifier and in words; ``sure`` if they surely include the target."""
 
     specifier: str
     sure: bool

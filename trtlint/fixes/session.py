@@ -42,10 +42,7 @@ class _RequestedFix(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """The name of the rewrite, and an output name of the node.
-
-        Other rewrites do not change the output name.
-        """
+        """The name of the rewrite, and an output name of the node, which other rewrites do not change."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
@@ -56,7 +53,7 @@ class _Proposal(Struct, frozen=True):
 
 
 class FixSession:
-    """A session that applies rewrites to one model until no fixable finding is left.
+    """Applies rewrites to one model until no fixable finding is left.
 
     Args:
         lint: function that lints an ONNX protobuf, and returns the findings.
@@ -208,10 +205,10 @@ class FixSession:
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one rewrite at all nodes together; if the model gets worse, apply it node by node.
+        """Apply one rewrite at all nodes together.  If the model gets worse, apply it node by node.
 
         After a success, refused rewrites are tried again.  ONNX Runtime's operators hide types and shapes
-        from shape inference, and replacing such an operator reveals these types and shapes.
+        from shape inference, and replacing such an operator reveals them.
         """
         count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
@@ -244,8 +241,8 @@ class FixSession:
     def _second_rewrite_helps(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
         """Return whether a second rewrite removes the findings that still exist in ``trial``.
 
-        A node can need two rewrites. For example, attention heads can be too small, and also have an axis
-        order that TensorRT does not fuse.
+        A node can need two rewrites. For example, attention heads are too small, and their axes have an order
+        that TensorRT does not fuse.
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
@@ -301,10 +298,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model.
-
-        Return the reason if the patches are not applied; an empty text otherwise.
-        """
+        """Apply patches if they improve the model. Return the reason if they are not applied; else empty."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -353,7 +347,7 @@ def _requested(state: Linted) -> list[_RequestedFix]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return the reason why trtlint tried no rewrite for a finding at one node.
+    """Return why trtlint tried no rewrite for a finding at one node.
 
     The result is empty for a finding of the lowest severity without a reason.
     """

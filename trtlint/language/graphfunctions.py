@@ -51,10 +51,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node that computes a value; None for other operators.
-
-    The search skips nodes that only move elements.
-    """
+    """Return input ``port`` of the ``op`` node behind a value, ignoring nodes that only move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 

@@ -1,7 +1,7 @@
-"""Compare the tensors of a network with the tensors that have the same names in the ONNX model.
+"""Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
 After a tensor is compared, later layers read the value that ONNX Runtime computed.  So each layer and its
-ONNX nodes start from the same values.  Rounding errors and other differences do not reach later layers.
+ONNX nodes start from the same values.  Rounding errors and differences do not reach later layers.
 """
 
 from __future__ import annotations
@@ -128,9 +128,7 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs, and return the error of ONNX Runtime.
-
-        The error is empty if ONNX Runtime accepts the inputs.
+        """Compare on one set of inputs. Return why ONNX Runtime rejects the inputs; empty if it accepts them.
 
         Args:
             name: the name of the inputs in the report.
@@ -232,10 +230,7 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare tensor number ``tensor`` of the network with the ONNX tensor of the same name.
-
-        Return the value that later layers read.
-        """
+        """Compare network tensor number ``tensor`` with ONNX's. Return the value that later layers read."""
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -270,10 +265,7 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's result if a layer equals an ONNX node; else None.
-
-        With this result, trtlint need not compute the layer.
-        """
+        """Return ONNX's result of a layer that equals an ONNX node, so that it is not computed; else None."""
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -345,11 +337,10 @@ class Comparing:
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding in ONNX Runtime explains a difference.
+        """Return whether rounding explains that only ONNX Runtime differs, and ONNX's reference agrees.
 
-        Call this function only if ONNX's reference evaluator agrees with the network. ONNX Runtime keeps FP32
-        where the model rounds to 16 bits. In FP32, the difference of two nearly equal numbers has a rounding
-        error that is small compared with these numbers.
+        ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
+        numbers has a rounding error that is small compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True

@@ -2,8 +2,8 @@
 
 An entry is one site of one rule in one model. It has a fingerprint, which does not change if the model is
 exported again. It also has the module path and the name of the node, for readers and for rewritten models.
-A rewrite of the model can change the fingerprint. In this case, trtlint compares the rule and the module. If
-the module is unknown, trtlint compares the rule and the node.
+After a rewrite, the fingerprint can differ. trtlint then compares the rule and the module, or the rule and
+the node if the module is unknown.
 
 The file is JSON with one sorted entry per line, so that diffs show the added and removed sites. Paths of
 models are relative to the folder of the file.
@@ -140,8 +140,8 @@ class Baseline:
         Args:
             model: the file of the model.
             reports: the reports of the model, one for each target.  An entry applies to all targets.
-            ran: ids of the rules that ran. Entries of other rules are not reported as stale, except
-                entries of removed rules.
+            ran: ids of the rules that ran. Entries of other rules are not reported as stale, except those of
+                removed rules.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
@@ -171,10 +171,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move the entries of a renamed model to ``key``.
-
-        Return the former path of the model; None if the model was not renamed.
-        """
+        """Move the entries of a renamed model to ``key``. Return its former path; None if not renamed."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -334,8 +331,8 @@ def _match_by_place(
 ) -> None:
     """Match an entry by its place (module or node), because no site has the fingerprint of the entry.
 
-    The sites in equal blocks have numbered fingerprints. If a block is added, the later blocks get the next
-    numbers. So the fingerprint of an entry can belong to the neighbouring block.
+    Equal blocks have numbered fingerprints. If a block is added, the later blocks get the next numbers. So
+    the fingerprint of an entry can belong to the neighbouring block.
 
     All sites at the place may already be matched to other entries. Then one of these entries must move to a
     free site at its own place, and so on. A breadth-first search finds the shortest sequence of moves.
@@ -380,9 +377,8 @@ def _gone(
 ) -> tuple[StaleBaselineEntry, ...]:
     """Describe the entries that match no site.
 
-    The sites in equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number
-    disappears, even if another block was fixed. The fixed block is the block whose module or node has no
-    site any more.
+    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. The
+    fixed block is found by its module or node, which has no site any more.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)
