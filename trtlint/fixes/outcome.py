@@ -89,10 +89,10 @@ def _number(bound: float) -> float | None:
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite that was applied at one node.
 
-    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, and not a finding.
+    ``rule`` is empty if a measurement or the ONNX checker, instead of a finding, requested the rewrite.
 
     Attributes:
-        key: name of the rewrite, and an output name of the node. Other rewrites do not change this name.
+        key: name of the rewrite, and name of an output of the node. Other rewrites keep this output name.
         patch: the patch; None if unknown.
     """
 
@@ -112,7 +112,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
-    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, and not a finding.
+    ``rule`` is empty if a measurement or the ONNX checker, instead of a finding, requested the rewrite.
     """
 
     rule: str

@@ -161,7 +161,7 @@ def has(kinds: Kinds, name: KindName) -> bool:
 
 
 def items_fit(kind: Kind, want: Kind) -> bool:
-    """Return whether a tuple of type ``kind`` can have an element that a tuple of type ``want`` allows."""
+    """Return whether some element type of the tuple ``kind`` is allowed in the tuple ``want``."""
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 
 
