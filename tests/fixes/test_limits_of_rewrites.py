@@ -189,7 +189,7 @@ STORED = f"{masks.SCORES}  m = Where (keep, zero, two)  x = Add (s, m)  p = Soft
     ("limit", "body", "most", "below"),
     [
         ("_MOST_NODES", SELECTED, 2, "more than 1 values depend on the constant"),
-        ("_MOST_NODES", ABSOLUTE, 4, "the scores depend on more than 3 values"),
+        ("_MOST_NODES", ABSOLUTE, 3, "the scores depend on more than 2 values"),
         ("MOST_ELEMENTS", STORED, 5, "Add is between the mask and the softmax"),
     ],
 )
