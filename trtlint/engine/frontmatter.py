@@ -18,6 +18,7 @@ from trtlint.knowledge.nearest import did_you_mean
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
+_TOO_DEEP = "nested too deeply"
 _FEW = 12
 _LONGEST_WORD = 500
 """Largest length of a key, or of a word from a fixed set, in characters."""
@@ -134,6 +135,8 @@ def _parse(text: str) -> Item:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ", ".join(filter(None, (error.context, error.problem)))
+        # libyaml 0.2.6 and newer looks ahead, and rejects 1,000 open brackets before the check in _item.
+        message = _TOO_DEEP if "nesting depth" in message else message
         raise FrontMatterError(message or "not YAML", 1 if mark is None else mark.line + 1) from None
     except yaml.YAMLError as error:
         raise FrontMatterError(str(error).splitlines()[0], 1) from None
@@ -147,7 +150,7 @@ def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> It
     if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
         raise FrontMatterError(f"rule files do not support YAML tags such as {event.tag!r}", line)
     if depth > _DEEPEST:
-        raise FrontMatterError("nested too deeply", line)
+        raise FrontMatterError(_TOO_DEEP, line)
     if isinstance(event, yaml.ScalarEvent):
         return Item(event.value, line + (event.style in ("|", ">")))
     if isinstance(event, yaml.SequenceStartEvent):
