@@ -111,7 +111,7 @@ def test_nothing_is_written_where_the_script_that_is_asked_for_cannot_be(
     monkeypatch.setattr(surgeon, "_MOST_ELEMENTS", 0)
     words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), "--script", str(tmp_path / "edits.py")]
     assert run(words) == 2
-    assert "--script: moves the whole attention scale to Q: the new tensor" in capsys.readouterr().err
+    assert "moves the whole attention scale to Q: a new tensor has more than 0" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -11,8 +11,7 @@ from onnx import helper, numpy_helper
 
 from tests.fixes.proposing import small
 from trtlint.fixes import surgeon
-from trtlint.fixes.patch import Draft
-from trtlint.fixes.surgeon import SurgeonError
+from trtlint.fixes.patch import Draft, NotApplicable
 
 MODEL = """(float[2,4] x, bool c) => (float[A] y) < float w = {2} >
 { a = Mul (x, w)  b = Neg (a)
@@ -32,8 +31,7 @@ def test_text_in_scripts_is_escaped(words: str, escaped: str) -> None:
     ("array", "written"),
     [
         (np.zeros(8, np.float32), f"array([{', '.join(['0.0'] * 8)}], 'float32').reshape((8,))"),
-        (np.full((3, 3), 2.5, np.float32), "array([2.5] * 9, 'float32').reshape((3, 3))"),
-        (np.arange(9), "array([0, 1, 2, 3, 4, 5, 6, 7, 8], 'int64').reshape((9,))"),
+        (np.arange(9).reshape(3, 3), "array([0, 1, 2, 3, 4, 5, 6, 7, 8], 'int64').reshape((3, 3))"),
         (np.array(True), "array([True], 'bool').reshape(())"),
         (np.array([np.inf, -np.inf], np.float16), "array([inf, -inf], 'float16').reshape((2,))"),
     ],
@@ -88,7 +86,8 @@ rewrite(
         ('b', 1, 'x'),
     ],
     opset=max(graph.opset, 18),
-)"""
+)
+"""
     )
     assert (
         surgeon._call(Draft(model, first).patch("removes", [first, second]))
@@ -99,12 +98,13 @@ rewrite(
         'a',
         'b',
     ],
-)"""
+)
+"""
     )
     lower: Any = SimpleNamespace(
         title="lowers", touched=(), initializers=(), remove=(), insert=(), rewire=(), set_opset=17, opset=0
     )
-    assert surgeon._call(lower) == "\n# lowers\nrewrite(\n    opset=17,\n)"
+    assert surgeon._call(lower) == "\n# lowers\nrewrite(\n    opset=17,\n)\n"
 
 
 @pytest.mark.parametrize(("most", "fits"), [(6, True), (5, False)])
@@ -121,20 +121,23 @@ def test_large_tensors_are_not_written_into_scripts(
             patch
         )
         return
-    with pytest.raises(SurgeonError, match=r"^stores: the new tensor has 6 elements, more than 5$"):
+    with pytest.raises(NotApplicable, match=r"^stores: a new tensor has more than 5 elements$"):
         surgeon._call(patch)
 
 
 def test_bodies_are_not_written_into_scripts() -> None:
     model = small(MODEL)
     inner = next(node for node in model.graph.nodes if node.scope)
-    with pytest.raises(SurgeonError, match=r"^a rewrite is in the body of an If or a loop$"):
+    with pytest.raises(
+        NotApplicable, match=r"^removes: the script cannot change an If, a loop or their bodies$"
+    ):
         surgeon._call(Draft(model, inner).patch("removes", [model.graph.nodes[0], inner]))
     (choice,) = model.graph.by_op("If")
     draft = Draft(model, choice)
     draft.again(choice, ["c"], ["y"])
-    why = r"^copies: the rewrite inserts an If or a loop, which the script cannot contain$"
-    with pytest.raises(SurgeonError, match=why):
+    with pytest.raises(
+        NotApplicable, match=r"^copies: the script cannot change an If, a loop or their bodies$"
+    ):
         surgeon._call(draft.patch("copies", [choice]))
 
 
@@ -154,10 +157,11 @@ def test_scripts_of_several_rounds() -> None:
     assert [call.partition("\n")[0] for call in calls] == ["removes Mul", "removes Neg"]
     assert text.endswith(")\n\ngraph.cleanup().toposort()\nonnx.save(gs.export_onnx(graph), sys.argv[2])\n")
     outcome.before.model.calls = ("f",)
-    with pytest.raises(SurgeonError, match="calls model-local functions, which the script cannot inline"):
+    with pytest.raises(NotApplicable, match="calls model-local functions, which the script cannot inline"):
         surgeon.script(outcome, "m.onnx", "s.py")
 
 
 def test_a_node_is_named_by_its_first_output_with_a_name() -> None:
     model = small('(float[2,4] x) => (float[A] y) { "", y = Split <axis = 0> (x) }')
-    assert surgeon._key(model.graph.nodes[0]) == "y"
+    node = model.graph.nodes[0]
+    assert "remove=[\n        'y',\n    ]" in surgeon._call(Draft(model, node).patch("removes", [node]))

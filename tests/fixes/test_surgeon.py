@@ -87,7 +87,7 @@ def test_names_are_no_code(words: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert nodes(onnx.load(tmp_path / "fixed.onnx")) == nodes(onnx.load(tmp_path / "other.onnx"))
     copied = onnx.helper.make_node("Relu", ["x"], ["y"])
     copied.attribute.append(onnx.helper.make_attribute(f"a=owned.append(1),b{words}", 1))
-    assert "owned" in ast.literal_eval(surgeon._node(copied, ""))[3].popitem()[0]
+    assert "owned" in ast.literal_eval(surgeon._node(copied))[3].popitem()[0]
 
 
 def test_from_python() -> None:

@@ -214,11 +214,12 @@ def _script(fixed: Fixed, path: Path) -> str | None:
     Raises:
         click.UsageError: a script cannot express a change.
     """
-    from trtlint.fixes.surgeon import SurgeonError, script
+    from trtlint.fixes.patch import NotApplicable
+    from trtlint.fixes.surgeon import script
 
     try:
         return script(fixed.outcome, fixed.path.name, path.name) if fixed.changed else None
-    except SurgeonError as error:
+    except NotApplicable as error:
         raise click.UsageError(f"--script: {error}") from None
 
 
