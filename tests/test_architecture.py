@@ -15,7 +15,7 @@ from tests.conftest import REPOSITORY
 ROOMS = (
     "files", "process", "knowledge", "model", "remote", "buildfiles", "buildcommand", "target", "language",
     "dry_build", "measurement", "compare", "network", "torch_tensorrt", "facts", "partition", "engine",
-    "policy", "case", "fixes", "conversion", "report", "runs", "commands",
+    "policy", "case", "fixes", "examples", "conversion", "report", "runs", "commands",
 )  # fmt: skip
 """From lowest to highest; docs/development/rooms.md describes each of them."""
 TOP = {"api", "arguments", "cases", "cli", "converting", "__main__", "__init__"}

@@ -21,8 +21,8 @@ from tests.dry_build.rtx import VERSION as WHEELS
 from tests.pages import Block, Command, Session, blocks, commands, pages, same
 from trtlint.cli import cli
 from trtlint.compare.comparison import available
-from trtlint.engine.examples import run_examples
 from trtlint.engine.rulebook import load_rules
+from trtlint.examples.rules import run_examples
 from trtlint.language.functions import FUNCTIONS
 from trtlint.report.formats import FORMATS
 

@@ -25,7 +25,7 @@ FRONT = {("trtlint",), ("trtlint", "commands"), ("trtlint", "runs")}
 """Modules between the interface or the command line and the packages."""
 ENTRIES = {"trtlint": ("trtlint/api.py",), "tests.linting": ("trtlint/cli.py",)}
 """Modules behind an import: the interface, and the command line in the same process."""
-ALL_RULES = {"facts": "tests/engine/test_examples.py", "fixes": "tests/fixes/test_examples.py"}
+ALL_RULES = {"facts": "tests/examples/test_rules.py", "fixes": "tests/examples/test_fixed.py"}
 """By package, the test module that runs all rule examples with their facts and fixes."""
 ALL_FORMATS = "tests/report/test_outputs.py"
 """The test module that writes a report in every format."""

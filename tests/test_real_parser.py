@@ -19,9 +19,9 @@ import pytest
 from benchmarks.parser_verdicts import answer
 from tests.linting import lint_file
 from tests.sampling import sample
-from trtlint.engine.conditionexamples import read_example, texts_of
-from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import load_builtin
+from trtlint.examples.conditions import read_example, texts_of
+from trtlint.examples.models import model_of_text
 from trtlint.facts.blocks.conditions import ConditionEntry, entries
 from trtlint.knowledge.parsers import lines_of
 from trtlint.target.target import Target

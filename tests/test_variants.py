@@ -22,15 +22,15 @@ from syrupy.assertion import SnapshotAssertion
 from tests.fixes.proposing import proposed, spelled
 from tests.variants import variants
 from trtlint.engine.evaluate import Evaluation
-from trtlint.engine.examplemodel import model_of_text
-from trtlint.engine.examples import examples
 from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.errors import TrtlintError
+from trtlint.examples.fixed import fixed_examples
+from trtlint.examples.models import model_of_text
+from trtlint.examples.rules import examples
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
-from trtlint.fixes.examples import fixed_examples
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.load import load
 from trtlint.target.target import Target

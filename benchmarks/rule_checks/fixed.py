@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.rule_checks.check import Check
 from benchmarks.rule_checks.rtx import ask
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.fixes.examples import FixedExample, fixed_examples
+from trtlint.examples.fixed import FixedExample, fixed_examples
 
 
 def _mended(example: FixedExample) -> bool:

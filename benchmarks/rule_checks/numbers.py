@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 
 def run(text: str, **fed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
 CHILD = Path(__file__).with_name("_child.py")

@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 from tests.fixes.fixing import computed, fixed, ops
 from trtlint.cli import run
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 from trtlint.fixes.rewrites._quantizers import StoredQuantizer
 from trtlint.fixes.rewrites.drop_second_quantizer import _survive
 

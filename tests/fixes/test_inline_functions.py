@@ -13,11 +13,11 @@ from tests.fixes.fixing import assert_same, fixed, ops
 from tests.sampling import EVERY
 from trtlint.case import Case
 from trtlint.cli import run
-from trtlint.engine.examplemodel import model_of_text
-from trtlint.engine.examples import examples, newest
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
+from trtlint.examples.models import model_of_text
+from trtlint.examples.rules import examples, newest
 from trtlint.fixes.relint import judging, linting
 from trtlint.fixes.source import read_source
 from trtlint.policy.review import Review

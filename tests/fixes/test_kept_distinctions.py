@@ -11,9 +11,9 @@ from tests.fixes.fixing import Feeds, assert_same, fixed, ops
 from tests.fixes.proposing import outcome, proposal, small
 from tests.fixes.test_mask_by_where import HEAD, PAIRS, feeds, model
 from tests.fixes.test_written_parts import QUANTIZED, REALS
+from trtlint.examples.fixed import _same
 from trtlint.fixes import proof
 from trtlint.fixes.boundary import feeds_of
-from trtlint.fixes.examples import _same
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Draft, Patch
 from trtlint.fixes.region import Region, region_of

@@ -13,11 +13,11 @@ from onnx import numpy_helper
 
 from tests.fixes.spoiling import spoilt
 from tests.fixes.test_keep_fp32 import HALF
-from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.examples.fixed import fixed_by, fixed_examples
+from trtlint.examples.models import model_of_text
 from trtlint.facts.base import Fact
 from trtlint.fixes import names, proposer
-from trtlint.fixes.examples import fixed_by, fixed_examples
 from trtlint.fixes.keep_fp32 import to_fp32
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.proof import prove

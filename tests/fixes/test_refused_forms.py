@@ -10,7 +10,7 @@ import pytest
 
 from tests.fixes.fixing import assert_same, fixed, ops
 from tests.fixes.proposing import outcome
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 HEAD = '< ir_version: 8, opset_import: ["" : {opset}] > g '
 RNG = np.random.default_rng(4)

@@ -12,8 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.fixes.proposing import outcome, small
 from tests.fixes.test_small_parts import value
+from trtlint.examples import fixed as examples
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fixes import boundary, costs, examples, reference
+from trtlint.fixes import boundary, costs, reference
 from trtlint.fixes.patch import Bound, Draft, NotApplicable, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference
 from trtlint.fixes.rewrites import _attention, _computing, _sums, drop_second_quantizer

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import assert_same, computed, fixed, ops
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 HEAD = '< ir_version: 10, opset_import: ["" : {opset}] >'
 RNG = np.random.default_rng(2)

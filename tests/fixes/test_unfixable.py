@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import fixed
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 HEAD = '< ir_version: 10, opset_import: ["" : 17, "ai.onnx.ml" : 3, "house" : 1] > g '
 CASES = {

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import Feeds, assert_same, computed, fixed, ops
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
 TARGET = ("--trt", "10.13", "--verify")

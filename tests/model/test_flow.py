@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.engine.examplemodel import model_of_text
+from trtlint.examples.models import model_of_text
 from trtlint.model.flow import flow_of
 from trtlint.model.load import Model
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.files.special import needs_posix
 from trtlint.cli import run
-from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
+from trtlint.examples.rules import Begin, ExampleResult
 from trtlint.runs import examples
 from trtlint.runs.examples import BugError, RuleFileError, run_limited
 

@@ -173,7 +173,7 @@ def test_checks_of_newer_torch_are_removed() -> None:
 
 
 def test_nothing_of_torch_is_imported_here() -> None:
-    code = "import trtlint.cli, trtlint.engine.exampleblocks, sys; sys.exit('torch' in sys.modules)"
+    code = "import trtlint.cli, trtlint.examples.blocks, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from trtlint.commands.streams import complain
-from trtlint.engine.conditionexamples import run_condition_examples
-from trtlint.engine.examples import Begin, ExampleResult
-from trtlint.engine.examples import run_examples as run_all
-from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.examples.conditions import run_condition_examples
+from trtlint.examples.fixed import run_fixed_examples
+from trtlint.examples.known_bad import run_known_bad_examples
+from trtlint.examples.rules import Begin, ExampleResult
+from trtlint.examples.rules import run_examples as run_all
 from trtlint.facts.blocks.conditions import entries
 from trtlint.facts.blocks.knownbad import entries as bad_releases
 from trtlint.fixes import names
-from trtlint.fixes.examples import run_fixed_examples
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.runs.examples import BugError, RuleFileError, run_limited

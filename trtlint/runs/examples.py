@@ -21,9 +21,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
 from trtlint.errors import FileError, TrtlintError
+from trtlint.examples.rules import Begin, ExampleResult
 from trtlint.files.limits import memory_of
 from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.rules import make_rule
-from trtlint.engine.examples import ExampleResult, examples, run_examples
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules, rule_files
+from trtlint.examples.rules import ExampleResult, examples, run_examples
 
 RELU = """\
 < ir_version: 8, opset_import: ["" : 17] >

@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.case import Case
-from trtlint.engine.exampleblocks import ExampleBlock, examples_in
-from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruleset import RuleSet
+from trtlint.examples.blocks import ExampleBlock, examples_in
+from trtlint.examples.models import ModelTextError, model_of_text
+from trtlint.examples.rules import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
 from trtlint.fixes.relint import judging

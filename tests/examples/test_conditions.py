@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from trtlint.engine import conditionexamples
-from trtlint.engine.conditionexamples import run_condition_examples
-from trtlint.engine.examples import ExampleResult
+from trtlint.examples import conditions as conditionexamples
+from trtlint.examples.conditions import run_condition_examples
+from trtlint.examples.rules import ExampleResult
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 
 POW = next(entry for entry in entries() if entry.ops == "Pow")

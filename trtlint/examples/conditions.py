@@ -2,7 +2,7 @@
 
 The examples test the table.  An entry in trtlint/knowledge/conditions.yaml has the keys ``refused`` and
 ``accepted``.  Each key has one model or a list of models, in the text form of rule examples
-(:mod:`trtlint.engine.examples`).
+(:mod:`trtlint.examples.rules`).
 
 The text before the first bracket of a model has command-line options, ``unchecked``, or ``opset`` with a
 number. Without options, the target is the newest known release that the entry applies to.  If a model has no
@@ -21,9 +21,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.engine.exampleblocks import example_facts
-from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import ExampleResult, Outcome, newest, target_of
+from trtlint.case import facts_of
+from trtlint.examples.models import ModelTextError, model_of_text
+from trtlint.examples.rules import ExampleResult, Outcome, newest, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
@@ -99,7 +99,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
         return "unreadable", str(error)
     reasons = [
         (condition, rejection.says)
-        for condition, rejection in rejections(example_facts(model))
+        for condition, rejection in rejections(facts_of(model, weights=True))
         if example.line in lines_of(example.product, rejection.versions.get(example.product, "none"))
     ]
     if any(condition is entry.condition for condition, _ in reasons):

@@ -2,7 +2,7 @@
 
 Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model in ONNX's
 text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
-:mod:`trtlint.engine.examplemodel`).  The words after ``onnx`` are options, most of them options of the
+:mod:`trtlint.examples.models`).  The words after ``onnx`` are options, most of them options of the
 command line:
 
 - ``--trt 10.7 --fp16`` is the target. Without a version, the target is the newest known release that the rule
@@ -40,11 +40,12 @@ from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.case import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
-from trtlint.engine.exampleblocks import RELEASE, ExampleBlock, evidence_of, example_facts, examples_in
-from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
+from trtlint.examples.blocks import RELEASE, ExampleBlock, evidence_of, examples_in
+from trtlint.examples.models import BrokenTextError, ModelTextError, model_of_text
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
@@ -215,7 +216,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     target = example.target if record is None else complete(example.target, record).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    facts = example_facts(model, example.command, evidence)
+    facts = facts_of(model, command=example.command, evidence=evidence, weights=True)
     report = evaluate((rule,), facts, target)
     if report.findings:
         return _placed(example, [site.node for finding in report.findings for site in finding.sites])

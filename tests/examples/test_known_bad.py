@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from trtlint import lint
-from trtlint.engine import knownbadexamples
-from trtlint.engine.examplemodel import model_of_text
-from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rulebook import load_builtin
+from trtlint.examples import known_bad as knownbadexamples
+from trtlint.examples.known_bad import run_known_bad_examples
+from trtlint.examples.models import model_of_text
 from trtlint.facts.blocks import knownbad
 from trtlint.facts.blocks.knownbad import entries
 from trtlint.knowledge import tables

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules
+from trtlint.examples.fixed import _same, _shape_of, fixed_by, fixed_examples, run_fixed_examples
+from trtlint.examples.models import model_of_text
 from trtlint.fixes import names
-from trtlint.fixes.examples import _same, _shape_of, fixed_by, fixed_examples, run_fixed_examples
 
 BEFORE = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)

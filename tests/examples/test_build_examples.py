@@ -8,8 +8,8 @@ import pytest
 
 from tests.engine.rules import make_rule
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.examples import ExampleResult, examples, run_examples
 from trtlint.engine.rule import RuleError
+from trtlint.examples.rules import ExampleResult, examples, run_examples
 from trtlint.facts.facts import Facts
 from trtlint.language.template import in_words
 from trtlint.target.target import Target

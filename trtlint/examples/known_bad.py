@@ -1,7 +1,7 @@
 """Examples in known_bad.yaml, the table of TensorRT releases with known bugs.
 
 The examples test the table.  An entry in trtlint/knowledge/known_bad.yaml has the keys ``bad`` and ``good``.
-Each key has one model or a list of models, like the examples of :mod:`trtlint.engine.conditionexamples`. The
+Each key has one model or a list of models, like the examples of :mod:`trtlint.examples.conditions`. The
 rules that use the table run on these models, with the GPU, types and release of the example.
 """
 
@@ -11,12 +11,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from trtlint.engine.conditionexamples import read_example, texts_of
+from trtlint.case import facts_of
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.exampleblocks import example_facts
-from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import ExampleResult, Outcome
 from trtlint.engine.rule import Rule
+from trtlint.examples.conditions import read_example, texts_of
+from trtlint.examples.models import ModelTextError, model_of_text
+from trtlint.examples.rules import ExampleResult, Outcome
 from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
 from trtlint.facts.of_model.known_bad import KnownBad
 
@@ -59,7 +59,7 @@ def _outcome(
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
     except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
-    facts = example_facts(model)
+    facts = facts_of(model, weights=True)
     report = evaluate(rules, facts, example.target)
     # Every entry has its own sentence, or at least a source.
     said = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from msgspec import Struct, convert
 
-from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import layers_from_json, parse_json
 from trtlint.buildfiles.log import read_log
@@ -25,7 +24,6 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
@@ -132,13 +130,6 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
             raise MeasuredTextError("a code block 'ranges' must come after the code block of a model")
         found.append(RangeEvidence(measurement_of_text(ranges, model)))
     return tuple(found)
-
-
-def example_facts(
-    model: Model | None, command: BuildCommand | None = None, evidence: Iterable[Evidence] = ()
-) -> Facts:
-    """Return the facts of an example, including facts about the weights."""
-    return Facts(model, command=command, evidence=evidence, weights=True)
 
 
 def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:

@@ -12,14 +12,14 @@ import pytest
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.dry_build.result import DryBuildResult
-from trtlint.engine import exampleblocks
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
-from trtlint.engine.exampleblocks import ExampleBlock, Kind, evidence_of, examples_in
 from trtlint.engine.rule import RuleError
+from trtlint.examples import blocks as exampleblocks
+from trtlint.examples.blocks import ExampleBlock, Kind, evidence_of, examples_in
 from trtlint.knowledge.torchreleases import TorchReleaseError
 from trtlint.measurement.measuredtext import MeasuredTextError
 

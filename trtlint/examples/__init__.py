@@ -1,0 +1,1 @@
+"""Run the examples of rules, refusals, bad releases and rewrites, which test them."""
