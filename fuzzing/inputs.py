@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
@@ -25,20 +24,21 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
 from trtlint.buildfiles.log import read_log
 from trtlint.case import Case
-from trtlint.commands.evidence import read_build
-from trtlint.commands.inputs import tasks_of
-from trtlint.commands.tasks import TaskFactory
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import load_builtin, rule_files
 from trtlint.engine.rulefile import load_rule
 from trtlint.engine.ruleset import RuleSet
+from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.measurement.measurement import MeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
+from trtlint.policy.settings import SettingsReader
 from trtlint.report.json import dumps
+from trtlint.runs.evidence import read_build
 from trtlint.runs.exits import Exit
+from trtlint.runs.inputs import tasks_of
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.worker import lint_job
 
@@ -240,10 +240,10 @@ def _check_log(path: Path) -> None:
 def _check_configuration(path: Path) -> None:
     options = LintOptions((str(path.with_name("model.onnx")),), TargetOptions())
     try:
-        tasks_of(TaskFactory(options), options)
-    except click.UsageError as error:
-        if not error.message or "\n" in error.message:
-            raise BugError(f"not one line: {error.message!r}") from error
+        tasks_of(SettingsReader(options, lambda _: None), options)
+    except SettingError as error:
+        if not str(error) or "\n" in str(error):
+            raise BugError(f"not one line: {error}") from error
 
 
 def _check_rule(path: Path) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.arguments import read, read_file, read_one
-from trtlint.buildcommand import BuildCommand, commands_for, config_beside, read_commands, read_config
+from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.case import Case
 from trtlint.dry_build.result import Level
@@ -328,9 +328,7 @@ class _Given:
 
     def _command_for(self, file: Path) -> BuildCommand | None:
         """Return the command that builds a model.  It can come from the model's Triton configuration."""
-        if not self._commands and (config := config_beside(file)) is not None:
-            return read_config(config)
-        return next(iter(commands_for(file, self._commands)), None)
+        return choose_command(file, self._commands, lambda _: None)
 
     def _build(self, path: Path) -> tuple[tuple[Evidence, ...], tuple[Problem, ...]]:
         record = self._keywords.get("record")

@@ -29,11 +29,12 @@ from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.commands.lintoptions import lint_options
 from trtlint.commands.measureoptions import measure_options
-from trtlint.commands.reportoptions import report_options, result_option, take_outputs
+from trtlint.commands.reportoptions import report_options, result_option, take_lint_outputs, take_outputs
 from trtlint.commands.starting import doctor, init
 from trtlint.commands.torchoptions import take_torch_options
+from trtlint.errors import SettingError
 from trtlint.policy.options import LintOptions
-from trtlint.report.formats import SYNONYMS
+from trtlint.report.formats import ROWS
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -71,13 +72,11 @@ def lint(**options: Any) -> int:
     left = build_files(options)
     torch = take_torch_options(options)
     if not options["paths"] and not left and torch.build is None:
-        raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
-    dry, format_ = take_dry_options(options), options.pop("format_")
-    format_ = SYNONYMS["text"] if format_ == "text" else format_
-    ep = take_ep_options(options)
-    return run_lint(
-        LintOptions(left=left, target=target, dry=dry, torch=torch, ep=ep, format=format_, **options)
-    )
+        raise SettingError("no path given: trtlint PATH... (see trtlint --help)")
+    dry, ep, outputs = take_dry_options(options), take_ep_options(options), take_lint_outputs(options)
+    revisions = any(output.format in ROWS for output in outputs)
+    given = LintOptions(left=left, target=target, dry=dry, torch=torch, ep=ep, revisions=revisions, **options)
+    return run_lint(given, outputs)
 
 
 @cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
@@ -222,7 +221,7 @@ def facts(**options: Any) -> int:
 
     given, paths = build_files(options), options["paths"]
     if not paths and not given:
-        raise click.UsageError("no path given: trtlint facts PATH... (see trtlint facts --help)")
+        raise SettingError("no path given: trtlint facts PATH... (see trtlint facts --help)")
     outputs = take_outputs(options)
     return run_facts(paths, options["kinds"], given, outputs=outputs, command=options["build"])
 

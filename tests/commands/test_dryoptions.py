@@ -8,6 +8,7 @@ import click
 import pytest
 
 from trtlint.commands.dryoptions import LintCommand, memory_size, release, take_dry_options
+from trtlint.errors import SettingError
 from trtlint.policy.options import DryOptions
 
 CONTEXT = click.Context(click.Command("lint"))
@@ -35,7 +36,7 @@ def test_sizes(text: str | None, size: int | None) -> None:
 def test_other_texts_are_no_sizes(text: str) -> None:
     with pytest.raises(click.BadParameter) as error:
         memory_size(CONTEXT, OPTION, text)
-    assert error.value.message == f"{text!r} is not a size; write it like 4G or 500M"
+    assert str(error.value) == f"{text!r} is not a size; write it like 4G or 500M"
 
 
 @pytest.mark.parametrize("text", [None, "", "1.7", "1.7.1", "1.7.1.2"])
@@ -47,7 +48,7 @@ def test_releases(text: str | None) -> None:
 def test_other_texts_are_no_releases(text: str) -> None:
     with pytest.raises(click.BadParameter) as error:
         release(CONTEXT, OPTION, text)
-    assert error.value.message == f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1"
+    assert str(error.value) == f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1"
 
 
 GIVEN: dict[str, Any] = {
@@ -89,9 +90,9 @@ def test_the_level_of_a_dry_build(
     ],
 )
 def test_options_that_contradict_each_other(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(click.UsageError) as error:
+    with pytest.raises(SettingError) as error:
         take_dry_options({**GIVEN, "no_dry_build": True, **given})
-    assert error.value.message == words
+    assert str(error.value) == words
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import click
 import pytest
 
 from tests.graphs import model_of
@@ -18,6 +17,7 @@ from trtlint.commands.measurelayers import layers_of
 from trtlint.dry_build import drybuild
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, DryBuildResult
+from trtlint.errors import SettingError
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.target.target import Target
 
@@ -44,7 +44,7 @@ def found(targets: tuple[Target, ...] = (), **options: str | None) -> FusedLayer
 
 def said(**options: str | None) -> str:
     """Return the reason for missing layers."""
-    with pytest.raises(click.UsageError) as caught:
+    with pytest.raises(SettingError) as caught:
         found((), **options)
     return str(caught.value)
 

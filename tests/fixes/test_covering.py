@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 from trtlint.case import Case
-from trtlint.commands.setup import rulebook
 from trtlint.engine.finding import Finding
+from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.relint import judging
@@ -43,7 +43,9 @@ def fixed(folder: Path, target: Target, *keep: str) -> Fixed:
     path = folder / "norm.onnx"
     onnx.save(onnx.parser.parse_model(NORM), path)
     return fix_file(
-        read_source(path), judging(Case(path, (target,), RuleSet(rulebook(()).entries)), Review()), keep=keep
+        read_source(path),
+        judging(Case(path, (target,), RuleSet(load_builtin().entries)), Review()),
+        keep=keep,
     )
 
 

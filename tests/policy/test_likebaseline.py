@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.policy.baseline import BaselineError
-from trtlint.policy.likebaseline import require_like_baseline
+from trtlint.errors import SettingError
+from trtlint.policy.likebaseline import require_baseline_path
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from trtlint.policy.likebaseline import require_like_baseline
 def test_files_that_may_be_overwritten(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "known.json"
     file.write_bytes(content)
-    require_like_baseline(file)
+    require_baseline_path(file)
     assert file.read_bytes() == content
 
 
@@ -24,12 +24,12 @@ def test_files_that_may_be_overwritten(tmp_path: Path, content: bytes) -> None:
 def test_files_with_other_content(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "known.json"
     file.write_bytes(content)
-    with pytest.raises(BaselineError) as raised:
-        require_like_baseline(file)
-    assert str(raised.value) == "this is not a baseline"
+    with pytest.raises(SettingError) as raised:
+        require_baseline_path(file)
+    assert str(raised.value) == f"cannot write the baseline to {file}: this is not a baseline"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    require_like_baseline(tmp_path / "known.json")
-    with pytest.raises(OSError, match="directory"):
-        require_like_baseline(tmp_path)
+    require_baseline_path(tmp_path / "known.json")
+    with pytest.raises(SettingError, match=r"cannot write the baseline to .*: this is a directory"):
+        require_baseline_path(tmp_path)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trtlint.remote.addresses import AddressError, is_address, is_loopback, is_public, literal, parse
+from trtlint.remote.addresses import (
+    AddressError,
+    is_address,
+    is_loopback,
+    is_public,
+    literal,
+    parse,
+    require_local,
+)
 
 
 @pytest.mark.parametrize(
@@ -122,3 +130,10 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
                 parse(word)
             except AddressError as error:
                 assert "\n" not in str(error)
+
+
+def test_remote_models_are_refused() -> None:
+    require_local(["m.onnx", "https"])
+    with pytest.raises(AddressError) as error:
+        require_local(["m.onnx", "https://example.org/m.onnx?token=1"])
+    assert str(error.value) == "https://example.org/m.onnx: this is a remote model; download the file first"

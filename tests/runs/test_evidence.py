@@ -6,17 +6,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
 
-from trtlint.commands.evidence import DryBuildReader, Read
 from trtlint.dry_build.errors import WheelError
 from trtlint.dry_build.shapes import ShapeRange
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.network.compare import CompareRequest
 from trtlint.policy.options import DryOptions
 from trtlint.process.spawn import Limits
 from trtlint.runs.dryjob import DryJob
+from trtlint.runs.evidence import DryBuildReader, Read
 
 PARSE = DryOptions("parse", "")
 
@@ -104,9 +104,9 @@ def test_shapes_for_generated_inputs() -> None:
     ],
 )
 def test_inputs_that_cannot_be_used(options: DryOptions, choice: DryOptions, where: str) -> None:
-    with pytest.raises(click.UsageError) as error:
+    with pytest.raises(SettingError) as error:
         read(options, choice)
-    assert error.value.message == f"{where}: none.npz: No such file or directory"
+    assert str(error.value) == f"{where}: none.npz: No such file or directory"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,6 @@ def test_a_release_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
         raise WheelError(f"no {version} in {folder}")
 
     monkeypatch.setattr("trtlint.dry_build.wheels.find", find)
-    with pytest.raises(click.UsageError) as error:
+    with pytest.raises(SettingError) as error:
         read(DryOptions("parse", "1.6", rtx_path="wheels"))
-    assert error.value.message == "no 1.6 in wheels"
+    assert str(error.value) == "no 1.6 in wheels"

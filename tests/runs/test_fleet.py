@@ -6,20 +6,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import click
 import pytest
 from msgspec.structs import replace
 
 from trtlint.case import Case
-from trtlint.commands import fleet
-from trtlint.commands.fleet import _batch, _fitting, _jobs, _Kept, _runner, outcomes
+from trtlint.cli import run
+from trtlint.commands.streams import notify
 from trtlint.engine.ruleset import RuleSet
+from trtlint.errors import SettingError
 from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.policy.review import Policy
 from trtlint.process.spawn import Limits
-from trtlint.runs import pools
+from trtlint.runs import fleet, pools
 from trtlint.runs.dryjob import DryJob
+from trtlint.runs.fleet import _batch, _fitting, _jobs, _Kept, _runner, outcomes
 from trtlint.runs.job import Job
 
 OPTIONS = LintOptions((), TargetOptions(), cache=False)
@@ -62,9 +63,9 @@ def test_the_number_of_workers(jobs: int, count: int, workers: int | None, runne
 def test_the_batches_of_a_cluster(runners: list[Any]) -> None:
     _runner(replace(OPTIONS, executor="dask://host:1"), [task()] * 80)
     assert runners == [(("cluster dask://host:1",), {"remote": True, "batch": 2})]
-    with pytest.raises(click.UsageError) as error:
+    with pytest.raises(SettingError) as error:
         _runner(replace(OPTIONS, executor="host:1"), [])
-    assert error.value.message == "--executor 'host:1': write it as dask://HOST:PORT"
+    assert str(error.value) == "--executor 'host:1': write it as dask://HOST:PORT"
 
 
 @pytest.mark.parametrize(
@@ -89,24 +90,26 @@ def test_dry_builds_that_fit_into_memory(
 
 
 @pytest.mark.parametrize(
-    ("given", "revised"),
+    ("words", "revised"),
     [
-        ({}, False),
-        ({"format": "text"}, False),
-        ({"format": "parquet"}, True),
-        ({"outputs": ("json", "parquet:x.parquet")}, True),
-        ({"outputs": ("text:x",)}, False),
+        ([], False),
+        (["--format", "text"], False),
+        (["--format", "parquet"], True),
+        (["--output", "json", "--output", "parquet:x.parquet"], True),
+        (["--output", "text:x"], False),
     ],
 )
-def test_jobs_with_a_revision(given: dict[str, Any], revised: bool) -> None:
-    options = replace(OPTIONS, **given)
-    ((job, _),) = _jobs([task()], options, _Kept(options))
+def test_jobs_with_a_revision(words: list[str], revised: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[LintOptions] = []
+    monkeypatch.setattr("trtlint.commands.lint.run_lint", lambda options, _: given.append(options))
+    run(["lint", "a.onnx", *words])
+    ((job, _),) = _jobs([task()], given[0], _Kept(OPTIONS, notify))
     assert job.revised is revised
 
 
 def test_a_job_has_its_case_without_a_policy(tmp_path: Path) -> None:
     options = replace(OPTIONS, cache=True, cache_dir=str(tmp_path / "cache"), require_lfs=True)
-    kept = _Kept(options)
+    kept = _Kept(options, notify)
     tasks = [task("a.onnx"), task("b.onnx", DRY), task("c", build=True), task("d.onnx", problem="bad")]
     found = _jobs(tasks, options, kept)
     cases = [replace(each.case, policy=Policy()) for each in tasks]
@@ -123,18 +126,18 @@ def test_the_folder_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(fleet, "folder", lambda: tmp_path / "default")
     (tmp_path / "link").symlink_to("real")
     options = replace(OPTIONS, cache=True)
-    assert _Kept(options).folder == tmp_path / "default"
-    assert _Kept(replace(options, cache_dir=str(tmp_path / "link"))).folder == tmp_path / "real"
-    assert _Kept(replace(OPTIONS, cache_dir="x")).folder is None
-    assert _Kept(OPTIONS).cache is None
-    with pytest.raises(click.UsageError) as error:
-        _Kept(replace(OPTIONS, cache_dir=""))
-    assert error.value.message == "--cache-dir: is empty; name a folder"
+    assert _Kept(options, notify).folder == tmp_path / "default"
+    assert _Kept(replace(options, cache_dir=str(tmp_path / "link")), notify).folder == tmp_path / "real"
+    assert _Kept(replace(OPTIONS, cache_dir="x"), notify).folder is None
+    assert _Kept(OPTIONS, notify).cache is None
+    with pytest.raises(SettingError) as error:
+        _Kept(replace(OPTIONS, cache_dir=""), notify)
+    assert str(error.value) == "--cache-dir: is empty; name a folder"
 
 
 def test_a_folder_that_is_no_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").touch()
-    kept = _Kept(replace(OPTIONS, cache=True, cache_dir=str(tmp_path)))
+    kept = _Kept(replace(OPTIONS, cache=True, cache_dir=str(tmp_path)), notify)
     assert kept.cache is None
     assert kept.cache is None
     words = f"trtlint: warning: {shown(tmp_path)}: not a trtlint cache; caching is off\n"
@@ -149,7 +152,7 @@ def test_rules_that_go_to_other_processes_are_stamped(
     monkeypatch.setattr(RuleSet, "stamp", lambda rules: stamped.append("stamp"))
     runner = SimpleNamespace(pools=with_pool or None, outcomes=lambda jobs: iter(["outcome"] * len(jobs)))
     monkeypatch.setattr(fleet, "_runner", lambda options, tasks: runner)
-    assert list(outcomes([task(), task()], OPTIONS)) == cast("Any", ["outcome", "outcome"])
+    assert list(outcomes([task(), task()], OPTIONS, notify)) == cast("Any", ["outcome", "outcome"])
     assert stamped == ["stamp"] * (2 if with_pool else 0)
 
 
@@ -161,7 +164,7 @@ def test_builds_are_read_in_this_process(monkeypatch: pytest.MonkeyPatch) -> Non
         return SimpleNamespace(pools=None, outcomes=lambda jobs: iter(()))
 
     monkeypatch.setattr(fleet, "JobRunner", runner)
-    assert list(outcomes([task(), task(build=True), task()], replace(OPTIONS, jobs=2))) == []
+    assert list(outcomes([task(), task(build=True), task()], replace(OPTIONS, jobs=2), notify)) == []
     assert made == [((), {})]
 
 
@@ -171,9 +174,9 @@ def test_an_executor_that_cannot_be_used_is_a_usage_error(monkeypatch: pytest.Mo
 
     runner = SimpleNamespace(pools=None, outcomes=fail)
     monkeypatch.setattr(fleet, "_runner", lambda options, tasks: runner)
-    with pytest.raises(click.UsageError) as error:
-        list(outcomes([task()], OPTIONS))
-    assert error.value.message == "no cluster"
+    with pytest.raises(SettingError) as error:
+        list(outcomes([task()], OPTIONS, notify))
+    assert str(error.value) == "no cluster"
 
 
 def test_old_entries_are_deleted_after_a_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -193,7 +196,7 @@ def test_old_entries_are_deleted_after_a_run(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(
         fleet, "_runner", lambda *_: SimpleNamespace(pools=None, outcomes=lambda jobs: iter(()))
     )
-    list(outcomes([task()], OPTIONS))
+    list(outcomes([task()], OPTIONS, notify))
     assert swept == []
-    list(outcomes([task()], replace(OPTIONS, cache=True, cache_dir=str(tmp_path))))
+    list(outcomes([task()], replace(OPTIONS, cache=True, cache_dir=str(tmp_path)), notify))
     assert swept == [tmp_path]

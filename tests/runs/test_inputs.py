@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
 
-from trtlint.commands.inputs import tasks_of
+from trtlint.errors import SettingError
 from trtlint.policy.options import DryOptions, LintOptions, TargetOptions
+from trtlint.runs.inputs import tasks_of
 
 FILES = {"log": "build.log", "profile": "times.json"}
 DRY = (
@@ -22,9 +22,9 @@ DRY = (
 def refusal(paths: tuple[str, ...], **options: Any) -> str:
     """Return the usage error for some paths and options."""
     factory: Any = SimpleNamespace(settings=lambda files: [SimpleNamespace(file=each) for each in files])
-    with pytest.raises(click.UsageError) as error:
+    with pytest.raises(SettingError) as error:
         tasks_of(factory, LintOptions(paths, TargetOptions(), **options))
-    return error.value.message
+    return str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
 
-from trtlint.commands.evidence import RangeReader, Read
 from trtlint.engine.evidence.base import Evidence
+from trtlint.errors import SettingError
 from trtlint.measurement import identity, measurement
 from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.report.measureadvice import to_keep
+from trtlint.runs.evidence import RangeReader, Read
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,7 @@ def test_a_model_that_cannot_be_read_is_left_to_others(
 
 
 def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        click.UsageError, match=r"other: measures another model, or an older version of was.onnx"
-    ):
+    with pytest.raises(SettingError, match=r"other: measures another model, or an older version of was.onnx"):
         ranged(monkeypatch, {"a.onnx": "one"}, "one", "other")
 
 

@@ -6,7 +6,7 @@ Values that it cannot read, such as an unexpanded shell variable, are unknown.
 
 from __future__ import annotations
 
-from trtlint.buildcommand.choose import commands_for
+from trtlint.buildcommand.choose import choose_command, commands_for
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
 from trtlint.buildcommand.scan import find_commands, read_commands
 from trtlint.buildcommand.triton import config_beside, read_config
@@ -15,6 +15,7 @@ __all__ = [
     "BuildCommand",
     "CommandError",
     "Option",
+    "choose_command",
     "commands_for",
     "config_beside",
     "find_commands",

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath, PureWindowsPath
 
 from trtlint.buildcommand.command import BuildCommand
+from trtlint.buildcommand.triton import config_beside, read_config
+
+
+def choose_command(
+    model: Path, commands: Sequence[BuildCommand], notify: Callable[[str], None]
+) -> BuildCommand | None:
+    """Return the command that builds a model; None if no command matches.
+
+    If ``commands`` is empty and the model is in a Triton model repository, the command comes from the
+    ``config.pbtxt`` of the repository.
+
+    Args:
+        model: the path of the model.
+        commands: the build commands that the user gives.
+        notify: function that shows a warning to the user, if no command or several commands match.
+
+    Raises:
+        CommandError: the ``config.pbtxt`` cannot be read.
+    """
+    if not commands:
+        config = config_beside(model)
+        return None if config is None else read_config(config)
+    found = commands_for(model, commands)
+    if not found:
+        notify(f"warning: the file of --build contains no command with --onnx={model.name}")
+    if len(found) > 1:
+        others = ", ".join(str(command.line) for command in found[1:])
+        chosen = f"using {found[0].place or '--build'} for {model.name}"
+        notify(f"warning: {chosen}; line {others} also matches")
+    return found[0] if found else None
 
 
 def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCommand, ...]:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-import click
 from msgspec import Struct
 
+from trtlint.buildcommand import choose_command, read_commands
 from trtlint.commands.reportoptions import require_folder, require_outputs
-from trtlint.commands.setup import build_command, build_commands, refuse_addresses, targets
 from trtlint.commands.stopping import tidying_up
+from trtlint.commands.streams import notify
 from trtlint.conversion.buildline import build_line
 from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
@@ -22,13 +22,15 @@ from trtlint.conversion.measuring import ConversionNeedsRuntimeError
 from trtlint.conversion.result import Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
-from trtlint.errors import ExperimentError
+from trtlint.errors import ExperimentError, SettingError
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.policy.options import TargetOptions
+from trtlint.policy.targets import targets_of
+from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
@@ -80,19 +82,16 @@ class Converted(Struct, frozen=True):
 
 def run_convert(options: ConvertOptions) -> int:
     """Convert models, write the reports and return the exit code."""
-    refuse_addresses(options.models)
+    require_local(options.models)
     if options.io not in ("fp32", options.type_):
-        raise click.UsageError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
-    wanted = targets(options.target)
+        raise SettingError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
+    wanted = targets_of(options.target)
     inputs = Inputs(options.inputs, options.load_inputs, options.data_loader_script)
     models = _models(options)
     outs = [_destination(model, options) for model in models]
     protected = [*models, *map(Path, inputs.paths)]
     requests = [_request(model, options, inputs) for model in models]
-    try:
-        inputs.require()
-    except InputsError as error:
-        raise click.UsageError(str(error)) from error
+    inputs.require()
     for out in outs:
         _require_writable(out, protected)
     require_outputs(options.outputs, protected, [out for out in outs if out is not None])
@@ -104,7 +103,7 @@ def run_convert(options: ConvertOptions) -> int:
             one = _converted(request, out, options, wanted, protected)
         except (KeepError, InputsError) as error:
             if not several:
-                raise click.UsageError(str(error)) from error
+                raise SettingError(str(error)) from error
             one = Problem(str(request.model), str(error))  # The options may fit the other models.
         if isinstance(one, Problem):
             print(clean(f"error: {one}"), file=sys.stderr)
@@ -123,7 +122,7 @@ def _models(options: ConvertOptions) -> list[Path]:
     Models that an earlier run has written to the same folder are left out.
 
     Raises:
-        click.UsageError: ``-o`` names a file, but there are several models.
+        SettingError: ``-o`` names a file, but there are several models.
     """
     listed = list(expand(options.models))
     made = {os.path.realpath(_beside(model, options)) for model in listed}
@@ -161,7 +160,7 @@ def _converted(
     Raises:
         KeepError: a name of ``--keep`` matches no operator of the model.
         InputsError: the inputs do not match the model.
-        click.UsageError: a package is missing.
+        SettingError: a package is missing.
     """
     if out is not None:
         remove_stale(out.parent)
@@ -178,7 +177,7 @@ def _converted(
                 listen=lambda doing: activity.step(f"{name}: {_DOING.get(doing, doing)}"),
             )
         except ConversionNeedsRuntimeError as error:
-            raise click.UsageError(str(error)) from error
+            raise SettingError(str(error)) from error
         except ConversionError as error:
             return Problem(str(request.model), str(error))
         except (UnreadableError, OSError) as error:
@@ -194,23 +193,23 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
     """Return the layer types that ``--build`` or ``--network-script`` sets; None if neither is given.
 
     Raises:
-        click.UsageError: the build command or the script cannot be used, or both options are given.
+        SettingError: the build command or the script cannot be used, or both options are given.
     """
     if options.network_script is not None:
         from trtlint.conversion.script import NetworkScriptError, of_script
 
         if options.build is not None:
-            raise click.UsageError("--network-script cannot be used with --build: both set layer types")
+            raise SettingError("--network-script cannot be used with --build: both set layer types")
         try:
             return of_script(model, options.network_script)
         except (NetworkScriptError, ExperimentError) as error:
-            raise click.UsageError(str(error)) from error
+            raise SettingError(str(error)) from error
     if options.build is None:
         return None
     found = of_polygraphy(options.build)
     if found is not None:
         return found
-    command = build_command(build_commands(options.build), model)
+    command = choose_command(model, read_commands(options.build), notify)
     return None if command is None else of_command(command)
 
 
@@ -218,7 +217,7 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
     """Return the file to write for a model; None for a dry run.
 
     Raises:
-        click.UsageError: the file cannot be written.
+        SettingError: the file cannot be written.
     """
     if options.dry_run:
         return None
@@ -228,7 +227,7 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
     if out.is_dir():
         out /= _beside(model, options).name
     if out.exists() and model.exists() and out.samefile(model):
-        raise click.UsageError(f"-o: {out} is the model itself; name another file")
+        raise SettingError(f"-o: {out} is the model itself; name another file")
     return out
 
 
@@ -240,14 +239,14 @@ def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
     """Check that a file can be written, before the conversion starts.
 
     Raises:
-        click.UsageError: the file cannot be written.
+        SettingError: the file cannot be written.
     """
     if file is None:
         return
     try:
         require_replaceable(file, protected)
     except OSError as error:
-        raise click.UsageError(f"cannot write {file}: {error.strerror or error}") from None
+        raise SettingError(f"cannot write {file}: {error.strerror or error}") from None
 
 
 def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:

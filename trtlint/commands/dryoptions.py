@@ -9,6 +9,7 @@ import click
 
 from trtlint.commands.arguments import bundle
 from trtlint.commands.optiongroups import GroupedCommand
+from trtlint.errors import SettingError
 from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
 
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
@@ -102,14 +103,14 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
     """Remove the options of a dry build from ``options``, and return their values.
 
     Raises:
-        click.UsageError: two of these options contradict each other.
+        SettingError: two of these options contradict each other.
     """
     version, parse, off = (options.pop(name) for name in ("dry_build", "dry_parse", "no_dry_build"))
     if off and (parse or version is not None):
-        raise click.UsageError("--no-dry-build cannot be used with --dry-build or --dry-parse")
+        raise SettingError("--no-dry-build cannot be used with --dry-build or --dry-parse")
     compare = tuple(options.pop("compare"))
     if off and compare:
-        raise click.UsageError("--no-dry-build cannot be used with --compare")
+        raise SettingError("--no-dry-build cannot be used with --compare")
     if compare and version is None:
         parse = True
     if parse and version is None:

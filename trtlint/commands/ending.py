@@ -9,6 +9,7 @@ import click
 
 from trtlint.commands.group import ClosedPipeError
 from trtlint.commands.streams import complain, discard_output, prepare_streams
+from trtlint.errors import SettingError
 from trtlint.report.guard import guarded
 from trtlint.runs.exits import Exit
 
@@ -42,15 +43,11 @@ def _ended(command: Callable[[], int | None]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    except click.ClickException as error:
-        complain(error.format_message())
+    except (click.ClickException, SettingError) as error:
+        complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
         return Exit.USAGE
     except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
-        from trtlint.engine.rule import RuleError
         from trtlint.runs.bugs import describe
 
-        if isinstance(error, RuleError):  # in a built-in file that was loaded late
-            complain(str(error))
-            return Exit.USAGE
         complain(describe(error))
         return Exit.BUG

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
+from trtlint.errors import SettingError
 from trtlint.knowledge.providers import PROVIDERS
 from trtlint.policy.options import EpOptions
 
@@ -29,9 +30,9 @@ def take_ep_options(options: dict[str, Any]) -> EpOptions:
     """Remove the options of an execution provider from ``options``, and return their values.
 
     Raises:
-        click.UsageError: provider options are given without a provider.
+        SettingError: provider options are given without a provider.
     """
     provider, texts = options.pop("ep"), tuple(options.pop("ep_options"))
     if texts and provider is None:
-        raise click.UsageError(f"--ep-options needs --ep: {' or '.join(PROVIDERS)}")
+        raise SettingError(f"--ep-options needs --ep: {' or '.join(PROVIDERS)}")
     return EpOptions(provider, texts)

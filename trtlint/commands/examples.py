@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import click
-
 from trtlint.commands.streams import complain
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.errors import SettingError
 from trtlint.examples.conditions import run_condition_examples
 from trtlint.examples.fixed import run_fixed_examples
 from trtlint.examples.known_bad import run_known_bad_examples
@@ -52,7 +51,7 @@ def run_examples(paths: Sequence[str]) -> int:
                 failed += 1
                 print(clean(str(result)), flush=True)
     except (RuleError, RuleFileError) as error:
-        raise click.UsageError(str(error)) from None
+        raise SettingError(str(error)) from None
     except BugError as error:
         complain(str(error))
         return Exit.BUG

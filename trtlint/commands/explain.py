@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import click
-
-from trtlint.commands.tasks import Task
 from trtlint.engine.explain import explain_miss
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
+from trtlint.runs.task import Task
 
 
 def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
@@ -31,7 +30,7 @@ def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
         try:
             rule = task.settings.book.rule(key)
         except LookupError as error:
-            raise click.UsageError(str(error.args[0])) from None
+            raise SettingError(str(error.args[0])) from None
         try:
             opened = task.case.open()
         except ModelError as error:

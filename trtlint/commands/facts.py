@@ -7,19 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-import click
 from msgspec.structs import replace
 
-from trtlint.buildcommand import BuildCommand
+from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.case import Case
-from trtlint.commands.inputs import sort
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.setup import build_command, build_commands, refuse_addresses
+from trtlint.commands.streams import notify
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.ruleset import RuleSet
+from trtlint.errors import SettingError
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
@@ -30,11 +29,13 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.origin import Origin, origin
 from trtlint.model.sources import Sources
+from trtlint.remote.addresses import require_local
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
+from trtlint.runs.inputs import sort
 from trtlint.runs.progress import Activity
 from trtlint.target.target import Target
 
@@ -64,12 +65,12 @@ def run_facts(
     for kind in wanted:
         if kind not in kinds():
             hint = did_you_mean(kind, kinds(), otherwise=f"; the kinds are {', '.join(kinds())}")
-            raise click.UsageError(f"--kind: unknown kind of fact {kind!r}{hint}")
-    refuse_addresses(paths)
+            raise SettingError(f"--kind: unknown kind of fact {kind!r}{hint}")
+    require_local(paths)
     models, files = sort(paths, given)
     if len(models) > 1:
-        raise click.UsageError(f"{len(models)} models are given; pass one model")
-    commands = build_commands(command)
+        raise SettingError(f"{len(models)} models are given; pass one model")
+    commands = () if command is None else read_commands(command)
     read = [*models, *(path for path, _ in files)]
     protected = [Path(path) for path in read]
     require_outputs(outputs, protected)
@@ -140,7 +141,7 @@ def _facts_of(
         path,
         (Target(),),
         RuleSet(),
-        command=build_command(commands, path) if models else None,
+        command=choose_command(path, commands, notify) if models else None,
         evidence=evidence,
         weights=any(ground_of(kind) == "weights" for kind in wanted),
         alone=not models,

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from msgspec.structs import replace
 
 from trtlint.commands.fixrequest import FixOptions
-from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.reportoptions import require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
-from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.commands.streams import notify
 from trtlint.commands.verifying import Verifier, require_weights
 from trtlint.compare.comparison import available, missing
+from trtlint.errors import SettingError
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -30,9 +29,13 @@ from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.policy.selection import split
+from trtlint.policy.settings import SettingsReader
+from trtlint.remote.addresses import require_local
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
+from trtlint.runs.inputs import tasks_of
 from trtlint.runs.progress import Activity
+from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
@@ -43,14 +46,14 @@ if TYPE_CHECKING:
 def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
     with Activity("reading the files of builds"):
-        tasks = _sources(tasks_of(TaskFactory(options.lint, compare=False), options.lint))
-    require_here([task.address for task in tasks if task.address is not None])
+        tasks = _sources(tasks_of(SettingsReader(options.lint, notify, compare=False), options.lint))
+    require_local(options.lint.paths)
     if any(task.case.alone for task in tasks):
-        raise click.UsageError("trtlint fix needs a model; only build logs, layers or profiles are given")
+        raise SettingError("trtlint fix needs a model; only build logs, layers or profiles are given")
     if options.output is not None and len(tasks) > 1:
         require_folder(Path(options.output), len(tasks))
     if options.script is not None and len(tasks) > 1:
-        raise click.UsageError(f"--script names one file, but {len(tasks)} models are given; fix one model")
+        raise SettingError(f"--script names one file, but {len(tasks)} models are given; fix one model")
     outs = [_destination(task.file, options.output) for task in tasks]
     _require_means(options)
     protected = [*(task.file for task in tasks), *outs]
@@ -78,7 +81,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         report: the report. The function adds the result or the problem to it.
 
     Raises:
-        click.UsageError: an option cannot be used for this model.
+        SettingError: an option cannot be used for this model.
     """
     verdicts: tuple[CheckResult, ...] = ()
     if not options.dry_run:
@@ -128,15 +131,15 @@ def _destination(model: Path, given: str | None) -> Path:
     """Return the path of the fixed model to write.  ``given`` is the value of ``-o``, or None.
 
     Raises:
-        click.UsageError: the file cannot be written.
+        SettingError: the file cannot be written.
     """
     out = beside(model) if given is None else Path(given)
     if given is not None and out.is_dir():
         out /= beside(model).name
     if out.exists() and model.exists() and out.samefile(model):
-        raise click.UsageError(f"-o: {out} is the model itself; name another file")
+        raise SettingError(f"-o: {out} is the model itself; name another file")
     if not out.parent.is_dir():
-        raise click.UsageError(f"{out}: folder {out.parent} does not exist; create it first")
+        raise SettingError(f"{out}: folder {out.parent} does not exist; create it first")
     return out
 
 
@@ -144,7 +147,7 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks, except tasks for models that an earlier run of ``trtlint fix`` has written.
 
     Raises:
-        click.UsageError: the fixed copy of a model would overwrite another given model.
+        SettingError: the fixed copy of a model would overwrite another given model.
     """
     made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
     found = []
@@ -153,7 +156,7 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
         if source is None:
             found.append(task)
         elif not _is_fixed(task.file):
-            raise click.UsageError(
+            raise SettingError(
                 f"the fixed model of {source} would replace {task.file}, another model of this command; fix "
                 "the two in separate commands"
             )
@@ -174,16 +177,13 @@ def _require_means(options: FixOptions) -> None:
     """Check that the packages and inputs for ``--verify`` and ``--verify-build`` are available.
 
     Raises:
-        click.UsageError: a package or an input is missing.
+        SettingError: a package or an input is missing.
     """
     if options.verify and not available():
-        raise click.UsageError(f"--verify: {missing()}")
+        raise SettingError(f"--verify: {missing()}")
     if options.inputs.names and not options.verify:
-        raise click.UsageError(f"{options.inputs.names[0]}: inputs need --verify")
-    try:
-        options.inputs.require()
-    except InputsError as error:
-        raise click.UsageError(str(error)) from None
+        raise SettingError(f"{options.inputs.names[0]}: inputs need --verify")
+    options.inputs.require()
     if options.verify_build:
         from trtlint.dry_build.errors import WheelError
         from trtlint.dry_build.wheels import find
@@ -191,28 +191,28 @@ def _require_means(options: FixOptions) -> None:
         try:
             find()
         except WheelError as error:
-            raise click.UsageError(f"--verify-build: {error}") from None
+            raise SettingError(f"--verify-build: {error}") from None
 
 
 def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
     """Check that the file of an option can be written, before the work starts.
 
     Raises:
-        click.UsageError: the file cannot be written.
+        SettingError: the file cannot be written.
     """
     if file is None:
         return
     try:
         require_replaceable(Path(file), protected)
     except OSError as error:
-        raise click.UsageError(f"{option}: cannot write {file}: {error.strerror or error}") from None
+        raise SettingError(f"{option}: cannot write {file}: {error.strerror or error}") from None
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:
     """Return the changes of the model as a Python script; None if the model is unchanged.
 
     Raises:
-        click.UsageError: a script cannot express a change.
+        SettingError: a script cannot express a change.
     """
     from trtlint.fixes.patch import NotApplicable
     from trtlint.fixes.surgeon import script
@@ -220,7 +220,7 @@ def _script(fixed: Fixed, path: Path) -> str | None:
     try:
         return script(fixed.outcome, fixed.path.name, path.name) if fixed.changed else None
     except NotApplicable as error:
-        raise click.UsageError(f"--script: {error}") from None
+        raise SettingError(f"--script: {error}") from None
 
 
 def _prover() -> Prove:
@@ -258,7 +258,7 @@ def _kept(task: Task) -> tuple[str, ...]:
     """Return the nodes that must stay in FP32 according to a measurement; empty without a measurement.
 
     Raises:
-        click.UsageError: the measurement names no node that Casts can keep in FP32.
+        SettingError: the measurement names no node that Casts can keep in FP32.
     """
     from trtlint.measurement.measurement import Measurement, MeasurementError
     from trtlint.report.measureadvice import to_keep
@@ -268,7 +268,7 @@ def _kept(task: Task) -> tuple[str, ...]:
     try:
         return () if found is None else to_keep(found)
     except MeasurementError as error:
-        raise click.UsageError(f"{task.file}: {error}") from None
+        raise SettingError(f"{task.file}: {error}") from None
 
 
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:

@@ -12,9 +12,11 @@ import click
 from msgspec.structs import replace
 
 from trtlint import __version__
-from trtlint.commands.setup import build_commands, targets
+from trtlint.buildcommand import read_commands
+from trtlint.errors import SettingError
 from trtlint.knowledge.releases import minors
 from trtlint.policy.options import TargetOptions
+from trtlint.policy.targets import targets_of
 from trtlint.target.flags import Flag
 
 FILE = "trtlint.toml"
@@ -53,24 +55,24 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     """Write the configuration, print how to use it, and return the exit code.
 
     Raises:
-        click.UsageError: the file exists already, no option describes the build, or an option value is
+        SettingError: the file exists already, no option describes the build, or an option value is
             unknown.
     """
     file = Path(output)
     if file.exists() or file.is_symlink():
-        raise click.UsageError(f"{file}: the file exists; trtlint init does not replace it (-o FILE)")
+        raise SettingError(f"{file}: the file exists; trtlint init does not replace it (-o FILE)")
     target = _completed(target, build)
     if target == TargetOptions():
         if not sys.stdin.isatty():
-            raise click.UsageError("nothing to write: give --trt, --gpu and --fp16, or --build COMMAND|FILE")
+            raise SettingError("nothing to write: give --trt, --gpu and --fp16, or --build COMMAND|FILE")
         target = _asked()
-    targets(target)
+    targets_of(target)
     text = configuration(target)
     try:
         with file.open("x", encoding="utf-8") as written:
             written.write(text)
     except OSError as error:
-        raise click.UsageError(f"{file}: cannot be written: {error.strerror}") from None
+        raise SettingError(f"{file}: cannot be written: {error.strerror}") from None
     accepted = _BASELINE.format(file=file)
     click.echo(
         f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}\n{accepted}", nl=False
@@ -104,7 +106,7 @@ def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
 
     If ``build`` contains several commands, the first one is used.
     """
-    commands = build_commands(build)
+    commands = () if build is None else read_commands(build)
     if not commands:
         return target
     flags: dict[Flag, bool] = {

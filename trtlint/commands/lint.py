@@ -12,35 +12,37 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from trtlint.commands.fleet import outcomes
-from trtlint.commands.inputs import tasks_of
-from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.commands.streams import notify
 from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport
-from trtlint.files.replace import require_replaceable
+from trtlint.errors import SettingError
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import shown
 from trtlint.policy.failing import counts, fails, unsearched
-from trtlint.policy.likebaseline import require_like_baseline
+from trtlint.policy.likebaseline import require_baseline_path
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
+from trtlint.policy.settings import SettingsReader
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
-from trtlint.report.outputs import OutputError, Outputs, parse
+from trtlint.report.outputs import Outputs, ReportOutput
 from trtlint.runs.exits import Exit
+from trtlint.runs.fleet import outcomes
+from trtlint.runs.inputs import tasks_of
 from trtlint.runs.progress import Activity, with_progress
+from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-def run_lint(options: LintOptions) -> int:
-    """Lint all files, write the reports and return the exit code."""
+def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
+    """Lint all files, write the reports to ``outputs`` and return the exit code."""
     _refuse_contradictions(options)
-    factory = TaskFactory(options)
+    reader = SettingsReader(options, notify)
     with Activity("reading the files of builds"):
-        tasks = tasks_of(factory, options)
+        tasks = tasks_of(reader, options)
     _warn(tasks)
     if options.show_settings:
         from trtlint.commands.settings import run_settings
@@ -50,23 +52,24 @@ def run_lint(options: LintOptions) -> int:
         from trtlint.commands.explain import run_explain
 
         return run_explain(tasks, options.explain_miss)
-    if options.update_baseline and not factory.baselines:
-        raise click.UsageError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
-    sources = _sources(options)
+    if options.update_baseline and not reader.baselines:
+        raise SettingError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
+    sources = Sources(source_root=None if options.source_root is None else Path(options.source_root))
     protected = _read(tasks)
     if options.write_baseline is not None:
-        _require_baseline(Path(options.write_baseline), protected)
-    outputs = _outputs(options, tasks, sources.root, [*protected, *factory.baselines])
+        require_baseline_path(Path(options.write_baseline), protected)
+    style = _style(options, tasks, sources.root, [*protected, *reader.baselines])
+    reports = Outputs(outputs, style, sys.stdout)
     _collect_seldom()
-    run = _Run(Review(recording=options.write_baseline is not None), factory.baselines, options)
+    run = _Run(Review(recording=options.write_baseline is not None), reader.baselines, options)
     build = () if options.build is None else ("--build", options.build)
     given = (*options.target.arguments, *build)
-    for task, reports in zip(tasks, run.reports(tasks), strict=True):
+    for task, found in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
-        located = [folded(report).with_options(given).located(find) for report in reports]
-        outputs.add(located, partial(counts, fail_on=task.settings.fail_on))
-    outputs.close(run.notes())
-    _keep_baselines(factory.baselines.values(), options, protected)
+        located = [folded(report).with_options(given).located(find) for report in found]
+        reports.add(located, partial(counts, fail_on=task.settings.fail_on))
+    reports.close(run.notes())
+    _keep_baselines(reader.baselines.values(), options, protected)
     if run.failure:
         return run.failure
     return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
@@ -75,9 +78,9 @@ def run_lint(options: LintOptions) -> int:
 def _refuse_contradictions(options: LintOptions) -> None:
     """Raise an error if two options cannot be used together."""
     if options.isolated and options.config is not None:
-        raise click.UsageError("--isolated cannot be used with --config")
+        raise SettingError("--isolated cannot be used with --config")
     if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
-        raise click.UsageError("--write-baseline cannot be used with --baseline or --update-baseline")
+        raise SettingError("--write-baseline cannot be used with --baseline or --update-baseline")
 
 
 def _warn(tasks: Iterable[Task]) -> None:
@@ -98,16 +101,6 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
     return list(files)
 
 
-def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
-    """Raise an error if a new baseline would overwrite a file that is not a baseline."""
-    try:
-        require_replaceable(file, protected)
-        require_like_baseline(file)
-    except (OSError, BaselineError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise click.UsageError(f"cannot write the baseline to {file}: {reason}") from None
-
-
 def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path]) -> None:
     """Write or update the baselines, and print a message on standard error."""
     for baseline in baselines:
@@ -116,7 +109,7 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
             try:
                 baseline.write(protected)
             except BaselineError as error:
-                raise click.UsageError(str(error)) from None
+                raise SettingError(str(error)) from None
             recorded = f"recorded {plural(len(baseline), 'place')}"
             click.echo(f"trtlint: {name}: {recorded}; use it with --baseline {name}", err=True)
         elif options.update_baseline:
@@ -153,7 +146,7 @@ class _Run:
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
         """Yield the reports of each file, after the policy is applied.  Each target has one report."""
         done = with_progress(
-            outcomes(tasks, self.options), len(tasks), name=lambda index: tasks[index].file.name
+            outcomes(tasks, self.options, notify), len(tasks), name=lambda index: tasks[index].file.name
         )
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
@@ -177,13 +170,6 @@ class _Run:
         return self.review.notes() + tuple(missing)
 
 
-def _sources(options: LintOptions) -> Sources:
-    try:
-        return Sources(source_root=None if options.source_root is None else Path(options.source_root))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-
-
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
     """Read a linted model again and return its facts.
 
@@ -200,11 +186,11 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
         return None
 
 
-def _outputs(
+def _style(
     options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
-) -> Outputs:
-    """Return the report outputs.  Each is a pair of a file and a format."""
-    style = Style(
+) -> Style:
+    """Return the settings of the reports."""
+    return Style(
         files=len(tasks),
         rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),
         root=root,
@@ -214,7 +200,3 @@ def _outputs(
         protected=protected,
         look=partial(_look, {str(task.file): task for task in tasks}),
     )
-    try:
-        return Outputs(parse(options.outputs, options.format, quiet=options.quiet), style, sys.stdout)
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None

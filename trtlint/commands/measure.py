@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,11 +15,11 @@ from trtlint.case import Case
 from trtlint.commands.measurelayers import layers_of
 from trtlint.commands.measureprogress import progress
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import Rulebook, looking_at
+from trtlint.engine.rulebook import Rulebook, load_builtin, looking_at
 from trtlint.engine.ruleset import RuleSet
+from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -37,6 +36,8 @@ from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
+from trtlint.policy.targets import targets_of
+from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.report.measureadvice import MeasurementAdvice, advice, applies_to
 from trtlint.report.outputs import ReportOutput, write_all
@@ -67,8 +68,8 @@ class MeasureOptions(Struct, frozen=True):
 
 def run_measure(options: MeasureOptions) -> int:
     """Measure a model, write the report and return the exit code."""
-    refuse_addresses([options.model])
-    wanted = targets(options.target)
+    require_local([options.model])
+    wanted = targets_of(options.target)
     request = MeasurementRequest(
         model=options.model,
         name=options.model,
@@ -97,10 +98,10 @@ def run_measure(options: MeasureOptions) -> int:
             request = replace(request, layers=layers_of(options, model, wanted))
             found = measure(request, limits, progress=shown)
     except MissingRuntimeError as error:
-        raise click.UsageError(str(error)) from error
+        raise SettingError(str(error)) from error
     except InputsError as error:
         generated = not request.inputs.names
-        raise click.UsageError(f"{options.model}: {error}" if generated else str(error)) from error
+        raise SettingError(f"{options.model}: {error}" if generated else str(error)) from error
     except MeasureError as error:
         return _unreadable(Problem(options.model, str(error)))
     except (UnreadableError, OSError) as error:
@@ -160,7 +161,7 @@ def _write_text(
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
     """Return the findings about a measurement, and the findings that the measurement confirms or refutes."""
-    book = rulebook(())
+    book = load_builtin()
     # The measurement is of a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))

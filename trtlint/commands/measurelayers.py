@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from trtlint.errors import SettingError
 from trtlint.measurement.fusion import FusedLayers, fused_layers
 
 if TYPE_CHECKING:
@@ -21,16 +20,16 @@ def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) 
     """Return the engine layers that ``trtlint measure`` simulates; None if no option names them.
 
     Raises:
-        click.UsageError: the file cannot be read or belongs to another model, or the dry build fails.
+        SettingError: the file cannot be read or belongs to another model, or the dry build fails.
     """
     if options.layers is not None and options.dry_build is not None:
-        raise click.UsageError("--layers cannot be used with --dry-build; keep --layers, which is more exact")
+        raise SettingError("--layers cannot be used with --dry-build; keep --layers, which is more exact")
     if options.layers is not None:
         from trtlint.buildfiles.gather import of_model
 
         gathered = of_model(Path(options.model), [(options.layers, "layers")])
         if gathered.problems or gathered.record is None:
-            raise click.UsageError("; ".join(map(str, gathered.problems)) or f"{options.layers}: no layers")
+            raise SettingError("; ".join(map(str, gathered.problems)) or f"{options.layers}: no layers")
         return _joined(model, gathered.record, options.layers)
     if options.dry_build is None:
         return None
@@ -41,16 +40,16 @@ def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) 
     try:
         built = dry_build(Path(options.model), version=options.dry_build or None, sm=sm)
     except (WheelError, DryBuildError) as error:
-        raise click.UsageError(f"--dry-build: {error}") from None
+        raise SettingError(f"--dry-build: {error}") from None
     if built.record is None or not built.result.built:
-        raise click.UsageError(f"--dry-build: {built.result.label}: the model was not built")
+        raise SettingError(f"--dry-build: {built.result.label}: the model was not built")
     return _joined(model, built.record, built.result.label)
 
 
 def _joined(model: Model, record: BuildRecord, source: str) -> FusedLayers:
     found = fused_layers(model, record, source)
     if found is None:
-        raise click.UsageError(
+        raise SettingError(
             f"{source}: no layer belongs to a node of {model.path}; pass the layer information of "
             "this model's build"
         )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.report.formats import REPORTS
+from trtlint.errors import SettingError
+from trtlint.report.formats import REPORTS, SYNONYMS
 
 if TYPE_CHECKING:
     from trtlint.report.outputs import ReportOutput
@@ -72,7 +73,7 @@ def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) 
 
 def _refuse_result(ctx: click.Context, _: click.Parameter, file: str | None) -> None:
     if file is not None:
-        raise click.UsageError(f"-o: trtlint {ctx.info_name} writes only reports; use --output FORMAT:FILE")
+        raise SettingError(f"-o: trtlint {ctx.info_name} writes only reports; use --output FORMAT:FILE")
 
 
 NO_RESULT = click.option(
@@ -88,9 +89,9 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
     A value of ``--output`` without a format has the same effect as ``-o FILE``, which is the new spelling.
 
     Raises:
-        click.UsageError: an output cannot be used.
+        SettingError: an output cannot be used.
     """
-    from trtlint.report.outputs import OutputError, format_of_file, parse
+    from trtlint.report.outputs import format_of_file, parse
 
     words = list(options.pop("outputs"))
     page = options.pop("html", None)
@@ -101,25 +102,35 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
         words = [word for word in words if _is_report(word, formats)]
         for word in old:
             if (format := format_of_file(word)) in ("html", "markdown"):
-                raise click.UsageError(f"--output {word}: no format is given; write it as {format}:{word}")
+                raise SettingError(f"--output {word}: no format is given; write it as {format}:{word}")
         if len(old) + (options["output"] is not None) > 1:
-            raise click.UsageError("-o is given twice; name one file")
+            raise SettingError("-o is given twice; name one file")
         options["output"] = old[0] if old else options["output"]
-    try:
-        return tuple(parse(words, options.pop("format_"), formats=formats, default=formats[0]))
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
+    return tuple(parse(words, options.pop("format_"), formats=formats, default=formats[0]))
+
+
+def take_lint_outputs(options: dict[str, Any]) -> tuple[ReportOutput, ...]:
+    """Remove the options of reports from the options of ``trtlint lint``, and return the outputs.
+
+    Raises:
+        SettingError: an output cannot be used.
+    """
+    from trtlint.report.outputs import parse
+
+    format = options.pop("format_")
+    format = SYNONYMS["text"] if format == "text" else format
+    return tuple(parse(options.pop("outputs"), format, quiet=options["quiet"]))
 
 
 def require_folder(folder: Path, models: int) -> None:
     """Check that the output path for several models is a folder.
 
     Raises:
-        click.UsageError: the path is a file, or does not exist.
+        SettingError: the path is a file, or does not exist.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise click.UsageError(
+        raise SettingError(
             f"-o: {models} models are given, so -o must name a folder, but {folder} {what}; create "
             "the folder first"
         )
@@ -136,22 +147,19 @@ def require_outputs(
         results: other files that the run writes.
 
     Raises:
-        click.UsageError: an output cannot be written, or two files are the same.
+        SettingError: an output cannot be written, or two files are the same.
     """
-    from trtlint.report.outputs import OutputError, require_writable
+    from trtlint.report.outputs import require_writable
 
     protected = list(protected)
     files = [*results, *(output.file for output in outputs if output.file is not None)]
     for file, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
-            raise click.UsageError(
+            raise SettingError(
                 f"{file}: {count} models would be written to this file; use different output files"
             )
-    try:
-        for output in outputs:
-            require_writable(output, protected)
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
+    for output in outputs:
+        require_writable(output, protected)
 
 
 def _is_report(word: str, formats: Sequence[str]) -> bool:

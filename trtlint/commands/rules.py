@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TextIO
 
-import click
-
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.setup import note_outdated, rulebook
+from trtlint.commands.streams import notify
 from trtlint.engine.rule import Rule
-from trtlint.policy.selection import SelectionError, choose, split
+from trtlint.engine.rulebook import with_builtin
+from trtlint.errors import SettingError
+from trtlint.policy.selection import choose, outdated, split
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.rulestatistics import write_json, write_statistics
@@ -27,13 +28,11 @@ def run_rules(
 ) -> int:
     """Write the table of rules, or counts of rules, and return the exit code."""
     require_outputs(outputs, ())
-    book = rulebook(folders)
+    book = with_builtin(map(Path, folders))
     words = split(selectors)
-    try:
-        chosen = [entry.read() for entry in choose(book.entries, words, preview=True)]
-    except SelectionError as error:
-        raise click.UsageError(str(error)) from None
-    note_outdated("RULE", words, book)
+    chosen = [entry.read() for entry in choose(book.entries, words, preview=True)]
+    for sentence in outdated(words, book.entries):
+        notify(f"note: RULE: {sentence}")
     write_all(outputs, lambda format, file: _write(chosen, format, file, statistics=statistics), ())
     return Exit.CLEAN
 
@@ -53,11 +52,12 @@ def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool
 
 def run_rule(key: str, folders: Sequence[str]) -> int:
     """Write the explanation of one rule to standard output and return the exit code."""
-    book = rulebook(folders)
+    book = with_builtin(map(Path, folders))
     try:
         rule = book.rule(key)
     except LookupError as error:
-        raise click.UsageError(str(error.args[0])) from None
-    note_outdated("ID|NAME", [key], book)
+        raise SettingError(str(error.args[0])) from None
+    for sentence in outdated([key], book.entries):
+        notify(f"note: ID|NAME: {sentence}")
     write_rule(rule, sys.stdout)
     return Exit.CLEAN

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from trtlint.commands.tasks import Task
 from trtlint.policy.config import shown
 from trtlint.policy.suppression import Acceptance
 from trtlint.report.escape import clean
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
+from trtlint.runs.task import Task
 
 
 def run_settings(tasks: Sequence[Task]) -> int:

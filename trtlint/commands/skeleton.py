@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from trtlint.commands.setup import refuse_addresses
+from trtlint.errors import SettingError
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.model.outline import outline
+from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -18,13 +19,13 @@ from trtlint.runs.progress import Activity
 
 def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write the copy without weights and return the exit code."""
-    refuse_addresses([model])
+    require_local([model])
     path = Path(model)
     out = path.parent / f"{path.stem}.skeleton.onnx" if output is None else Path(output)
     try:
         require_replaceable(out, [path])
     except OSError as error:
-        raise click.UsageError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
+        raise SettingError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
     try:
         with Activity(f"copying {path.name}"), limit_work(path):
             data = outline(path, hide_names=hide_names).SerializeToString()

@@ -28,6 +28,13 @@ def discard_output() -> None:
         os.close(nowhere)
 
 
+def notify(message: str) -> None:
+    """Print a note or a warning as one line on standard error."""
+    from trtlint.report.escape import clean
+
+    click.echo(clean(f"trtlint: {message}"), err=True)
+
+
 def complain(message: str) -> None:
     """Print an error as one line on standard error.  A long message is shortened."""
     from trtlint.files.problem import shorten

@@ -15,8 +15,10 @@ import click
 import onnx
 from msgspec import Struct
 
-from trtlint.commands.setup import note_outdated, refuse_addresses, rulebook
+from trtlint.commands.streams import notify
 from trtlint.engine.finding import SUPPRESS_KEY
+from trtlint.engine.rulebook import with_builtin
+from trtlint.errors import SettingError
 from trtlint.files.beside import real_file
 from trtlint.files.globs import matches_name
 from trtlint.files.problem import Problem
@@ -29,7 +31,8 @@ from trtlint.model.metadata import copy_with
 from trtlint.model.origin import origin
 from trtlint.model.tensors import LEFT
 from trtlint.policy import schema, suppression
-from trtlint.policy.selection import SelectionError, require
+from trtlint.policy.selection import outdated, require
+from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -56,13 +59,11 @@ class SuppressOptions(Struct, frozen=True):
 
 def run_suppress(options: SuppressOptions) -> int:
     """Write a copy of the model with the suppression, and return the exit code."""
-    refuse_addresses([options.model])
-    book = rulebook(options.rules)
-    try:
-        require(options.rule, book.entries)
-    except SelectionError as error:
-        raise click.UsageError(str(error)) from None
-    note_outdated("RULE", [options.rule], book)
+    require_local([options.model])
+    book = with_builtin(map(Path, options.rules))
+    require(options.rule, book.entries)
+    for sentence in outdated([options.rule], book.entries):
+        notify(f"note: RULE: {sentence}")
     entry = _entry(options)
     path, out = Path(options.model), Path(options.output)
     _require_replaceable(out, [path])
@@ -85,7 +86,7 @@ def _require_replaceable(out: Path, protected: Iterable[Path]) -> None:
     try:
         require_replaceable(out, protected)
     except OSError as error:
-        raise click.UsageError(f"cannot write the copy to {out}: {error.strerror or error}") from None
+        raise SettingError(f"cannot write the copy to {out}: {error.strerror or error}") from None
 
 
 def _entry(options: SuppressOptions) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
     try:
         schema.check(entry, "suppression")
     except schema.SchemaError as error:
-        raise click.UsageError(f"--{error}") from None
+        raise SettingError(f"--{error}") from None
     return entry
 
 
@@ -109,7 +110,7 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
     try:
         entries = suppression.tables(old) if old else []
     except ValueError as error:
-        raise click.UsageError(f"cannot add to the metadata {SUPPRESS_KEY} of the model: {error}") from None
+        raise SettingError(f"cannot add to the metadata {SUPPRESS_KEY} of the model: {error}") from None
     return json.dumps(entries if entry in entries else [*entries, entry])
 
 
@@ -118,12 +119,12 @@ def _require_places(model: Model, options: SuppressOptions) -> None:
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
-        raise click.UsageError(f"--node {options.node!r} matches no node{near}")
+        raise SettingError(f"--node {options.node!r} matches no node{near}")
     if options.module is not None:
         modules = {module for node in nodes if (module := origin(model, node).module)}
         if not any(matches_name(options.module, module) for module in modules):
             near = did_you_mean(options.module, sorted(modules))
-            raise click.UsageError(f"--module {options.module!r} matches no module{near}")
+            raise SettingError(f"--module {options.module!r} matches no module{near}")
 
 
 def _copy_external(model: Model, folder: Path) -> None:
@@ -136,7 +137,7 @@ def _copy_external(model: Model, folder: Path) -> None:
             source = real_file(home, location, model.path)
             target = real_file(folder, location, folder / model.path.name)
         if source is None or target is None:
-            raise click.UsageError(
+            raise SettingError(
                 f"the external weights {location!r} cannot be copied to another folder; "
                 f"write the copy to {home}"
             )
@@ -144,7 +145,7 @@ def _copy_external(model: Model, folder: Path) -> None:
             continue
         if os.path.lexists(folder / location):
             if not filecmp.cmp(source, target, shallow=False):
-                raise click.UsageError(
+                raise SettingError(
                     f"{folder / location} exists, but is not the weights file of this model; write the copy "
                     "to another folder"
                 )

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
+from trtlint.errors import SettingError
+from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_release
 from trtlint.policy.options import TorchOptions
 
 torch_options = bundle(
@@ -43,11 +45,11 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     ``--build`` is also removed if its value is a call of Torch-TensorRT or a script.
 
     Raises:
-        click.UsageError: a script, program or option needs ``--torch-tensorrt``.
+        SettingError: a script, program or option needs ``--torch-tensorrt``.
     """
     release = options.pop("torch_tensorrt")
     found = TorchOptions(
-        release=release,
+        release=None if release is None else _release(release),
         python=options.pop("torch_python"),
         wheel=options.pop("torch_wheel"),
         trust_pickle=options.pop("trust_pickle"),
@@ -56,11 +58,18 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     if release is None:
         for path in options["paths"]:
             if path.lower().endswith((".py", ".pt2")):
-                raise click.UsageError(f"{path}: needs a Torch-TensorRT release; add --torch-tensorrt 2.13")
+                raise SettingError(f"{path}: needs a Torch-TensorRT release; add --torch-tensorrt 2.13")
         for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
             if value is not None:
-                raise click.UsageError(f"{name} needs --torch-tensorrt VERSION")
+                raise SettingError(f"{name} needs --torch-tensorrt VERSION")
     return found
+
+
+def _release(text: str) -> TorchRelease:
+    try:
+        return torch_release(text)
+    except TorchReleaseError as error:
+        raise SettingError(f"--torch-tensorrt: {error}") from None
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
@@ -77,7 +86,7 @@ def _build(options: dict[str, Any], release: str | None) -> str | None:
     if not script and not is_call(text):
         return None
     if release is None:
-        raise click.UsageError(
+        raise SettingError(
             "--build: the text is a Torch-TensorRT call, which trtlint checks for one release; add for "
             "example --torch-tensorrt 2.13"
         )

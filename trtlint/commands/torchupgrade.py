@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
 from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_range
 from trtlint.policy.failing import grave
 from trtlint.policy.review import Review
+from trtlint.policy.settings import SettingsReader
 from trtlint.report.outputs import write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
+from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.commands.upgrade import UpgradeOptions
@@ -31,12 +32,12 @@ def has_torch(paths: Sequence[str]) -> bool:
     """Return whether the paths are scripts and programs for Torch-TensorRT.
 
     Raises:
-        click.UsageError: only some of the paths are scripts and programs.
+        SettingError: only some of the paths are scripts and programs.
     """
     mine = [path for path in paths if path.lower().endswith(_SUFFIXES)]
     others = [path for path in paths if not path.lower().endswith(_SUFFIXES)]
     if mine and others:
-        raise click.UsageError(
+        raise SettingError(
             f"{mine[0]} needs releases of Torch-TensorRT for --from and --to, but {others[0]} needs "
             "releases of TensorRT; run trtlint upgrade separately for each file"
         )
@@ -45,26 +46,26 @@ def has_torch(paths: Sequence[str]) -> bool:
 
 def run_torch_upgrade(
     options: UpgradeOptions,
-    factory: Callable[[UpgradeOptions], TaskFactory],
+    reader: Callable[[UpgradeOptions], SettingsReader],
 ) -> int:
     """Write the report for each script and program and return the exit code.
 
     Args:
         options: the command line.
-        factory: function that creates the task factory from the options.
+        reader: function that returns a reader of the settings for the options.
     """
     try:
         releases = torch_range(options.first, options.last)
     except TorchReleaseError as error:
-        raise click.UsageError(f"--from {options.first} --to {options.last or 'newest'}: {error}") from None
+        raise SettingError(f"--from {options.first} --to {options.last or 'newest'}: {error}") from None
     if options.build is not None or options.product != "tensorrt":
         name = "--product" if options.build is None else "--build"
-        raise click.UsageError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
+        raise SettingError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
     paths = [Path(path) for path in dict.fromkeys(options.paths)]
     require_outputs(options.outputs, paths)
     found = list(
         with_progress(
-            _results(paths, factory(options), releases),
+            _results(paths, reader(options), releases),
             len(paths),
             "comparing releases for",
             lambda index: paths[index].name,
@@ -85,7 +86,7 @@ def run_torch_upgrade(
 
 
 def _results(
-    paths: Sequence[Path], factory: TaskFactory, releases: Sequence[TorchRelease]
+    paths: Sequence[Path], reader: SettingsReader, releases: Sequence[TorchRelease]
 ) -> Iterator[TorchUpgrade | Problem]:
     from trtlint.engine.evidence.torch_script import script_evidence
     from trtlint.engine.torchupgrade import program_upgrade
@@ -94,7 +95,7 @@ def _results(
     def one(path: Path) -> TorchUpgrade:
         if path.name.lower().endswith(".pt2"):
             return program_upgrade(read_program(path, releases[-1].version), releases)
-        return _script(path, script_evidence(path, releases[0].version), factory, releases)
+        return _script(path, script_evidence(path, releases[0].version), reader, releases)
 
     for path in paths:
         yield _tried(path, one)
@@ -110,12 +111,12 @@ def _tried(path: Path, make: Callable[[Path], TorchUpgrade]) -> TorchUpgrade | P
 
 
 def _script(
-    path: Path, evidence: TorchScriptEvidence, factory: TaskFactory, releases: Sequence[TorchRelease]
+    path: Path, evidence: TorchScriptEvidence, reader: SettingsReader, releases: Sequence[TorchRelease]
 ) -> TorchUpgrade:
     from trtlint.engine.torchupgrade import script_upgrade
     from trtlint.runs.torchjob import for_release
 
-    settings = factory.settings_of(path)
+    settings = reader.settings_of(path)
     review, found = Review(), []
     for release in releases:
         own = replace(evidence, script=replace(evidence.script, release=release.version))

@@ -6,16 +6,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.setup import refuse_addresses
-from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.commands.streams import notify
 from trtlint.commands.torchupgrade import has_torch, run_torch_upgrade
 from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
+from trtlint.errors import SettingError
 from trtlint.files.expand import expand
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
@@ -23,10 +22,12 @@ from trtlint.knowledge.releases import Product, minors
 from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
+from trtlint.policy.settings import SettingsReader
+from trtlint.remote.addresses import require_local
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
-from trtlint.target.parsing import TargetError
+from trtlint.runs.task import Task
 from trtlint.target.target import Target
 
 
@@ -53,13 +54,13 @@ class UpgradeOptions(Struct, frozen=True):
 
 def run_upgrade(options: UpgradeOptions) -> int:
     """Write the report for each model and return the exit code."""
-    refuse_addresses(options.paths)
+    require_local(options.paths)
     if has_torch(options.paths):
-        return run_torch_upgrade(options, _factory)
-    factory = _factory(options)
+        return run_torch_upgrade(options, _reader)
+    reader = _reader(options)
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
-    tasks = factory.tasks(expand(options.paths))
+    tasks = [Task.of(settings) for settings in reader.settings(expand(options.paths))]
     read = [task.file for task in tasks]
     require_outputs(options.outputs, read)
     results = with_progress(
@@ -79,8 +80,8 @@ def run_upgrade(options: UpgradeOptions) -> int:
     return Exit.FINDINGS if failed else Exit.CLEAN
 
 
-def _factory(options: UpgradeOptions) -> TaskFactory:
-    return TaskFactory(
+def _reader(options: UpgradeOptions) -> SettingsReader:
+    return SettingsReader(
         LintOptions(
             paths=options.paths,
             target=options.target,
@@ -91,7 +92,8 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
             preview=options.preview,
             config=options.config,
             isolated=options.isolated,
-        )
+        ),
+        notify,
     )
 
 
@@ -113,12 +115,9 @@ def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _check(base: Target, first: str, last: str) -> None:
-    try:
-        found = targets(base, first, last)
-    except TargetError as error:
-        raise click.UsageError(str(error)) from None
+    found = targets(base, first, last)
     if len(found) < 2:
-        raise click.UsageError(
+        raise SettingError(
             f"--from {first} and --to {last} are the same release line; pass two different release lines"
         )
 

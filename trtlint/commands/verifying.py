@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
 import onnx
 
 from trtlint.commands.fixrequest import FixOptions
+from trtlint.errors import SettingError
 from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
 from trtlint.fixes.keep_fp32 import TITLE as KEPT
@@ -40,7 +40,7 @@ class Verifier:
         """Return how a candidate is worse than the original model; empty if it is not worse.
 
         Raises:
-            click.UsageError: the external data are in another folder.
+            SettingError: the external data are in another folder.
             InputsError: the inputs of the user cannot be used.
             ModelError: the original file changed after it was read.
             OSError: the candidate cannot be written.
@@ -89,11 +89,11 @@ def require_weights(source: SourceModel, out: Path) -> None:
     """Raise an error if a model would be written to another folder than its external data.
 
     Raises:
-        click.UsageError: the folders differ.
+        SettingError: the folders differ.
     """
     outside = source.raw.tensors.locations
     if outside and out.parent.resolve() != source.path.parent.resolve():
-        raise click.UsageError(
+        raise SettingError(
             f"{out}: the external weights {outside[0]!r} are in {source.path.parent}; "
             "write the fixed model to the same folder"
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from trtlint.errors import SettingError
 from trtlint.files.regular import read_bytes
 from trtlint.model.source import Frame, Source
 
@@ -35,7 +36,7 @@ class Sources:
             machine.
 
     Raises:
-        ValueError: ``source_root`` is not a folder of the repository.
+        SettingError: ``source_root`` is not a folder of the repository.
     """
 
     def __init__(self, folder: Path | None = None, source_root: Path | None = None) -> None:
@@ -44,9 +45,9 @@ class Sources:
         if source_root is not None:
             below = Path(os.path.realpath(source_root))
             if not below.is_dir():
-                raise ValueError(f"the source root {source_root} is not a folder")
+                raise SettingError(f"the source root {source_root} is not a folder")
             if self.root is None or not below.is_relative_to(self.root):
-                raise ValueError(f"the source root {source_root} is outside the repository")
+                raise SettingError(f"the source root {source_root} is outside the repository")
             self._bases.append(below)
         if self.root is not None and self.root not in self._bases:
             self._bases.append(self.root)

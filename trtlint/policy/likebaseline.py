@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from trtlint.errors import SettingError
 from trtlint.files.regular import open_regular
-from trtlint.policy.baseline import BaselineError
+from trtlint.files.replace import require_replaceable
 
 _HEAD = 512
 """Number of bytes that are checked at the start of the file."""
 
 
-def require_like_baseline(file: Path) -> None:
-    """Raise an error if an existing file does not look like a baseline.
+def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
+    """Check that trtlint may write a baseline to a path.
 
-    For example, the user may give a model by mistake as the value of ``--baseline``.  A damaged baseline, or
-    a baseline with merge conflicts, may be overwritten.
+    A damaged baseline, or a baseline with merge conflicts, may be overwritten.  A file with other content may
+    not: the user may have given a model by mistake as the value of ``--write-baseline``.
+
+    Args:
+        file: the path of the new baseline.
+        protected: the files that the run reads.
 
     Raises:
-        BaselineError: the file has other content.
-        OSError: the file cannot be read.
+        SettingError: the file is not a baseline, is read in this run, or cannot be read or replaced.
     """
     try:
+        require_replaceable(file, protected)
         with open_regular(file) as there:
             head = there.read(_HEAD).strip()
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise SettingError(f"cannot write the baseline to {file}: {error.strerror}") from None
     if head and not head.startswith((b"{", b"<<<<<<<")):
-        raise BaselineError("this is not a baseline")
+        raise SettingError(f"cannot write the baseline to {file}: this is not a baseline")

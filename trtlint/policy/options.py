@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from trtlint.buildfiles.witnesses import BuildFiles
 from trtlint.knowledge.providers import Provider
+from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.target.flags import Flag
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand import BuildCommand
 
 FailOn = Literal["error", "warning", "note", "never"]
 MinConfidence = Literal["confirmed", "high", "medium", "low"]
@@ -75,14 +79,14 @@ class TorchOptions(Struct, frozen=True):
     """Options for Torch-TensorRT.
 
     Attributes:
-        release: release of Torch-TensorRT, such as ``2.13``; None if unset.
+        release: release of Torch-TensorRT; None if unset.
         python: Python interpreter for a dry build; None for this interpreter.
         wheel: folder with an unpacked wheel of Torch-TensorRT; None for the installed wheel.
         trust_pickle: true to allow ``torch.export.load``, which can run code from the file.
         build: a call of Torch-TensorRT as text, or a script with such calls.
     """
 
-    release: str | None = None
+    release: TorchRelease | None = None
     python: str | None = None
     wheel: str | None = None
     trust_pickle: bool = False
@@ -100,6 +104,19 @@ class EpOptions(Struct, frozen=True):
     provider: Provider | None = None
     texts: tuple[str, ...] = ()
 
+    @property
+    def commands(self) -> tuple[BuildCommand, ...]:
+        """The provider and its options as a build command; empty if no provider is set.
+
+        Raises:
+            CommandError: an option is not written as ``KEY=VALUE``.
+        """
+        if self.provider is None:
+            return ()
+        from trtlint.buildcommand.providers import of_command_line
+
+        return (of_command_line(self.provider, self.texts),)
+
 
 class LintOptions(Struct, frozen=True):
     """Options of ``trtlint lint``."""
@@ -112,10 +129,8 @@ class LintOptions(Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
     """True to run preview rules; None to use the configuration."""
-    format: str | None = None
-    """Format of standard output; None if unset."""
-    outputs: tuple[str, ...] = ()
-    """Values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``."""
+    revisions: bool = False
+    """True to add the revision of each model to its results."""
     source_root: str | None = None
     statistics: bool = False
     quiet: bool = False

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import click
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trtlint.buildcommand import BuildCommand
+from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
-from trtlint.case import Case
-from trtlint.commands.setup import build_command, build_commands, note_outdated, provider_commands, rulebook
-from trtlint.commands.setup import targets as expand
-from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
-from trtlint.engine.rulebook import Rulebook
+from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.files.problem import Problem
+from trtlint.errors import SettingError
 from trtlint.policy.baseline import Baseline, BaselineError
-from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
+from trtlint.policy.config import Choices, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import RuleLayer, RuleName, SelectionError, choose_by_layers, require, split
-from trtlint.remote.addresses import Address
+from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, outdated, require, split
+from trtlint.policy.targets import targets_of
 from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
 _LOWEST: Confidence = "low"
+Notify = Callable[[str], None]
+"""Function that shows a note or a warning to the user."""
 
 
 class FileSettings(Struct, frozen=True):
@@ -68,89 +64,21 @@ class FileSettings(Struct, frozen=True):
     weights: bool = False
 
 
-class Task(Struct, frozen=True):
-    """One file to lint, explain, fix or upgrade.
-
-    Attributes:
-        settings: the settings of the file.
-        case: the model with its evidence.
-    """
-
-    settings: FileSettings
-    case: Case
-
-    @classmethod
-    def of(
-        cls,
-        settings: FileSettings,
-        evidence: tuple[Evidence | PendingEvidence, ...] = (),
-        problems: tuple[Problem, ...] = (),
-        *,
-        address: Address | None = None,
-        alone: bool = False,
-    ) -> Task:
-        """Return the task for a file.
-
-        Args:
-            settings: the settings of the file.
-            evidence: evidence about the model.
-            problems: the build files that could not be read.
-            address: the address of a remote model.
-            alone: True if there is evidence, such as a log, but no model.
-        """
-        case = Case(
-            settings.file,
-            settings.targets,
-            settings.rules,
-            settings.policy,
-            settings.command,
-            evidence,
-            weights=settings.weights,
-            source=address,
-            alone=alone,
-            problems=problems,
-        )
-        return cls(settings, case)
-
-    @property
-    def file(self) -> Path:
-        """The path of the model."""
-        return self.case.path
-
-    @property
-    def name(self) -> str:
-        """The name of the model in reports."""
-        return str(self.file) if self.address is None else self.address.name
-
-    @property
-    def address(self) -> Address | None:
-        """The address of a remote model."""
-        return self.case.address
-
-    @property
-    def problem(self) -> str:
-        """The reason why the configuration cannot be used; empty for a valid configuration."""
-        return self.settings.problem
-
-    @property
-    def has_build(self) -> bool:
-        """True if build files are given, even if they cannot be read."""
-        return bool(self.case.alone or self.case.problems or self.case.build_files)
-
-
-class TaskFactory:
-    """Creates tasks.  It reads each configuration, rule file and baseline only once.
+class SettingsReader:
+    """Reads the settings of files.  It reads each configuration, rule file and baseline only once.
 
     Args:
         options: the command line, which overrides the configuration.
+        notify: function that shows a note or a warning to the user.
         compare: True to remove the findings that are in a baseline.  Reports need this, fixes do not.
 
     Raises:
-        click.UsageError: the file of ``--config`` cannot be used.
+        SettingError: the file of ``--config`` cannot be used.
     """
 
-    def __init__(self, options: LintOptions, *, compare: bool = True) -> None:
+    def __init__(self, options: LintOptions, notify: Notify, *, compare: bool = True) -> None:
         self._options = options
+        self._notify = notify
         self._compare = compare
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
@@ -158,13 +86,12 @@ class TaskFactory:
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[RuleLayer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._commands = build_commands(options.build) or provider_commands(options.ep)
+        self._commands = read_commands(options.build) if options.build is not None else options.ep.commands
         self._fixed: Configuration | None = None
         if options.isolated:
             self._fixed = Configuration()
         elif options.config is not None:
-            with _users():
-                self._fixed = load(Path(options.config))
+            self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
 
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
@@ -173,7 +100,7 @@ class TaskFactory:
         If the configuration of a file is invalid, the error is stored in ``problem`` of the file's settings.
 
         Raises:
-            click.UsageError: the configurations of all files are invalid.  The message is about the first
+            SettingError: the configurations of all files are invalid.  The message is about the first
             file.
         """
         found = [self._tried(file) for file in files]
@@ -181,28 +108,19 @@ class TaskFactory:
             raise found[0][1]
         return [settings for settings, _ in found]
 
-    def tasks(self, files: Iterable[Path]) -> list[Task]:
-        """Return a task without evidence for each file.
-
-        Raises:
-            click.UsageError: the configurations of all files are invalid.
-        """
-        return [Task.of(settings) for settings in self.settings(files)]
-
-    def _tried(self, file: Path) -> tuple[FileSettings, click.UsageError | None]:
+    def _tried(self, file: Path) -> tuple[FileSettings, SettingError | None]:
         try:
             return self.settings_of(file), None
-        except click.UsageError as error:
+        except SettingError as error:
             return _without(file, error), error
 
     def settings_of(self, file: Path) -> FileSettings:
         """Return the settings of one file.
 
         Raises:
-            click.UsageError: the configuration, a rule file, a baseline or an option cannot be used.
+            SettingError: the configuration, a rule file, a baseline or an option cannot be used.
         """
-        with _users():
-            configuration = self._fixed or self._configurations.of(file)
+        configuration = self._fixed or self._configurations.of(file)
         book = self._book(configuration)
         self._check(configuration, book)
         options = self._options
@@ -223,9 +141,8 @@ class TaskFactory:
             choices=sections,
             asked=asked,
             targets=tuple(target for each in asked for target in self._expanded(each)),
-            command=build_command(self._commands, file),
+            command=choose_command(file, self._commands, self._notify),
             book=book,
-            rules=self._choose(configuration, book, tuple(layers), preview=preview),
             policy=Policy(
                 severity=tuple(pair for choices in sections for pair in choices.severity),
                 min_confidence=options.min_confidence or _last(c.min_confidence for c in sections) or _LOWEST,
@@ -241,6 +158,7 @@ class TaskFactory:
                 if (path := _last(c.left.get(kind) for c in sections)) is not None
             },
             weights=options.weights,
+            rules=self._choose(configuration, book, tuple(layers), preview=preview),
         )
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
@@ -251,33 +169,37 @@ class TaskFactory:
         if configuration.file in self._checked:
             return
         self._checked.add(configuration.file)
-        with _users():
-            for choices in (configuration.general, *(section.choices for section in configuration.sections)):
-                choose_by_layers(book.entries, [choices.layer])
-                for key, selectors in choices.layer.parts():
-                    note_outdated(f"{choices.where}{key}", selectors, book)
-                for selector, _ in choices.severity:
-                    require(selector, book.entries, f"{choices.where}severity: ")
-                note_outdated(
-                    f"{choices.where}severity", [selector for selector, _ in choices.severity], book
-                )
-                for target in choices.targets:
-                    self._check_target(target, choices.where)
-            for entry in configuration.suppress:
-                for selector in entry.rules:
-                    require(selector, book.entries, f"{entry.suppression.where}.rule: ")
-                note_outdated(f"{entry.suppression.where}.rule", entry.rules, book)
+        for choices in (configuration.general, *(section.choices for section in configuration.sections)):
+            choose_by_layers(book.entries, [choices.layer])
+            for key, selectors in choices.layer.parts():
+                self._note_outdated(f"{choices.where}{key}", selectors, book)
+            for selector, _ in choices.severity:
+                require(selector, book.entries, f"{choices.where}severity: ")
+            self._note_outdated(
+                f"{choices.where}severity", [selector for selector, _ in choices.severity], book
+            )
+            for target in choices.targets:
+                self._check_target(target, choices.where)
+        for entry in configuration.suppress:
+            for selector in entry.rules:
+                require(selector, book.entries, f"{entry.suppression.where}.rule: ")
+            self._note_outdated(f"{entry.suppression.where}.rule", entry.rules, book)
 
     def _check_target(self, target: TargetOptions, where: str) -> None:
         try:
             self._expanded(target)
-        except click.UsageError as error:
-            raise click.UsageError(f"{where}target: {error.message}") from None
+        except SettingError as error:
+            raise SettingError(f"{where}target: {error}") from None
+
+    def _note_outdated(self, where: str, selectors: Iterable[str], book: Rulebook) -> None:
+        """Show a note for each selector that names a deprecated, renamed or removed rule."""
+        for sentence in outdated(selectors, book.entries):
+            self._notify(f"note: {where}: {sentence}")
 
     def _book(self, configuration: Configuration) -> Rulebook:
         folders = self._folders(configuration)
         if folders not in self._books:
-            self._books[folders] = rulebook(folders)
+            self._books[folders] = with_builtin(map(Path, folders))
         return self._books[folders]
 
     def _names(self, configuration: Configuration, book: Rulebook) -> tuple[RuleName, ...]:
@@ -294,15 +216,15 @@ class TaskFactory:
     ) -> RuleSet:
         key = tuple(map(str, configuration.rules)), layers, preview
         if key not in self._chosen:
-            with _users():
-                self._chosen[key] = RuleSet(choose_by_layers(book.entries, layers, preview=preview))
-            for key_, selectors in layers[-1].parts():
-                note_outdated(f"--{key_}", selectors, book)
+            chosen = choose_by_layers(book.entries, layers, preview=preview)
+            for option, selectors in layers[-1].parts():
+                self._note_outdated(f"--{option}", selectors, book)
+            self._chosen[key] = RuleSet(chosen)
         return self._chosen[key]
 
     def _expanded(self, asked: TargetOptions) -> tuple[Target, ...]:
         if asked not in self._targets:
-            self._targets[asked] = tuple(expand(asked))
+            self._targets[asked] = tuple(targets_of(asked))
         return self._targets[asked]
 
     def _baseline(self, configuration: Configuration, book: Rulebook) -> Baseline | None:
@@ -312,13 +234,15 @@ class TaskFactory:
         if file is None or not self._compare:
             return None
         if file not in self.baselines:
-            with _users():
+            try:
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
-            note_outdated(shown(file), self.baselines[file].rules, book)
+            except BaselineError as error:
+                raise SettingError(str(error)) from None
+            self._note_outdated(shown(file), self.baselines[file].rules, book)
         return self.baselines[file]
 
 
-def _without(file: Path, error: click.UsageError) -> FileSettings:
+def _without(file: Path, error: SettingError) -> FileSettings:
     """Return settings for a file that cannot be linted.  Their ``problem`` is the message of the error."""
     return FileSettings(
         file=file,
@@ -331,7 +255,7 @@ def _without(file: Path, error: click.UsageError) -> FileSettings:
         rules=RuleSet(),
         policy=Policy(),
         fail_on="error",
-        problem=error.message,
+        problem=str(error),
     )
 
 
@@ -351,12 +275,3 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
     for value in values:
         found = value or found
     return found
-
-
-@contextmanager
-def _users() -> Iterator[None]:
-    """Return a context manager that converts errors in files of the user, such as rules, to usage errors."""
-    try:
-        yield
-    except (ConfigError, BaselineError, SelectionError) as error:
-        raise click.UsageError(str(error)) from None

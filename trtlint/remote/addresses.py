@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -75,6 +76,16 @@ def parse(text: str) -> Address:
     if scheme == "http" and not is_loopback(host or ""):
         raise AddressError(f"{shown}: http:// is only allowed for this machine; use https://")
     return Address(text, shown, scheme)
+
+
+def require_local(names: Iterable[str]) -> None:
+    """Check that no model is remote.
+
+    Raises:
+        AddressError: a model is remote.
+    """
+    for name in filter(is_address, names):
+        raise AddressError(f"{name.partition('?')[0]}: this is a remote model; download the file first")
 
 
 def is_loopback(host: str) -> bool:

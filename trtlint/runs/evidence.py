@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import click
 from msgspec import Struct
 
 from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
-from trtlint.commands.partition import partition_of
-from trtlint.commands.tasks import FileSettings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
+from trtlint.policy.settings import FileSettings
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.build_input import BuildInput
@@ -61,14 +60,14 @@ class EvidenceReader(Protocol):
             before: the evidence from earlier readers.
 
         Raises:
-            click.UsageError: an option or a file cannot be used.
+            SettingError: an option or a file cannot be used.
         """
 
     def close(self) -> None:
         """Check, after the last model, that every given file was used.
 
         Raises:
-            click.UsageError: a file was not used.
+            SettingError: a file was not used.
         """
 
 
@@ -88,7 +87,7 @@ class Readers:
         """Return the evidence of all kinds about one model.
 
         Raises:
-            click.UsageError: an option or a file cannot be used.
+            SettingError: an option or a file cannot be used.
         """
         found = Read()
         for reader in self._readers:
@@ -99,7 +98,7 @@ class Readers:
         """Check, after the last model, that every given file was used.
 
         Raises:
-            click.UsageError: a file was not used.
+            SettingError: a file was not used.
         """
         for reader in self._readers:
             reader.close()
@@ -202,7 +201,7 @@ class DryBuildReader:
             where: the option or the configuration key, for messages.
 
         Raises:
-            click.UsageError: the inputs cannot be used.
+            SettingError: the inputs cannot be used.
         """
         from trtlint.measurement.inputs import InputsError
         from trtlint.network.compare import request_of
@@ -210,7 +209,7 @@ class DryBuildReader:
         try:
             return request_of(values, tuple((each.name, each.shapes[1]) for each in shapes))
         except InputsError as error:
-            raise click.UsageError(f"{where}: {error}") from None
+            raise SettingError(f"{where}: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
         """Return the folder inside ``logs`` for the log of a model.
@@ -231,7 +230,7 @@ class DryBuildReader:
             try:
                 self._versions[wanted] = find(wanted or None, folder).version
             except WheelError as error:
-                raise click.UsageError(str(error)) from None
+                raise SettingError(str(error)) from None
         return self._versions[wanted]
 
 
@@ -241,7 +240,7 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
     for text in (text for each in options for text in each.shapes):
         for name, shape in read_shapes(text):
             if shape is None or not name:
-                raise click.UsageError(f"{where}: {text!r} is not a shape; write it like NAME:1x3x224x224")
+                raise SettingError(f"{where}: {text!r} is not a shape; write it like NAME:1x3x224x224")
             yield from fixed_shapes([(name, shape)])
 
 
@@ -261,7 +260,7 @@ class RangeReader:
         try:
             self._read = {file: read_measurement(Path(file)) for file in options.ranges}
         except MeasurementError as error:
-            raise click.UsageError(str(error)) from None
+            raise SettingError(str(error)) from None
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the measurement of one model; empty if no measurement is about the model."""
@@ -283,7 +282,7 @@ class RangeReader:
         """Check that each measurement belongs to a model of the run."""
         for file, found in self._read.items():
             if found.digest not in self._used:
-                raise click.UsageError(
+                raise SettingError(
                     f"{file}: measures another model, or an older version of {found.path}; measure again"
                 )
 
@@ -300,10 +299,21 @@ class PartitionReader:
     def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the partition of one model, or a request to compute the partition.
 
-        The result is empty if no execution provider is given.
+        If ``before`` requests a dry build, the partition is computed with NVIDIA's parser.  The result is
+        empty if no execution provider is given.
         """
-        found = partition_of(self._options, settings, before.evidence)
-        return Read() if found is None else Read((found,))
+        command, options = settings.command, self._options
+        provider = options.ep.provider or (None if command is None else command.provider)
+        if provider is None and not before.evidence:
+            return Read()
+        from trtlint.runs.partitionjob import evidence_of, log_of
+
+        log = log_of(before.evidence)
+        if provider is None and log is not None and log.provider:
+            provider = "nv-tensorrt-rtx" if log.provider.startswith("Nv") else "tensorrt"
+        if provider is None:
+            return Read()
+        return Read((evidence_of(provider, command, before.evidence, rtx_path=options.dry.rtx_path),))
 
     def close(self) -> None:
         """Do nothing, because the options apply to all models and name no files."""

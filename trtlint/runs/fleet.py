@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-import click
 from msgspec.structs import replace
 
-from trtlint.commands.tasks import Task
+from trtlint.errors import SettingError
 from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Policy
-from trtlint.report.formats import ROWS
+from trtlint.policy.settings import Notify
 from trtlint.runs import pools
 from trtlint.runs.cache import Cache, folder
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.run import JobRunner
+from trtlint.runs.task import Task
 
 _MOST_TOGETHER = 50
 """Largest number of jobs in one batch for a cluster.  If a worker dies, one batch is lost."""
@@ -28,27 +27,31 @@ _BATCHES = 40
 """Smallest number of batches.  It ensures that every worker gets some batches."""
 
 
-def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
+def outcomes(tasks: Sequence[Task], options: LintOptions, notify: Notify) -> Iterator[Outcome]:
     """Lint the file of each task, and yield the outcomes in the order of the tasks.
 
+    Args:
+        tasks: the files to lint.
+        options: the command line.
+        notify: function that shows a warning to the user.
+
     Raises:
-        click.UsageError: the executor cannot be used.
+        SettingError: the executor cannot be used.
     """
-    kept = _Kept(options)
-    with _users():
-        with_builds = any(task.has_build for task in tasks)
-        runner = JobRunner() if with_builds else _runner(options, tasks)
-        if runner.pools is not None:
-            for task in tasks:
-                task.case.rules.stamp()
-        yield from runner.outcomes(_jobs(tasks, options, kept))
+    kept = _Kept(options, notify)
+    with_builds = any(task.has_build for task in tasks)
+    runner = JobRunner() if with_builds else _runner(options, tasks)
+    if runner.pools is not None:
+        for task in tasks:
+            task.case.rules.stamp()
+    yield from runner.outcomes(_jobs(tasks, options, kept))
     kept.sweep()
 
 
 def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
     if options.executor is not None:
         if not options.executor.startswith(pools.SCHEME):
-            raise click.UsageError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
+            raise SettingError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
         return JobRunner(pools.dask(options.executor), remote=True, batch=_batch(len(tasks)))
     workers = min(options.jobs or pools.cores(), len(tasks))
     if workers > 1:
@@ -80,7 +83,6 @@ def _fitting(tasks: Sequence[Task]) -> int:
 
 
 def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tuple[Job, Cache | None]]:
-    revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
     jobs: list[tuple[Job, Cache | None]] = []
     for task in tasks:
         evidence = tuple(
@@ -92,7 +94,7 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tupl
             name=task.name,
             require_lfs=options.require_lfs,
             refused=task.problem,
-            revised=revised,
+            revised=options.revisions,
         )
         # The cache is for models. Build files are read each time; dry builds have their own cache.
         apart = task.has_build or task.case.evidence or task.problem
@@ -107,9 +109,10 @@ class _Kept:
         folder: the folder of the cache; None if results are not cached.
     """
 
-    def __init__(self, options: LintOptions) -> None:
+    def __init__(self, options: LintOptions, notify: Notify) -> None:
+        self._notify = notify
         if options.cache_dir == "":
-            raise click.UsageError("--cache-dir: is empty; name a folder")
+            raise SettingError("--cache-dir: is empty; name a folder")
         self.folder: Path | None = None
         if options.cache:
             named = options.cache_dir
@@ -122,19 +125,9 @@ class _Kept:
             return None
         found = Cache(self.folder)
         if not found.usable:
-            click.echo(
-                f"trtlint: warning: {shown(self.folder)}: not a trtlint cache; caching is off", err=True
-            )
+            self._notify(f"warning: {shown(self.folder)}: not a trtlint cache; caching is off")
         return found if found.usable else None
 
     def sweep(self) -> None:
         if self.folder is not None:
             Cache(self.folder).sweep()
-
-
-@contextmanager
-def _users() -> Iterator[None]:
-    try:
-        yield
-    except pools.ExecutorError as error:
-        raise click.UsageError(str(error)) from None

@@ -5,43 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
 from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
-from trtlint.commands.evidence import BuildFileNames, Read, Readers, names_of, read_build
-from trtlint.commands.tasks import FileSettings, Task, TaskFactory
-from trtlint.commands.torchinputs import torch_tasks
+from trtlint.errors import SettingError
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
-from trtlint.remote.addresses import Address, AddressError, is_address, parse
+from trtlint.policy.settings import FileSettings, SettingsReader
+from trtlint.remote.addresses import Address, is_address, parse, require_local
+from trtlint.runs.evidence import BuildFileNames, Read, Readers, names_of, read_build
+from trtlint.runs.task import Task
+from trtlint.runs.torchinputs import torch_tasks
 
 
-def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
+def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
     """Return a task for each model, or for each build if only build files are given.
 
     Build files on the command line replace the build files in the configuration.
 
     Raises:
-        click.UsageError: build files are given with several models, or :meth:`TaskFactory.settings` fails.
+        SettingError: build files are given with several models, or :meth:`SettingsReader.settings` fails.
     """
     if "" in options.paths:
-        raise click.UsageError("a path is empty; check that your shell variable is set")
-    torch, paths = torch_tasks(factory, options)
+        raise SettingError("a path is empty; check that your shell variable is set")
+    torch, paths = torch_tasks(reader, options)
     models, files = sort(paths, options.left)
     here, addresses = _apart(models)
-    found = factory.settings([*expand(here), *(Path(address.name) for address in addresses)])
+    found = reader.settings([*expand(here), *(Path(address.name) for address in addresses)])
     if options.dry.level in ("parse", "build") or options.ranges or options.explain_miss is not None:
-        require_here(addresses)
+        require_local(models)
     if files and options.dry.level in ("parse", "build"):
-        raise click.UsageError(
+        raise SettingError(
             f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this option or "
             "--dry-build and --dry-parse"
         )
     if files and not found:
-        return [*torch, *_builds(factory, files)]
+        return [*torch, *_builds(reader, files)]
     if files and len(found) > 1:
-        raise click.UsageError(
+        raise SettingError(
             f"{files[0][0]} describes the build of one model, but {len(found)} models are given; "
             "pass only that model"
         )
@@ -54,13 +54,13 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     return tasks
 
 
-def _builds(factory: TaskFactory, files: BuildFileNames) -> Iterator[Task]:
+def _builds(reader: SettingsReader, files: BuildFileNames) -> Iterator[Task]:
     """Yield a task for each build whose model is not given."""
     from trtlint.buildfiles.gather import by_itself
 
     for gathered in by_itself(files):
         read = read_build(gathered)
-        yield Task.of(factory.settings_of(gathered.path), read.evidence, read.problems, alone=True)
+        yield Task.of(reader.settings_of(gathered.path), read.evidence, read.problems, alone=True)
 
 
 def _task(settings: FileSettings, read: Read, address: Address | None = None) -> Task:
@@ -85,29 +85,16 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
         else:
             models.append(path)
     if sum(path == "-" for path, _ in files) > 1:
-        raise click.UsageError("standard input (-) is given twice; use it for one file")
+        raise SettingError("standard input (-) is given twice; use it for one file")
     return models, files
-
-
-def require_here(addresses: Sequence[Address]) -> None:
-    """Raise an error if a command that needs local models gets remote models.
-
-    Raises:
-        click.UsageError: a model is remote.
-    """
-    for address in addresses:
-        raise click.UsageError(f"{address.name}: this is a remote model; download the file first")
 
 
 def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
     """Separate the paths of local models from the addresses of remote models."""
-    try:
-        addresses = {text: parse(text) for text in models if is_address(text)}
-        if addresses:
-            from trtlint.remote.file import require_packages
+    addresses = {text: parse(text) for text in models if is_address(text)}
+    if addresses:
+        from trtlint.remote.file import require_packages
 
-            for address in addresses.values():
-                require_packages(address)
-    except AddressError as error:
-        raise click.UsageError(str(error)) from None
+        for address in addresses.values():
+            require_packages(address)
     return [text for text in models if text not in addresses], list(addresses.values())

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from msgspec.structs import replace
 
-from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
+from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.policy.options import LintOptions
+from trtlint.policy.settings import SettingsReader
+from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.torch_tensorrt.asking import TorchRequest
@@ -20,11 +22,11 @@ TEXT = "--build"
 """Name in reports of a call that is given as the value of ``--build``."""
 
 
-def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
+def torch_tasks(reader: SettingsReader, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
     """Return a task for each script and exported program, and the paths of all other files.
 
     Raises:
-        click.UsageError: the release is not known, or an option cannot be used.
+        SettingError: an option cannot be used.
     """
     if options.torch.release is None:
         return [], options.paths
@@ -33,10 +35,8 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
     mine = tuple(dict.fromkeys(path for path in options.paths if is_torch(path)))
     others = tuple(path for path in options.paths if not is_torch(path))
     if not mine and options.torch.build is None:
-        raise click.UsageError(
-            "--torch-tensorrt needs a Python script, a program (.pt2), or a call in --build"
-        )
-    made = _Torch(factory, options)
+        raise SettingError("--torch-tensorrt needs a Python script, a program (.pt2), or a call in --build")
+    made = _Torch(reader, options, options.torch.release)
     tasks = [made.task(Path(path)) for path in mine]
     # The call of a program gives the options of its dry run, and is checked as well.
     if options.torch.build is not None:
@@ -45,20 +45,10 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
 
 
 class _Torch:
-    """Creates the tasks for one release of Torch-TensorRT.
+    """Creates the tasks for one release of Torch-TensorRT."""
 
-    Raises:
-        click.UsageError: the release is not known.
-    """
-
-    def __init__(self, factory: TaskFactory, options: LintOptions) -> None:
-        from trtlint.knowledge.torchreleases import TorchReleaseError, torch_release
-
-        self._factory, self._options = factory, options
-        try:
-            self._release = torch_release(options.torch.release or "")
-        except TorchReleaseError as error:
-            raise click.UsageError(f"--torch-tensorrt: {error}") from None
+    def __init__(self, reader: SettingsReader, options: LintOptions, release: TorchRelease) -> None:
+        self._reader, self._options, self._release = reader, options, release
 
     def task(self, path: Path) -> Task:
         """Return the task for the path of a script or exported program."""
@@ -80,9 +70,9 @@ class _Torch:
         try:
             evidence = text_evidence(text, TEXT, self._release.version)
         except UnreadableError as error:
-            raise click.UsageError(str(error)) from None
+            raise SettingError(str(error)) from None
         if checked and not evidence.script.calls:
-            raise click.UsageError(
+            raise SettingError(
                 "--build: the script does not call torch_tensorrt.compile or another "
                 "compiler function of Torch-TensorRT"
             )
@@ -97,7 +87,7 @@ class _Torch:
     ) -> Task:
         from trtlint.runs.torchjob import for_release
 
-        task = Task.of(self._factory.settings_of(path), evidence, problems, alone=True)
+        task = Task.of(self._reader.settings_of(path), evidence, problems, alone=True)
         targets = for_release(task.case.targets, self._release, request)
         settings = replace(task.settings, targets=targets)
         return replace(task, settings=settings, case=replace(task.case, targets=targets))

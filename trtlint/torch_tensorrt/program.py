@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
@@ -98,20 +98,19 @@ def read_program(path: Path, release: str) -> Program:
         ProgramError: the file is not a program, or too large.
         OSError: the file cannot be read.
     """
-    with limit_work(path):
-        data = _graph_json(path)
+    with limit_work(path), open_regular(path) as file:
+        data = _graph_json(path, file)
         try:
-            document = json.loads(data)
-            return _program(document, str(path), release)
+            return _program(json.loads(data), str(path), release)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ProgramError(
                 f"{path}: the graph of the program is damaged: {type(error).__name__}"
             ) from None
 
 
-def _graph_json(path: Path) -> bytes:
+def _graph_json(path: Path, file: BinaryIO) -> bytes:
     try:
-        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > _MOST_ENTRIES:
                 raise ProgramError(f"{path}: more than {_MOST_ENTRIES} entries")

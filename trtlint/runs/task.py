@@ -1,0 +1,83 @@
+"""A file to lint, with its settings and its case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from trtlint.case import Case
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.files.problem import Problem
+from trtlint.policy.settings import FileSettings
+from trtlint.remote.addresses import Address
+
+
+class Task(Struct, frozen=True):
+    """One file to lint, explain, fix or upgrade.
+
+    Attributes:
+        settings: the settings of the file.
+        case: the model with its evidence.
+    """
+
+    settings: FileSettings
+    case: Case
+
+    @classmethod
+    def of(
+        cls,
+        settings: FileSettings,
+        evidence: tuple[Evidence | PendingEvidence, ...] = (),
+        problems: tuple[Problem, ...] = (),
+        *,
+        address: Address | None = None,
+        alone: bool = False,
+    ) -> Task:
+        """Return the task for a file.
+
+        Args:
+            settings: the settings of the file.
+            evidence: evidence about the model.
+            problems: the build files that could not be read.
+            address: the address of a remote model.
+            alone: True if there is evidence, such as a log, but no model.
+        """
+        case = Case(
+            settings.file,
+            settings.targets,
+            settings.rules,
+            settings.policy,
+            settings.command,
+            evidence,
+            weights=settings.weights,
+            source=address,
+            alone=alone,
+            problems=problems,
+        )
+        return cls(settings, case)
+
+    @property
+    def file(self) -> Path:
+        """The path of the model."""
+        return self.case.path
+
+    @property
+    def name(self) -> str:
+        """The name of the model in reports."""
+        return str(self.file) if self.address is None else self.address.name
+
+    @property
+    def address(self) -> Address | None:
+        """The address of a remote model."""
+        return self.case.address
+
+    @property
+    def problem(self) -> str:
+        """The reason why the configuration cannot be used; empty for a valid configuration."""
+        return self.settings.problem
+
+    @property
+    def has_build(self) -> bool:
+        """True if build files are given, even if they cannot be read."""
+        return bool(self.case.alone or self.case.problems or self.case.build_files)
