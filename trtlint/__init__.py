@@ -6,6 +6,9 @@
 - :func:`convert` makes a model strongly typed.
 - :func:`measure` measures the effect of FP16 on a model.
 - :func:`upgrade` compares two versions of TensorRT.
+- :func:`find_facts` returns what rules match, and :func:`explain_miss` why a rule does not report a node.
+- :func:`write_report` writes a report in the formats of the command line.
+- :func:`suppress`, :func:`skeleton` and :func:`trend` do the same as these commands.
 
 All exceptions derive from :class:`TrtlintError`. Names are loaded on first use, so importing the package is
 fast.
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from trtlint.model.errors import ModelError
     from trtlint.target.parsing import TargetError
     from trtlint.target.target import Target
+    from trtlint.tools import explain_miss, find_facts, skeleton, suppress, trend, write_report
 
 __all__ = [
     "ArgumentError",
@@ -67,12 +71,18 @@ __all__ = [
     "__version__",
     "check",
     "convert",
+    "explain_miss",
+    "find_facts",
     "fix",
     "lint",
     "load_rules",
     "measure",
     "read_build",
+    "skeleton",
+    "suppress",
+    "trend",
     "upgrade",
+    "write_report",
 ]
 
 _HOMES = {
@@ -90,6 +100,7 @@ _HOMES = {
         "trtlint.model.errors": "ModelError",
         "trtlint.target.parsing": "TargetError",
         "trtlint.target.target": "Target",
+        "trtlint.tools": "explain_miss find_facts skeleton suppress trend write_report",
     }.items()
     for name in listed.split()
 }

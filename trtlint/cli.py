@@ -272,7 +272,8 @@ def suppress(**options: Any) -> int:
     \b
     trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx
     """  # noqa: D301 - click's mark of lines that stay
-    from trtlint.commands.suppress import SuppressOptions, run_suppress
+    from trtlint.commands.suppress import run_suppress
+    from trtlint.policy.suppressing import SuppressOptions
 
     return run_suppress(SuppressOptions(**options))
 

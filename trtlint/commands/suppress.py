@@ -2,174 +2,33 @@
 
 from __future__ import annotations
 
-import filecmp
-import json
-import os
-import re
-import shutil
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
-import onnx
-from msgspec import Struct
 
 from trtlint.commands.streams import notify
-from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.engine.rulebook import with_builtin
-from trtlint.errors import SettingError
-from trtlint.files.beside import real_file
-from trtlint.files.globs import matches_name
 from trtlint.files.problem import Problem
-from trtlint.files.regular import open_regular
-from trtlint.files.replace import replacing, require_replaceable
-from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.errors import ModelError
-from trtlint.model.load import Model, load
-from trtlint.model.metadata import copy_with
-from trtlint.model.origin import origin
-from trtlint.model.tensors import LEFT
-from trtlint.policy import schema, suppression
-from trtlint.policy.selection import outdated, require
+from trtlint.policy.selection import outdated
+from trtlint.policy.suppressing import SuppressOptions, suppress
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
-
-_CHUNK = 1 << 20
-"""Bytes of weights that are copied at once."""
-_PART = r"[^.\\/:\0][^\\/:\0]*"
-_WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
-"""Pattern of file names of weights.  Other names could be files that a tool of the user reads or runs."""
-
-
-class SuppressOptions(Struct, frozen=True):
-    """Options of ``trtlint suppress``."""
-
-    model: str
-    rule: str
-    reason: str
-    output: str
-    node: str | None = None
-    module: str | None = None
-    expires: str | None = None
-    rules: tuple[str, ...] = ()
 
 
 def run_suppress(options: SuppressOptions) -> int:
     """Write a copy of the model with the suppression, and return the exit code."""
     require_local([options.model])
     book = with_builtin(map(Path, options.rules))
-    require(options.rule, book.entries)
     for sentence in outdated([options.rule], book.entries):
         notify(f"note: RULE: {sentence}")
-    entry = _entry(options)
-    path, out = Path(options.model), Path(options.output)
-    _require_replaceable(out, [path])
     try:
-        with Activity(f"copying {path.name}"):
-            model = load(path)
-            _require_places(model, options)
-            _require_replaceable(out, (path.parent / name for name in _locations(model)))
-            _copy_external(model, out.parent)
-            copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
+        with Activity(f"copying {Path(options.model).name}"):
+            words = suppress(options, book)
     except ModelError as error:
-        problem = Problem.of(path, error)
-        click.echo(f"trtlint: {clean(str(problem))}", err=True)
+        notify(str(Problem.of(Path(options.model), error)))
         return Exit.UNREADABLE
-    click.echo(clean(f"{out}: {suppression.Acceptance.of(entry, 'model', str(out)).words} is suppressed"))
+    click.echo(clean(f"{options.output}: {words} is suppressed"))
     return Exit.CLEAN
-
-
-def _require_replaceable(out: Path, protected: Iterable[Path]) -> None:
-    try:
-        require_replaceable(out, protected)
-    except OSError as error:
-        raise SettingError(f"cannot write the copy to {out}: {error.strerror or error}") from None
-
-
-def _entry(options: SuppressOptions) -> dict[str, Any]:
-    given = {
-        "rule": options.rule,
-        "node": options.node,
-        "module": options.module,
-        "reason": " ".join(options.reason.split()),
-        "expires": options.expires,
-    }
-    entry = {key: value for key, value in given.items() if value is not None}
-    try:
-        schema.check(entry, "suppression")
-    except schema.SchemaError as error:
-        raise SettingError(f"--{error}") from None
-    return entry
-
-
-def _joined(old: str, entry: dict[str, Any]) -> str:
-    """Add an entry to the old entries in the metadata of a model. Return the new metadata value."""
-    try:
-        entries = suppression.tables(old) if old else []
-    except ValueError as error:
-        raise SettingError(f"cannot add to the metadata {SUPPRESS_KEY} of the model: {error}") from None
-    return json.dumps(entries if entry in entries else [*entries, entry])
-
-
-def _require_places(model: Model, options: SuppressOptions) -> None:
-    """Raise an error for each glob in the options that matches no node of the model."""
-    nodes = model.graph.nodes
-    if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
-        near = did_you_mean(options.node, (node.path for node in nodes))
-        raise SettingError(f"--node {options.node!r} matches no node{near}")
-    if options.module is not None:
-        modules = {module for node in nodes if (module := origin(model, node).module)}
-        if not any(matches_name(options.module, module) for module in modules):
-            near = did_you_mean(options.module, sorted(modules))
-            raise SettingError(f"--module {options.module!r} matches no module{near}")
-
-
-def _copy_external(model: Model, folder: Path) -> None:
-    home = model.path.parent
-    if home.resolve() == folder.resolve():
-        return
-    for location in sorted(set(_locations(model))):
-        source = target = None
-        if _WEIGHTS.fullmatch(location):
-            source = real_file(home, location, model.path)
-            target = real_file(folder, location, folder / model.path.name)
-        if source is None or target is None:
-            raise SettingError(
-                f"the external weights {location!r} cannot be copied to another folder; "
-                f"write the copy to {home}"
-            )
-        if not source.exists():
-            continue
-        if os.path.lexists(folder / location):
-            if not filecmp.cmp(source, target, shallow=False):
-                raise SettingError(
-                    f"{folder / location} exists, but is not the weights file of this model; write the copy "
-                    "to another folder"
-                )
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open_regular(source) as data, replacing(target) as copy:
-            shutil.copyfileobj(data, copy, _CHUNK)
-
-
-def _locations(model: Model) -> Iterator[str]:
-    """Yield the relative path of the external data file of each external tensor."""
-    for tensor in _tensors(model):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            for entry in tensor.external_data:
-                if entry.key == "location" and entry.value != LEFT:
-                    yield entry.value
-
-
-def _tensors(model: Model) -> Iterator[onnx.TensorProto]:
-    for values in model.graph.values.values():
-        for value in values:
-            if value.initializer is not None:
-                yield value.initializer
-    for node in model.graph.nodes:
-        for attribute in node.proto.attribute:
-            yield attribute.t
-            yield from attribute.tensors

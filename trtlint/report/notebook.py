@@ -28,14 +28,14 @@ class NotebookReport(Report, frozen=True):
         from trtlint.report.html import document
 
         files = len({report.path for report in self.models})
-        style = Style(files=files, rules=(), root=None, look=_facts_of)
+        style = Style(files=files, rules=(), root=None, look=facts_of_file)
         page = html.escape("\n".join(document(Run(self, style, {}))))
         attributes = f'sandbox="" style="width: 100%; height: {_HEIGHT}px; border: 0"'
         return f'<iframe title="trtlint report" {attributes} srcdoc="{page}"></iframe>'
 
 
-def _facts_of(path: str) -> Facts | None:
-    """Read a local model again and return its facts; None if the model cannot be read."""
+def facts_of_file(path: str) -> Facts | None:
+    """Read a local model again and return its facts, or None if the model cannot be read."""
     if not Path(path).is_file():
         return None
     try:
