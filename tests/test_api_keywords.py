@@ -204,3 +204,12 @@ def test_an_upgrade_names_the_command_of_a_fix() -> None:
     (item,) = [item for item in found.findings if item.finding.rule == "ACC102"]
     assert item.finding.options == ("--trt", "10.7", "--gpu", "L4", "--fp16")
     assert not item.already
+
+
+def test_findings_of_a_baseline_are_suppressed() -> None:
+    run(["model.onnx", "--trt", "10.7", "--isolated", "--no-cache", "--write-baseline", "known.json"])
+    (report,) = trtlint.lint("model.onnx", trt="10.7", baseline="known.json").models
+    assert [finding.rule for finding in report.findings] == []
+    assert "ACC102" in {finding.rule for finding in report.suppressed}
+    with pytest.raises(trtlint.FileError, match="not a baseline"):
+        trtlint.lint("model.onnx", trt="10.7", baseline="model.onnx")

@@ -1,7 +1,7 @@
 """Check the arguments of the Python API before any other code uses them.
 
 :data:`ARGUMENTS` has a function for each argument, called a reader. A reader checks the value and converts
-it, such as a path to text. For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
+it, for example a path to a text. A wrong value is an :class:`~trtlint.errors.ArgumentError`, which names the
 argument, the value and the allowed values. None means that the caller did not give the argument.
 """
 
@@ -335,20 +335,24 @@ _SECONDS = _number(f"seconds above 0, at most {MOST_SECONDS}", MOST_SECONDS)
 _MEMORY = _count("a number of bytes above 0", _MOST_MEMORY)
 _PATHS = _several(_path(_FILE), "a path, or several")
 
+_SWITCHES = (
+    "dry_parse dry_run isolated measure preview rehearse thorough trust_pickle unsafe verify verify_build "
+    "weights"
+).split()
+
 ARGUMENTS: Mapping[str, Reader] = {
-    **{flag.replace("-", "_"): _switch for flag in get_args(Flag)},
+    **{name.replace("-", "_"): _switch for name in (*get_args(Flag), *_SWITCHES)},
+    **{name: _path("a path of a folder") for name in ("dry_build_logs", "rtx_path", "torch_wheel")},
     **{kind: _path(_FILE) for kind in WITNESSES},
+    "baseline": _path(_FILE),
     "batches": _count("a whole number above 0"),
     "bound": _number("a finite number above 0"),
     "command": _command,
     "compare": _compare,
     "data_loader_script": _text("a text such as 'loader.py:load_data'"),
     "dry_build": _dry_build,
-    "dry_build_logs": _path("a path of a folder"),
     "dry_build_memory": _MEMORY,
     "dry_build_seconds": _SECONDS,
-    "dry_parse": _switch,
-    "dry_run": _switch,
     "ep": _choice(*PROVIDERS),
     "ep_options": _options,
     "extend_select": _SELECTORS,
@@ -359,11 +363,9 @@ ARGUMENTS: Mapping[str, Reader] = {
     "ignore": _SELECTORS,
     "inputs": _PATHS,
     "io": _choice("fp32", "fp16", "bf16"),
-    "isolated": _switch,
     "keep": _texts("names of operators, or patterns such as '*norm*'"),
     "last": _text("a version such as '10.7'"),
     "load_inputs": _PATHS,
-    "measure": _switch,
     "memory": _MEMORY,
     "min_confidence": _choice(*CONFIDENCES),
     "options": _options,
@@ -371,30 +373,20 @@ ARGUMENTS: Mapping[str, Reader] = {
     "path": _several(_path(_FILE), "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"),
     "paths": _build_files,
     "plugins": _plugins,
-    "preview": _switch,
     "product": _choice(*PRODUCTS),
     "ranges": _ranges,
     "record": _record,
-    "rehearse": _switch,
     "rtx": _VERSIONS,
-    "rtx_path": _path("a path of a folder"),
     "rules": _rules,
     "seconds": _SECONDS,
     "select": _SELECTORS,
     "shapes": _shapes,
     "target": _target,
-    "thorough": _switch,
     "to": _choice("fp16", "bf16"),
     "tolerance": _number("a finite number above 0"),
     "torch_python": _path(_FILE),
     "torch_tensorrt": _text("a release such as '2.13'"),
-    "torch_wheel": _path("a path of a folder"),
     "trt": _VERSIONS,
-    "trust_pickle": _switch,
     "type": _choice("fp16", "bf16", "tf32", "all"),
-    "unsafe": _switch,
-    "verify": _switch,
-    "verify_build": _switch,
-    "weights": _switch,
 }
 """The readers of all arguments, by name. :mod:`trtlint.model.memory` reads models in memory."""

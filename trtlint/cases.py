@@ -26,6 +26,7 @@ from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
 from trtlint.knowledge.providers import Provider
 from trtlint.model.memory import NAME, MemoryModel
+from trtlint.policy.baseline import Baseline
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, choose_by_layers, split
@@ -50,7 +51,7 @@ class Keywords(TypedDict, total=False):
 
     Each keyword has the same meaning as the corresponding command-line option.
 
-    A setting of the target that is not given is unknown; it is not off.
+    A target setting that you don't give is unknown, not off.
     """
 
     trt: Texts
@@ -127,6 +128,8 @@ class Keywords(TypedDict, total=False):
     """Arguments of ``torch_tensorrt.dynamo.compile`` for ``dry_build`` of a program."""
     isolated: bool
     """Ignore suppressions in the metadata of models."""
+    baseline: AnyPath
+    """A baseline file: its findings become suppressed findings."""
     min_confidence: Confidence
     """Hide findings below this confidence."""
 
@@ -208,6 +211,7 @@ class _Given:
         entries = (*load_builtin().entries,) if chosen is None else RuleSet.of(chosen).entries
         self._policy = Policy(
             min_confidence=keywords.get("min_confidence", "low"),
+            baseline=Baseline.read(Path(keywords["baseline"])) if "baseline" in keywords else None,
             known=names(entries),
             own=not keywords.get("isolated", False),
         )
@@ -217,8 +221,7 @@ class _Given:
             entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
         text = keywords.get("command")
-        self._commands = () if text is None else read_commands(text)
-        self._commands = self._provider_command() or self._commands
+        self._commands = self._with_provider(() if text is None else read_commands(text))
         self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
             raise SettingError("record already contains these files; omit log, layers and profile")
@@ -256,13 +259,13 @@ class _Given:
     def has_build(self) -> bool:
         return bool(self._files) or "record" in self._keywords
 
-    def _provider_command(self) -> tuple[BuildCommand, ...]:
-        """Return the provider options as a build command; empty if the keyword ``command`` is given."""
+    def _with_provider(self, commands: tuple[BuildCommand, ...]) -> tuple[BuildCommand, ...]:
+        """Return ``commands``, or the options of the provider as a command if there are no commands."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")
-        if provider is None or self._commands:
-            return ()
+        if provider is None or commands:
+            return commands
         from trtlint.buildcommand.providers import of_options
 
         return (of_options(provider, options or {}),)
