@@ -336,9 +336,9 @@ _MEMORY = _count("a number of bytes above 0", _MOST_MEMORY)
 _PATHS = _several(_path(_FILE), "a path, or several")
 
 _SWITCHES = (
-    "dry_parse dry_run isolated measure preview rehearse thorough trust_pickle unsafe verify verify_build "
-    "weights"
-).split()
+    "dry_parse", "dry_run", "isolated", "measure", "preview", "rehearse", "thorough", "trust_pickle", "unsafe",
+    "verify", "verify_build", "weights",
+)  # fmt: skip
 
 ARGUMENTS: Mapping[str, Reader] = {
     **{name.replace("-", "_"): _switch for name in (*get_args(Flag), *_SWITCHES)},
