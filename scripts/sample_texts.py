@@ -24,6 +24,8 @@ from trtlint.examples.blocks import evidence_of
 from trtlint.examples.models import model_of_text
 from trtlint.examples.rules import Example, examples
 
+Draw = Callable[[random.Random], Iterator[str]]
+"""Function that yields the texts of one kind in random order."""
 _ROOT = Path(__file__).resolve().parent.parent
 _OWN_HEADINGS = {"Fires", "Stays silent", "Fixed"}
 """Headings of rule pages with examples, which are not prose."""
@@ -36,7 +38,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=10, help="texts of each kind")
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
-    kinds: tuple[Callable[[random.Random], Iterator[str]], ...] = (docstrings, messages, rule_texts, manual)
+    kinds: tuple[Draw, ...] = (docstrings, messages, rule_texts, manual)
     number = 0
     for kind in kinds:
         for text in islice(kind(draw), arguments.each):

@@ -336,8 +336,8 @@ _MEMORY = _count("a number of bytes above 0", _MOST_MEMORY)
 _PATHS = _several(_path(_FILE), "a path, or several")
 
 _SWITCHES = (
-    "dry_parse", "dry_run", "isolated", "measure", "preview", "rehearse", "thorough", "trust_pickle", "unsafe",
-    "verify", "verify_build", "weights",
+    "dry_parse", "dry_run", "isolated", "measure", "preview", "rehearse", "thorough", "trust_pickle",
+    "unsafe", "verify", "verify_build", "weights",
 )  # fmt: skip
 
 ARGUMENTS: Mapping[str, Reader] = {
