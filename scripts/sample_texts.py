@@ -79,7 +79,7 @@ def rule_texts(draw: random.Random) -> Iterator[str]:
     """Yield sections of rule pages, below the name and the summary of the rule."""
     found = []
     for rule in sorted(load_builtin(), key=lambda each: each.id):
-        for heading, text in _sections(rule.body):
+        for heading, text in sections(rule.body):
             if heading not in _OWN_HEADINGS:
                 found.append(f"{rule.id} {rule.name}: {rule.summary}\n\n## {heading}\n\n{text}")
     yield from draw.sample(found, len(found))
@@ -91,11 +91,11 @@ def manual(draw: random.Random) -> Iterator[str]:
     for file in [_ROOT / "README.md", *sorted((_ROOT / "docs").rglob("*.md"))]:
         text = file.read_text(encoding="utf-8")
         title = text.partition("\n")[0]
-        found += [f"{title}\n\n## {heading}\n\n{part}" for heading, part in _sections(text)]
+        found += [f"{title}\n\n## {heading}\n\n{part}" for heading, part in sections(text)]
     yield from draw.sample(found, len(found))
 
 
-def _sections(text: str) -> Iterator[tuple[str, str]]:
+def sections(text: str) -> Iterator[tuple[str, str]]:
     """Yield the second-level headings of a page and the texts below them."""
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         heading, _, below = part.partition("\n")

@@ -12,6 +12,7 @@ from scripts import sample_texts
 KINDS = (sample_texts.docstrings, sample_texts.messages, sample_texts.rule_texts, sample_texts.manual)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_seed_decides_the_sample(kind: sample_texts.Draw) -> None:
     first, again, other = ([*islice(kind(random.Random(seed)), 3)] for seed in (1, 1, 2))
@@ -27,6 +28,7 @@ def test_examples_of_rules_are_no_texts() -> None:
     assert not any("\n## Fires\n" in text for text in sample_texts.rule_texts(random.Random(1)))
 
 
+@pytest.mark.slow
 def test_values_in_messages_are_in_braces() -> None:
     texts = [*islice(sample_texts.messages(random.Random(3)), 40)]
     assert any(text.startswith(("error[", "warning[", "note[")) for text in texts[::2])
