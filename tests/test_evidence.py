@@ -186,7 +186,7 @@ class TestMistakes:
     def test_a_cut_layer_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("layers.json").write_text('{"Layers": [{"Name": "a"')
         out, _ = output(capsys, "layers.json", code=Exit.UNREADABLE)
-        assert out.startswith("error: layers.json: not JSON or cut: ")
+        assert out.startswith("error: layers.json: not valid JSON, or cut off: ")
 
     def test_the_second_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "build.log", "--log", str(LOG), code=Exit.UNREADABLE)

@@ -339,7 +339,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/AmusementClub/vs-mlrt/issues/138
         ((OPERATOR,), "the kind of GPU that built the engine", "does not contain the reason"),
         # https://github.com/levipereira/triton-server-yolo/issues/3
-        ((NO_CREATOR_10,), "plugin EfficientNMS_TRT has neither", "LOG124"),
+        ((NO_CREATOR_10,), "contains the plugin EfficientNMS_TRT", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/3640
         ((NO_INT8_SILU,), "TensorRT 10 builds these models", "LOG124"),
         # https://github.com/triple-mu/YOLOv8-TensorRT/issues/5
@@ -583,7 +583,7 @@ def test_missing_profile_in_the_words_of_each_program(
                 "[01/01/2024-00:00:00] [TRT] [W] Skipping tactic 0 due to insufficient memory on requested size of 629145600 detected for tactic 0x0.",
             ),
             ["LOG108"],
-            "(600 MiB, but only 302 MiB of GPU memory were free)",
+            "was 600 MiB, but only 302 MiB of GPU memory were free",
         ),
     ],
 )

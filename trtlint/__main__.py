@@ -25,7 +25,7 @@ def main() -> int:
     # time. A command that reads models turns the collector on again.
     gc.disable()
     if sys.argv[1:2] != ["measure"]:
-        # OpenBLAS starts a spinning thread for each core. They cost a quarter of the CPU time of a
+        # OpenBLAS starts a spinning thread for each core. These cost a quarter of the CPU time of a
         # lint, and no matrix product here is large enough to need them.
         # https://github.com/OpenMathLib/OpenBLAS#setting-the-number-of-threads-using-environment-variables
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -36,7 +36,7 @@ def main() -> int:
         code = run(sys.argv[1:])
         # Only the exit is left, so ignore interrupts.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError):  # a closed pipe, which the exit code reports
+    with suppress(OSError):  # the pipe is closed, and the exit code reports this
         sys.stdout.flush()
     # All other processes have ended. Freeing each object would take as long as linting a small model.
     os._exit(code)

@@ -48,9 +48,9 @@ def lint(
     """Lint ONNX models: ``trtlint.lint("model.onnx", trt="10.7", gpu="L4", fp16=True)``.
 
     Args:
-        path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or a
-            list of them. Or a model in memory, whose weights are not copied: an ``onnx.ModelProto`` or the
-            result of ``torch.onnx.export(..., dynamo=True)``. Empty for a build without a model.
+        path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), a list
+            of these, or a model in memory (an ``onnx.ModelProto``, or the result of ``torch.onnx.export``
+            with ``dynamo=True``). Weights in memory are not copied. Empty for a build without a model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
@@ -187,7 +187,7 @@ def fix(
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
         unsafe: True to apply rewrites that intentionally change results.
-        verify: True to skip rewrites that change the results; the results before and after are compared.
+        verify: True to compare the results before and after a rewrite, and skip rewrites that change them.
         **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:

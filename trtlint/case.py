@@ -80,7 +80,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def built_for(self) -> tuple[Target, ...]:
-        """The targets in :attr:`completed`, without the information where their settings come from."""
+        """The targets in :attr:`completed`, without notes about conflicts with the build."""
         return tuple(each.target for each in self.completed)
 
     @property
@@ -109,7 +109,7 @@ class Case(Struct, frozen=True, dict=True):
         return tuple(file for each in self._gathered for file in each.files)
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Return the data of the evidence with the type ``type_``; None if no evidence has it."""
+        """Return the evidence data of the type ``type_``, or None if no evidence has such data."""
         return next((each.data for each in self._gathered if isinstance(each.data, type_)), None)
 
     def gathered(self) -> Case:

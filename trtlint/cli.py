@@ -253,12 +253,16 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 
 
 @cli.command(
-    context_settings=_HELP, short_help="Write a copy of a model that suppresses a finding in its metadata."
+    context_settings=_HELP, short_help="Write a copy of a model whose metadata suppresses a finding."
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("rule", metavar="RULE")
-@click.option("--node", metavar="GLOB", help="Accept only at these nodes; `*` matches any characters.")
-@click.option("--module", metavar="GLOB", help="Accept only in these modules, such as 'blocks.*.attn'.")
+@click.option(
+    "--node", metavar="GLOB", help="Suppress the finding only at these nodes; `*` matches any characters."
+)
+@click.option(
+    "--module", metavar="GLOB", help="Suppress the finding only in these modules, such as 'blocks.*.attn'."
+)
 @click.option("--reason", required=True, metavar="TEXT", help="Reason for accepting the finding.")
 @click.option("--expires", metavar="DATE", help="Last day of the suppression, such as 2027-03-31.")
 @result_option("Write the copy here.", required=True)

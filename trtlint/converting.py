@@ -52,7 +52,7 @@ def convert(
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
         tolerance: the largest error that an output may have.
-        measure: True to run the model with ONNX Runtime, to measure ranges and errors.
+        measure: True to measure ranges and errors by running the model with ONNX Runtime.
         verify_build: True to build the original and the converted model with TensorRT-RTX.
         dry_run: True to write no file.
         seconds: the time limit of each run of the model.

@@ -134,8 +134,8 @@ def suppress(
         rule: id, id prefix, name or group of the rules.
         reason: the reason why the finding is accepted.
         out: the copy to write.
-        node: accept the finding only at nodes that match this glob.
-        module: accept the finding only in modules that match this glob.
+        node: glob of the nodes at which the finding is accepted; by default all nodes.
+        module: glob of the modules in which the finding is accepted; by default all modules.
         expires: the last day of the suppression, such as ``"2027-03-31"``.
 
     Returns:
@@ -159,7 +159,7 @@ def skeleton(model: AnyPath, out: AnyPath, *, hide_names: bool = False) -> Path:
     Args:
         model: the file.
         out: the copy to write.
-        hide_names: replace names by neutral names.
+        hide_names: True to replace the names in the model by neutral names.
 
     Raises:
         ModelError: the model cannot be read.

@@ -160,7 +160,7 @@ def test_the_number_of_layers_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("data", "message", "line", "offset"),
     [
-        (b'{\n"a": }', "not JSON or cut: Expecting value", 2, 7),
+        (b'{\n"a": }', "not valid JSON, or cut off: Expecting value", 2, 7),
         (b"[" * 500_000, "the JSON is nested too deeply", 1, None),
         (b"9" * 5000, "not JSON: Exceeds the limit", 1, None),
     ],

@@ -125,8 +125,8 @@ POSITIONS, HERE = (
             "s = SequenceConstruct (x)  y = SequenceAt (s, p)",
             "fp16",
             {
-                "s": "s is not a tensor, or the type is unknown",
-                "y": "s is not a tensor, or the type is unknown",
+                "s": "s is not a tensor, or its type is unknown",
+                "y": "s is not a tensor, or its type is unknown",
             },
         ),
         (

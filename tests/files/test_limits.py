@@ -220,7 +220,7 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("20,000 places of files", "model.sources._MOST_LOOKS", 20_000),
         ("baseline, ranges file | 64 MiB", "policy.baseline._MOST_BYTES", 64 << 20),
         ("baseline, ranges file | 64 MiB", "measurement.measurement._MOST_BYTES", 64 << 20),
-        ("300 code blocks", "engine.exampleblocks._MOST_BLOCKS", 300),
+        ("300 code blocks", "examples.blocks._MOST_BLOCKS", 300),
         ("30 s of processor time, 60 s", "runs.examples.SECONDS", 30),
         ("60 s for one example", "runs.examples.WALL", 60.0),
         ("1 GiB of memory, 64 MiB of zeros", "runs.examples.MEMORY", 1 << 30),

@@ -194,8 +194,8 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
                 "keep in FP32: 2 nodes; with them the worst error is 0.0012, verified (1 run)",
                 "  a",
                 "  b  (for margin)",
-                "note: the nodes marked (for margin) are optional: without any single one of these nodes, "
-                "the error stays under the bound",
+                "note: the nodes marked (for margin) are optional: if you remove a single one of these "
+                "nodes from the list, the error stays under the bound",
                 "note: the search reached its limit; use --thorough to continue",
                 "",
             ],

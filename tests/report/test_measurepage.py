@@ -159,8 +159,8 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
                 "to continue.",
                 "first",
                 "last (for margin)",
-                "Nodes for margin are optional: without any single one of these nodes, the error stays under "
-                "the bound.",
+                "Nodes for margin are optional: if you remove a single one of these nodes from the list, "
+                "the error stays under the bound.",
             ],
         ),
     ],

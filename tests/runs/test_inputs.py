@@ -15,7 +15,7 @@ from trtlint.runs.inputs import tasks_of
 FILES = {"log": "build.log", "profile": "times.json"}
 DRY = (
     "build.log describes a real build, so trtlint runs no dry build; "
-    "remove this option or --dry-build and --dry-parse"
+    "remove this file, or remove --dry-build and --dry-parse"
 )
 
 

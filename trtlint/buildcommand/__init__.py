@@ -1,7 +1,7 @@
 """Read build commands: ``trtexec`` and ``tensorrt_rtx`` command lines, scripts, and Triton configurations.
 
-This package knows no models, rules or targets. It converts a command line or configuration to plain data.
-Values that it cannot read, such as an unexpanded shell variable, are unknown.
+This package reads no models, and uses no rules or targets. It converts a command line or configuration to
+plain data. If it cannot read a value, such as an unexpanded shell variable, the value is unknown.
 """
 
 from __future__ import annotations

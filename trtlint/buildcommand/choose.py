@@ -12,7 +12,7 @@ from trtlint.buildcommand.triton import config_beside, read_config
 def choose_command(
     model: Path, commands: Sequence[BuildCommand], notify: Callable[[str], None]
 ) -> BuildCommand | None:
-    """Return the command that builds a model; None if no command matches.
+    """Return the command that builds a model, or None if no command matches.
 
     If ``commands`` is empty and the model is in a Triton model repository, the command comes from the
     ``config.pbtxt`` of the repository.
@@ -20,7 +20,8 @@ def choose_command(
     Args:
         model: the path of the model.
         commands: the build commands that the user gives.
-        notify: function that shows a warning to the user, if no command or several commands match.
+        notify: function that shows a warning to the user. It is called if no command or several commands
+            match.
 
     Raises:
         CommandError: the ``config.pbtxt`` cannot be read.

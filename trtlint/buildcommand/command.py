@@ -17,10 +17,10 @@ from trtlint.errors import SettingError
 from trtlint.knowledge.providers import PROVIDERS, Provider
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
-"""The program that builds the engine, which determines the names of the options.
+"""The program that builds the engine. It determines the names of the options.
 
-A Triton configuration has the keys of its accelerator. An ONNX Runtime session has the options of its
-provider, plus ``provider`` and ``model``.
+For ``triton``, the options are the keys of the accelerator in a configuration. For ``onnxruntime``, they are
+the options of the execution provider, and ``provider`` and ``model``.
 """
 Role = Literal["input", "output"]
 
@@ -36,7 +36,7 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--stronglyTyped": ("strongly-typed", True),
     "--noTF32": ("tf32", False),
 }
-"""The builder setting of each option: its name in targets, and True if the option turns it on."""
+"""The builder setting of each option: the setting's name in targets, and whether the option turns it on."""
 _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
 """The builder settings that the values of ``precision_mode`` turn on.
 
@@ -61,7 +61,7 @@ class Option(Struct, frozen=True):
     Attributes:
         name: the name with its dashes, such as ``--minShapes``.
         value: the text after ``=``; None if there is no ``=``, or if the text contains a variable.
-        known: False if the text contains an unexpanded variable.
+        known: False if the text after ``=`` contains an unexpanded variable.
     """
 
     name: str
@@ -140,7 +140,7 @@ class BuildCommand(Struct, frozen=True):
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:
-        """Return the last option with this name, which overrides earlier options; None if there is none."""
+        """Return the last option with this name, or None. The last option overrides earlier options."""
         return next((option for option in reversed(self.options) if option.name == name), None)
 
     @property
@@ -157,7 +157,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def provider(self) -> Provider | None:
-        """The ONNX Runtime provider that the command configures; None if it configures none."""
+        """The ONNX Runtime provider that the command configures, or None if it configures none."""
         if self.tool == "triton":
             return None if self.option("tensorrt") is None else "tensorrt"
         named = self.option("provider") if self.tool == "onnxruntime" else None
@@ -165,7 +165,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def model(self) -> str | None:
-        """The ONNX file in the command; None if the option is missing or contains a variable."""
+        """The ONNX file in the command, or None if the option is missing or contains a variable."""
         names = {"triton": "default_model_filename", "onnxruntime": "model"}
         option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None
@@ -179,14 +179,14 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The position of the command, such as ``build.sh:12``; empty for a command given as text."""
+        """The position of the command, such as ``build.sh:12``.  Empty for a command given as text."""
         if self.served is not None:
             return self.source
         return f"{self.source}:{self.line}" if self.source else ""
 
 
 def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int = 1) -> BuildCommand:
-    """Return a command from the arguments after the name of the program."""
+    """Create a build command from the arguments after the name of the program."""
     options: list[Option] = []
     words: list[str] = []
     complete = True
@@ -211,7 +211,7 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    Variables such as ``$TRTEXEC`` are recognized, too.  The result is None for other words.
+    A variable such as ``$TRTEXEC`` also names a program.  The result is None for other words.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec

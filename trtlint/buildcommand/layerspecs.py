@@ -16,7 +16,7 @@ from trtlint.buildcommand.command import BuildCommand
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
-"""Options that set a type or device for layers, which they name."""
+"""Options that set a type or device for the layers that they name."""
 
 _MOST = 10_000
 """Maximum number of layer names that are read from one option."""

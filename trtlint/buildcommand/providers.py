@@ -40,7 +40,7 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
         if not equals or not name:
             raise CommandError(f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
         options.append(Option(name, value))
-    # With no option at all, the options are unknown rather than omitted on purpose.
+    # If the user gives no option at all, the options count as unknown, not as omitted on purpose.
     return _command(provider, options, "", 1, complete=bool(options))
 
 
@@ -80,7 +80,7 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
             return ()
     reader = _Python(nodes)
     session, model = reader.session, reader.model
-    # A script may name a provider in one place and its options in another: prefer the one with more options.
+    # If a script configures a provider in several places, use the place with the most options.
     best: dict[Provider, tuple[list[Option], int]] = {}
     for provider, options, line in reader.providers():
         if provider not in best or len(options) > len(best[provider][0]):
@@ -107,7 +107,7 @@ def _command(
 
 
 def _text(value: object) -> str | None:
-    """Return an option value as the text that ONNX Runtime receives; None for a list or dictionary."""
+    """Return an option value as the text that ONNX Runtime receives, or None for a list or dictionary."""
     if isinstance(value, str | bool | int | float):
         return str(value)[:_LONGEST]
     return "" if value is None else None
@@ -237,7 +237,7 @@ class _Python:
         return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
 
     def _dictionary(self, node: ast.expr) -> list[Option] | None:
-        """Return the provider options in a dictionary; None if the expression is not a dictionary."""
+        """Return the provider options in a dictionary, or None if the expression is not a dictionary."""
         node = self._value(node)
         if isinstance(node, ast.Dict):
             pairs = list(zip(node.keys, node.values, strict=True))
@@ -253,7 +253,7 @@ class _Python:
         return found
 
     def _constant(self, node: ast.expr) -> str | None:
-        """Return a constant, or a product of constants, as text; None for any other expression."""
+        """Return the text of a constant or of a product of constants, or None for any other expression."""
         node = self._value(node)
         if isinstance(node, ast.Constant):
             return _text(node.value)
@@ -262,7 +262,7 @@ class _Python:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the execution provider that an expression names; empty for any other expression."""
+    """Return the execution provider that an expression names, or an empty string for other expressions."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) and value in CLASSES else ""
 

@@ -53,7 +53,7 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # too long for a name, or with a NUL
+    except (OSError, ValueError):  # the text is too long for a file name, or has a NUL
         return False
 
 
@@ -154,7 +154,7 @@ def _without_comment(line: str) -> str:
 
 
 def _split(line: str) -> list[str] | None:
-    """Split a line into words and operators such as ``&&``; None if the line ends inside a quote."""
+    """Split a line into words and operators such as ``&&``. Return None if the line ends inside a quote."""
     line = _RECIPE.sub("", line)
     line = _PARENTHESES.sub(r"${\1}", line)
     line = _AUTOMATIC.sub("${_}", line)

@@ -90,7 +90,7 @@ class Shapes(Struct, frozen=True):
 
 
 def shapes_of(command: BuildCommand) -> Shapes:
-    """Return the shapes that a command builds for. ``--shapes`` is ignored if a profile is given."""
+    """Return the shapes for which a command builds. ``--minShapes`` and the like override ``--shapes``."""
     found: dict[tuple[int, str], dict[Bound, Shape]] = {}
     options: dict[tuple[int, str], dict[str, None]] = {}
     unreadable: list[str] = []

@@ -107,7 +107,7 @@ def is_config(text: str) -> bool:
 
 
 def config_beside(model: Path) -> Path | None:
-    """Find the ``config.pbtxt`` of a model in a Triton repository; None if there is none.
+    """Return the ``config.pbtxt`` of a model in a Triton repository, or None if there is none.
 
     The file is ``NAME/config.pbtxt`` for the model ``NAME/1/model.onnx``:
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
@@ -151,7 +151,7 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
         source: the name of the file, for reports.
 
     Raises:
-        CommandError: the text is not a configuration; the message has the line.
+        CommandError: the text is not a configuration. The message has the line number.
     """
     from google.protobuf import text_format
 

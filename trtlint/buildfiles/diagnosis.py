@@ -116,7 +116,7 @@ def diagnose(log: Log) -> Diagnosis:
         outcomes = {_outcome(record, says): record for record in records}
         if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
             continue
-        # An error with a named entry but no outcome is known, and is no reason by itself.
+        # An error whose named entry gives no outcome is known. By itself, it does not explain a failure.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])
@@ -210,19 +210,19 @@ def _is_about_engines(record: Record) -> bool:
 
 
 def _verdict(log: Log) -> Record | None:
-    """Return the record in which a tool reports its own failure, such as ``&&&& FAILED``; None if missing."""
+    """Return the record in which a tool reports its own failure, such as ``&&&& FAILED``, or None."""
     banners = log.records.get("banner", ())
     return next((record for record in banners if record.groups["state"] == "FAILED"), None)
 
 
 _BEFORE_THE_END = frozenset({"start", "parse", "any"})
-"""Phases of a build until the parser finishes."""
+"""Phases of a build before the parser finishes."""
 _PARSED = frozenset({"parsed", "unparsed"})
 """Roles of messages that are printed after the parser has finished."""
 
 
 def cut_in_parsing(log: Log) -> str:
-    """Return a sentence if the log ends while the parser reads the model; empty for other logs.
+    """Return a sentence if the log ends while the parser reads the model, else an empty string.
 
     The parser prints a header of the ONNX file first, and later phases print other messages:
     https://github.com/onnx/onnx-tensorrt/blob/main/ModelImporter.cpp

@@ -13,6 +13,6 @@ class BuildFileError(UnreadableError):
 
 
 def unreadable(path: Path, error: OSError) -> BuildFileError:
-    """Return the error for a file that cannot be opened. The error message has advice for pipes."""
+    """Return the error for a file that cannot be opened. If the file is a pipe, the message has advice."""
     way = "; pipe a log into trtlint --log -" if is_pipe(path) else ""
     return BuildFileError(f"cannot read {path}: {error.strerror or error}{way}")

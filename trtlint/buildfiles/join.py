@@ -18,7 +18,7 @@ from trtlint.model.protos import text
 _OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
 """Prefixes of the names of layers that the parser adds."""
 _OF_IF = "_OutputLayer"
-"""Suffix that the parser adds to the name of an If, for the layer that selects its output:
+"""Suffix that the parser adds to the name of an If, to name the layer that selects the output of the If:
 https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp"""
 _ISLANDS = 500
 """Maximum number of Myelin islands whose nodes are searched.
@@ -48,7 +48,7 @@ class NodeNames:
                     self._named[layer] = self._named.get(owner, [])
 
     def find(self, name: str) -> Node | None:
-        """Return the only node with this name; None if no node or several nodes have it."""
+        """Return the only node with this name, or None if no node or several nodes have it."""
         found = self._named.get(name) or self._named.get(name.removesuffix(_OF_IF)) or ()
         return found[0] if len(found) == 1 else None
 
@@ -57,7 +57,7 @@ class NodeNames:
         return bool(self._named.get(name)) or name in self.graph.values
 
     def computing(self, tensor: str) -> Node | None:
-        """Return the only node that computes a tensor of this name; None if no node or several nodes do."""
+        """Return the node that computes a tensor of this name, or None if there is not exactly one node."""
         found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
         return found.pop() if len(found) == 1 else None
 
@@ -96,9 +96,9 @@ class Join(Struct, frozen=True):
         nodes: the nodes that each layer computes, by layer index, in graph order.
         beside: the nodes before or after each reformat layer, by layer index.
         layers: the layers that compute each node, by node, in engine order, without reformats.
-        absorbed: for each layout operator without a layer, such as a Transpose, the layers that do its work.
-            These layers access memory in a different order. They read the operator's result or, if no layer
-            reads it, compute the operator's input.
+        absorbed: the layers that do the work of each layout operator without its own layer, by node. Such an
+            operator is, for example, a Transpose. These layers access memory in a different order. They read
+            the operator's result or, if no layer reads it, compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -107,7 +107,7 @@ class Join(Struct, frozen=True):
     absorbed: Mapping[Node, tuple[EngineLayer, ...]]
 
     def placed(self, node: Node) -> tuple[EngineLayer, ...]:
-        """Return the layers that compute a node or do its work; empty if unknown."""
+        """Return the layers that compute a node or do its work. The result is empty if they are unknown."""
         return self.layers.get(node) or self.absorbed.get(node, ())
 
 
@@ -115,9 +115,9 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     """Map the layers of an engine to the nodes of its graph.
 
     The metadata of a layer takes precedence over the layer's name. Some layer names give only the first and
-    the last node of a Myelin island. Then the layer computes the nodes between these two nodes, except nodes
-    that another layer names. If a layer names no nodes, its output tensors decide: the layer computes the
-    nodes of these tensors. All other layers have no nodes.
+    the last node of a Myelin island. Such a layer also computes the nodes between these two nodes, except
+    nodes that another layer names. If a layer names no nodes, it computes the nodes whose results are its
+    output tensors. All other layers have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
@@ -167,8 +167,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes from the first to the last node of a Myelin island, in graph order.
 
-    If the first or last name belongs to an initializer, the nodes that read the initializer are used instead.
-    If the graph has only the first or only the last node, return only this node.
+    If the first or last name belongs to an initializer, use the nodes that read the initializer instead of
+    a node with this name.  If the graph has only the first or only the last node, return only this node.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:
@@ -207,6 +207,6 @@ def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
 
 
 def _by_tensors(layer: EngineLayer, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes that compute the output tensors of a layer, which have their ONNX names."""
+    """Return the nodes that compute the output tensors of a layer. ONNX names identify these tensors."""
     found = (names.computing(tensor.name) for tensor in layer.outputs)
     return tuple(dict.fromkeys(node for node in found if node is not None))

@@ -13,7 +13,7 @@ import re
 _KEYS = ("log", "msg", "message", "MESSAGE", "textPayload")
 _KEY = rb'"(?:' + "|".join(_KEYS).encode() + rb')": ?"'
 JSON_LINE = rb'\{ ?"(?:[^\n]{0,2000}?[,{] ?"|)(?:' + "|".join(_KEYS).encode() + rb')": ?"'
-"""Pattern of the start of a line with a message. Other fields may precede the message."""
+"""Pattern of the start of a JSON line with a message. Other fields may precede the message."""
 _STARTS = (b'{"', b'{ "')
 _CUT = re.compile(_KEY + rb'(?P<text>(?:[^"\\]|\\.)*)')
 _MOST = 1 << 20  # bytes of a line that are decoded
@@ -26,7 +26,7 @@ def is_json_line(line: bytes) -> bool:
 
 
 def json_message(line: bytes) -> list[bytes] | None:
-    """Return the lines of the message in a JSON object; None if the line is not a JSON object with a message.
+    """Return the lines of the message in a JSON object, or None if the line has no such message.
 
     If the object is truncated, return the part of the message before the cut.
     """

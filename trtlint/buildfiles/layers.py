@@ -23,10 +23,10 @@ from trtlint.buildfiles.names import without_profile
 from trtlint.files.regular import read_bytes
 
 LARGEST_JSON = 256 << 20
-"""Maximum size of a JSON file, in bytes; 100,000 detailed layers need less."""
+"""Maximum size of a JSON file, in bytes.  A file with 100,000 detailed layers is smaller."""
 
 _MOST_LAYERS = 200_000
-"""Maximum number of layers in an engine; the largest known engines have some ten thousand."""
+"""Maximum number of layers in an engine.  The largest known engines have some ten thousand layers."""
 
 
 class LayerTensor(Struct, frozen=True):
@@ -51,9 +51,10 @@ class EngineLayer(Struct, frozen=True):
     """One layer of an engine. A field is None if the file does not contain it.
 
     - ``index``: position of the layer in the file, from 0.
-    - ``profile``: number of its optimization profile.
+    - ``profile``: number of the layer's optimization profile.
     - ``constants``: tensors that the engine stores.
-    - ``tactic``: name of the kernel; ``tactic_id``: its number.
+    - ``tactic``: name of the kernel.
+    - ``tactic_id``: number of the kernel.
     - ``weights``: the type in which the engine stores the weights.
     - ``dynamic_filter``: True if the kernel gets the weights as a tensor at run time.
     - ``origin``: the reason of a reformat (``REFORMAT``, ``QDQ``).
@@ -81,7 +82,7 @@ class EngineLayer(Struct, frozen=True):
 
     @property
     def precision(self) -> DataType | None:
-        """The type that the layer computes in; None if unknown.
+        """The type in which the layer computes, or None if it is unknown.
 
         This is the type of the weights. Without weights, it is the type of the first input or output that
         holds numbers, not indices.
@@ -121,7 +122,7 @@ def load_json(path: Path) -> Any:
 
     Raises:
         BuildFileError: the file is too large, truncated, too deeply nested or not JSON. The error has the
-            line.
+            line number.
     """
     try:
         return parse_json(read_bytes(path, LARGEST_JSON))
@@ -130,13 +131,15 @@ def load_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse JSON that TensorRT wrote, as :func:`load_json` does for a file."""
+    """Parse JSON that TensorRT wrote. :func:`load_json` does the same for a file."""
     text = data.decode("utf-8-sig", "replace")
     try:
         # strict=False: metadata of TensorRT 8.6 to 10 contains unescaped U+001E and U+001F.
         return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        raise BuildFileError(f"not JSON or cut: {error.msg}", offset=error.pos, line=error.lineno) from error
+        raise BuildFileError(
+            f"not valid JSON, or cut off: {error.msg}", offset=error.pos, line=error.lineno
+        ) from error
     except RecursionError as error:
         raise BuildFileError("the JSON is nested too deeply", line=1) from error
     except ValueError as error:
@@ -144,12 +147,12 @@ def parse_json(data: bytes) -> Any:
 
 
 def from_json(root: object) -> LayerInfo | None:
-    """Return layer information from parsed JSON of any TensorRT release; None for other JSON."""
+    """Return layer information from parsed JSON of any TensorRT release, or None for other JSON."""
     return layers_from_json(root) if _is_layer_json(root) else None
 
 
 def _is_layer_json(root: object) -> bool:
-    """Return whether JSON is layer information. A profile and measured times are other kinds of JSON."""
+    """Return whether JSON is layer information, and neither a profile nor measured times."""
     if isinstance(root, dict):
         return any(key in root for key in ("Layers", "layers", "LayerInfo"))
     if not isinstance(root, list) or not root:

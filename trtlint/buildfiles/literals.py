@@ -47,8 +47,8 @@ class Literals:
         """Return the texts that a message contains, and their positions.
 
         Returns:
-            Pairs of two indices: of the text in ``texts``, and of its first character in the message. The
-            pairs are sorted.
+            Pairs of two numbers: the index of the text in ``texts``, and the position of the text in the
+            message. The pairs are sorted.
         """
         found: list[tuple[int, int]] = []
         for text in self.candidates(message):

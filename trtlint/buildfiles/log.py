@@ -34,7 +34,7 @@ _BARE = Prefix("", "", 0, None)
 _EXCEPTION = "exception"
 """Name of the pattern for an exception that ended a Python program."""
 _DUMPS, _LAYERS = 16, 50_000
-_MOST_LOUD = 200_000  # warnings and errors; after them, the rest of the log is not read
+_MOST_LOUD = 200_000  # maximum number of warnings and errors; the rest of the log is not read
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
 _DATED = 32  # start of the message after [MM/DD/YYYY-HH:MM:SS] [V] [TRT], or [TRT] [V]
 _TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec's own line
@@ -43,15 +43,15 @@ _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  
 _ON_ONE_LINE = 8
 _LOOKED_AT = 4000  # bytes of a line that are searched for the name of the library
 _UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
-"""Pattern of the end of an error line without its reason. A terminal or Myelin broke the line there."""
+"""Pattern of the end of an error line that a terminal or Myelin broke before the reason."""
 _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nodes on one line
 
 
 def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
     """Read a log, plain or gzip, from a path, ``-`` (standard input) or a binary stream.
 
-    ``vectorised`` turns :class:`~trtlint.buildfiles.line_filter.BlockFilter` on or off, which does not change
-    the result. By default, the filter is on for logs above a megabyte.
+    ``vectorised`` turns :class:`~trtlint.buildfiles.line_filter.BlockFilter` on or off. The result is the
+    same with and without this filter. By default, the filter is on for logs above a megabyte.
 
     Raises:
         BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
@@ -86,13 +86,13 @@ class LogReader:
         self._context: bytes = b""
         self._context_at = 0
         self._enough: dict[bytes, str] = {}  # pattern of each beginning whose lines are only counted
-        # The open message: its text so far, and, if it is not empty, its first and last line and its prefix.
+        # The open message: its text so far. If there is a text, also its first and last line and its prefix.
         self._open: list[str] = []
         self._open_line: int
         self._open_last: int
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
-        self._limit = ""  # why the rest was not read
+        self._limit = ""  # why the rest of the log was not read
         self._marks = MarkSearch()
         self._programs = marks()
         self._traceback = Traceback()
@@ -171,7 +171,7 @@ class LogReader:
             self._scanner.shapes.add("logger")
             self._tool_line(number, line, 26)
             return
-        # Two writers can leave several messages on one line; a line with more is not from a log.
+        # Two writers can leave several messages on one line. A line with very many is not from a log.
         for _ in range(_ON_ONE_LINE):
             prefix = parse_prefix(line)
             if prefix is None:
@@ -294,7 +294,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """Read a message of low severity, which was found by its beginning. Ignore its continuation lines."""
+        """Read a message of low severity. Look up its beginning, and ignore its continuation lines."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):
@@ -339,7 +339,7 @@ class LogReader:
         self._open_context = self._working_on()
 
     def _working_on(self) -> str | None:
-        """Return the node or layer that the last message with a name mentioned; None if unknown.
+        """Return the node or layer that the last message with a name mentioned, or None if it is unknown.
 
         The build is probably working on this node or layer.
         """
@@ -381,7 +381,7 @@ class LogReader:
 def _joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    If the first line ends before the reason, and the next line gives it, spaces are used instead.
+    If the first line was broken before the reason, join the first line and the reason with spaces.
     """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()

@@ -1,7 +1,7 @@
 """Find the names of ONNX nodes in the name of an engine layer.
 
-The metadata of the layer takes precedence. Without metadata, this module splits the layer name, which the
-TensorRT optimizer makes from node names. Public tools that read the same layer names:
+The metadata of the layer takes precedence. Without metadata, this module splits the layer name. TensorRT's
+optimizer makes layer names from node names. Public tools that read the same layer names:
 https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
 """
@@ -39,8 +39,11 @@ class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
     Attributes:
-        kind: ``reformat`` for a copy to another layout or type, before or after ``nodes``. ``internal`` if
-            neither the name nor the metadata contains a node.
+        kind: one of four kinds:
+            - ``reformat``: a copy to another layout or type, before or after ``nodes``
+            - ``island``: a Myelin island with only its first and last nodes
+            - ``nodes``: any other layer with names
+            - ``internal``: neither the name nor the metadata contains a node
         nodes: the names in order. They can be names of nodes, initializers and layers of the builder, such as
             ``(Unnamed Layer* 12) [Shuffle]``. The caller must check which names are nodes of the graph.
         ranges: Myelin islands with only their first and last nodes.
@@ -109,7 +112,7 @@ def _fused(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
     nodes: dict[str, None] = {}
     ranges: list[NodeRange] = []
     open_: list[bool] = []  # True for a parenthesis of PWN(...)
-    plain = 0  # number of the others: part of a name, which is not split
+    plain = 0  # number of other open parentheses; they belong to a name, which is not split
     part: list[str] = []
 
     def close() -> None:
@@ -153,7 +156,7 @@ def _fused(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
 def _island(text: str, start: int, ranges: list[NodeRange]) -> int:
     end = text.find("]}", start)
     nested = text.find(_ISLAND, start)
-    # An island's end can be an island again; then the outer one ends at the next mark.
+    # The last node of an island can be an island, too. Then the outer island ends at the next mark.
     while 0 <= nested < end:
         nested = text.find(_ISLAND, nested + 1)
         following = text.find("]}", end + 1)

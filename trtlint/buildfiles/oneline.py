@@ -65,7 +65,7 @@ class DumpReader:
 
 
 def parse_layer(text: str, index: int) -> EngineLayer | None:
-    """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``; None for other lines."""
+    """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``. Return None for other lines."""
     kind = text.find(", LayerType: ")
     if not text.startswith("Name: ") or kind < 0:
         return None
@@ -117,14 +117,17 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
 
 
 def parse_legacy(text: str, index: int) -> EngineLayer | None:
-    """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``; None for other lines."""
+    """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``.
+
+    The result is None for other lines.
+    """
     head = _LEGACY.match(text)
     tactic = text.find(", Tactic: ")
     if not head or tactic < head.end():
         return None
     name = text[head.end() : tactic]
     number, _, tensors = text[tactic + 10 :].partition(", ")
-    # A tensor name may contain an arrow; the one between the two lists follows a type.
+    # A tensor name may contain an arrow. But only the arrow between the two lists follows a type.
     middle = tensors.find(") -> ")
     cut = middle + 1 if middle >= 0 else tensors.find(" -> ")
     before, after = (tensors[:cut], tensors[cut + 4 :]) if cut >= 0 else (tensors, "")

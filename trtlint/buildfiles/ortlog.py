@@ -61,16 +61,17 @@ class OrtLog(Struct, frozen=True):
 
 
 def ort_log(log: Log, path: Path | None) -> OrtLog | None:
-    """Return the partition in a log; None if the log shows no partition.
+    """Return the partition in a log, or None if the log shows no partition.
 
     Args:
         log: the parsed log.
-        path: the file of the log. It is None if the file cannot be read again. Then the result has no nodes.
+        path: the file of the log, or None if the file cannot be read again. Without the file, the result has
+            no nodes.
     """
     said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
     if not said and not placed:
         return None
-    # Bodies of control flow come first, the main graph last.
+    # The log lists the subgraphs of control flow first, and the main graph last.
     last = said[-1] if said else None
     nodes: tuple[Placed, ...] | None = None
     if placed and path is not None:

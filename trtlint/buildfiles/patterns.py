@@ -15,14 +15,14 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 SEARCHED = 1500
-"""Number of characters that a regular expression searches, because some expressions take cubic time.
+"""Maximum number of characters of a message that are searched for a regular expression.
 
-Patterns for whole messages ignore this limit.
+The limit is necessary, because some expressions take cubic time. Patterns for whole messages ignore it.
 """
 _BEFORE = 500
-"""How many of the ``SEARCHED`` characters are before the text that made the message a candidate."""
+"""Number of the ``SEARCHED`` characters before the text that made the message a candidate."""
 KEY = 6
-"""Number of leading bytes that select entries. Every ``starts`` literal has at least this length."""
+"""Number of bytes at the beginning of a message that select entries. No ``starts`` literal is shorter."""
 
 
 Outcome = Literal[
@@ -67,7 +67,7 @@ class LogPattern(Struct, frozen=True, eq=False):
     - A message is a candidate if it begins with one of ``starts``. At severity W and above, it is also a
       candidate if it contains one of ``contains``.
     - ``regex`` is searched in each candidate. The record stores the named groups of the match.
-    - ``meaning`` explains the message, and ``source`` is a public URL with the line.
+    - ``meaning`` explains the message, and ``source`` is a public URL that shows such a line.
     - At most ``keep`` records are stored. Later records are only counted.
     - If ``decisive`` is true, the beginning of a line decides whether it matches. ``regex`` is not searched.
     - If ``context`` is true, the lines name the node or layer that later warnings are about.
@@ -119,7 +119,7 @@ class LogPattern(Struct, frozen=True, eq=False):
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search the regular expression in a message.
+        """Search a message for the regular expression.
 
         ``at`` is the position where the message contains one of the texts in ``contains``. In a long message,
         only the text around ``at`` is searched.
@@ -133,7 +133,7 @@ class LogPattern(Struct, frozen=True, eq=False):
 Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, LogPattern, bool]]]"
 """Entries by the first bytes of a message.
 
-Each has the full beginning, the pattern, and True if the beginning alone identifies the pattern.
+Each entry has the full beginning, the pattern, and True if the beginning alone identifies the pattern.
 """
 
 
@@ -190,7 +190,7 @@ class Table:
         return (pattern for pattern in self.patterns if pattern.last)
 
     def named(self, name: str) -> LogPattern | None:
-        """Return the entry with this name; None for ``other``."""
+        """Return the entry with this name, or None for ``other``."""
         return self.by_name.get(name)
 
     def bare(self, line: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:

@@ -22,7 +22,7 @@ _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 
 
 class PlanHeader(Struct, frozen=True):
-    """The product and version that an engine was built with.
+    """The product and version with which an engine was built.
 
     ``version`` is ``major.minor.patch``, or None if the header has no valid version. ``build`` is the build
     number modulo 256, because the header has one byte for it.
@@ -47,7 +47,7 @@ def read_plan(path: Path) -> PlanHeader:
 
 
 def is_plan(path: Path) -> bool:
-    """Return whether a file is an engine; False if it is unreadable."""
+    """Return whether a file is a readable engine."""
     try:
         read_plan(path)
     except BuildFileError:

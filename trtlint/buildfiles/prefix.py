@@ -17,7 +17,7 @@ _STAMP = rb"\[[^\n]{19}\]"  # at the start of a line, any stamp of this length
 WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|VERBOSE|DEBUG)"
 """Pattern of a severity that is printed as a word."""
 
-# The first character identifies most forms, so program output fails at once.
+# The first character identifies most forms, so the match fails at once for program output.
 _BRACKET = re.compile(
     _STAMP + rb" (?:\[(?P<trtexec>[FEWIV])\](?: (?P<library>\[TRT\])|(?= |$))"
     rb"|\[TRT(?:-LLM)?\] (?:\[RANK \d+\] )?\[(?P<python>[FEWIVD])\])[ ]?"
@@ -75,7 +75,7 @@ An entry has four parts:
 
 - the group of the severity
 - the tool
-- True if the TensorRT library printed the line, False if the tool did
+- True if the TensorRT library printed the line, False if the tool did, None if unknown
 - True if any program may print this form
 """
 _LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
@@ -110,7 +110,7 @@ def letter(word: bytes) -> str:
 
 
 def parse_prefix(line: bytes) -> Prefix | None:
-    """Return the log prefix of a line; None if the line has no usual prefix."""
+    """Return the log prefix of a line, or None if the line has no usual prefix."""
     offset = 0
     if line[:2] == b"20" and (stamp := _CI_STAMP.match(line)):
         offset = stamp.end()
@@ -128,7 +128,7 @@ def parse_prefix(line: bytes) -> Prefix | None:
 
 
 def embedded(line: bytes, start: int) -> int:
-    """Return the position, at or after ``start``, of a dated log prefix inside a line; -1 if none."""
+    """Return the position of a dated log prefix at or after ``start`` in a line, or -1 if there is none."""
     if line.find(b"] [", start) < 0:
         return -1
     found = _EMBEDDED.search(line, start)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from trtlint.buildfiles.errors import BuildFileError
 
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
-# From TensorRT 8.6 on, the layer's name is last; before, it was first, padded to the longest name.
+# From TensorRT 8.6 on, the layer's name comes last. In older releases, it comes first, and has padding.
 _LAST = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s{{2,3}}(\S.*)$")
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER}){{2,3}}")
 _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
@@ -74,7 +74,7 @@ class TableReader:
 
     @classmethod
     def begin(cls, message: str, line: int) -> TableReader | None:
-        """Return a reader for the table with the heading ``message``; None if it is no table heading."""
+        """Return a reader for the table with the heading ``message``, or None if it is no table heading."""
         found = _HEADING.match(message)
         return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
 
@@ -112,7 +112,7 @@ class TableReader:
 
 
 def from_json(root: object) -> Profile | Times | None:
-    """Return layer times or end-to-end times from parsed JSON; None for other JSON."""
+    """Return layer times or end-to-end times from parsed JSON, or None for other JSON."""
     if _is_times_json(root):
         return times_from_json(root)
     return profile_from_json(root) if _is_profile_json(root) else None

@@ -24,8 +24,8 @@ _STARTS = (
     b"Input filename:",
 )
 _JSON_LOG = re.compile(JSON_LINE)
-# A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (Docker's, for one).  In JSON,
-# the next character begins an object, a list or a string, or ends the list.
+# A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (such as Docker's).  In a JSON
+# file, the character after the bracket begins an object, a list or a string, or ends the list.
 JSON_START = re.compile(rb"\s*(?!" + JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 

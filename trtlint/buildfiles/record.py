@@ -54,8 +54,8 @@ class BuildRecord(Struct, frozen=True):
         times: end-to-end times.
         plan: the header of the engine file.
         plan_name: the engine file.
-        settings: the build settings in the files; the log takes precedence, then the metadata, then the
-            engine header.
+        settings: the build settings in the files.  The log takes precedence over the metadata, and the
+            metadata over the engine header.
         places: the source of each setting, such as ``build.log:12``.
         notes: gaps and contradictions in the files.
     """
@@ -78,7 +78,7 @@ class BuildRecord(Struct, frozen=True):
 def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     """Read the files of one build, each given as a path or as a pair of path and role.
 
-    The path ``-`` is a log on standard input. A role is the kind that the user gives the file, such as
+    The path ``-`` is a log on standard input. A role is the kind of the file according to the user, such as
     ``"layers"``.
 
     Raises:
@@ -106,7 +106,7 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """Read one file of a build.
 
     Raises:
-        BuildFileError: the file is unreadable or differs in kind from its role; the message begins with
+        BuildFileError: the file is unreadable or differs in kind from its role.  The message begins with
             the file's name.
     """
     try:

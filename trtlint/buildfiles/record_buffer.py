@@ -21,7 +21,7 @@ class RecordBuffer:
     """Stores the first records of each pattern, counts all records, and collects build settings.
 
     ``records`` are the stored records and ``counts`` the numbers of all records, both by pattern name.
-    ``ready`` is a queue of newly stored records, which the caller empties.
+    ``ready`` is a queue of newly stored records.  The caller empties this queue.
     """
 
     def __init__(self, collector: Collector) -> None:

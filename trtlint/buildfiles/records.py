@@ -42,7 +42,7 @@ class Record(Struct, frozen=True):
     raised: Raised | None = None
 
     def number(self, group: str) -> float | None:
-        """Return a group of the match as a number; None if it is missing, not a number or infinite."""
+        """Return a group of the match as a number, or None if it is missing, not a number or infinite."""
         try:
             value = float(self.groups.get(group, ""))
         except ValueError:
@@ -84,7 +84,7 @@ class Log(Struct, frozen=True):
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
     def first(self, pattern: str) -> Record | None:
-        """Return the first record of a pattern; None if there is none."""
+        """Return the first record of a pattern, or None if there is none."""
         found = self.records.get(pattern)
         return found[0] if found else None
 

@@ -1,9 +1,9 @@
 """Select the informative lines of a log quickly.
 
-Most lines of a verbose log are tactic timings: hundreds of megabytes with a few hundred informative lines.
-The scanner classifies whole blocks of lines, without a Python object per line. In the two usual log formats,
-the scanner looks up the first bytes of all messages of a block at once.  Lines of other forms, warnings and
-errors are always candidates.
+Most lines of a verbose log are tactic timings.  A log of hundreds of megabytes can have only a few hundred
+informative lines.  The scanner classifies whole blocks of lines, without a Python object per line. In the two
+usual log formats, it looks up the first bytes of all messages of a block at once.  Lines of other forms,
+warnings and errors are always candidates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _DENSE = 1 << 10  # minimum size of a block for vectors, in bytes
 Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
 """A batch of lines: for each line its number (from 1), its bytes without the line end, and an offset.
 
-The offset is the position of the message in a line with a usual prefix of low severity; 0 for other lines.
+The offset is the position of the message in a line with a usual prefix of low severity.  It is 0 for other
+lines.
 """
 
 _BATCH = 1 << 14
@@ -47,9 +48,10 @@ _TAIL = 1 << 12  # bytes at the end that are stored for the last line
 class Scanner:
     """Reads a stream and yields, in order, batches of lines that may be informative.
 
-    ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` and ``size`` are the
-    number of lines and bytes that were read so far.  ``shapes`` are the tools whose prefixes occurred.
-    ``note`` states why the end of the log was not read; it is empty if the whole log was read.
+    ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` is the number of lines
+    that were read so far, and ``size`` the number of bytes.  The shape of a log prefix shows which tool
+    printed it, and ``shapes`` has the names of the tools whose prefixes occurred.  ``note`` states why the
+    end of the log was not read.  It is empty if the whole log was read.
     """
 
     def __init__(
@@ -79,8 +81,8 @@ class Scanner:
     def enough(self, literal: bytes, *, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        If ``context`` is true, the nearest such line before a candidate is still returned. The
-        scanner may also return further lines that begin with ``literal``.
+        If ``context`` is true, the nearest such line before a candidate is still returned. The scanner may
+        still return other lines that begin with ``literal``, too.
         """
         if self._filter:
             self._filter.enough(literal, context)

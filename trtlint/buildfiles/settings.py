@@ -53,7 +53,8 @@ class BuildSettings(Struct, frozen=True):
     """Build settings in a log or a metadata file. A field is None if unknown.
 
     - ``product``: ``tensorrt`` or ``tensorrt-rtx``
-    - ``version``: the printed release; ``build``: its build number
+    - ``version``: the printed release
+    - ``build``: the build number of the printed release
     - ``library``: version of the builder library, if the log prints it in addition to the tool's version
     - ``sm``: the compute capability as a whole number (89 for 8.9)
     - ``flags``: the given precision options (``fp16``, ``best``, ``no-tf32`` ...)
@@ -61,7 +62,7 @@ class BuildSettings(Struct, frozen=True):
     - ``constraints``: ``obey`` or ``prefer``
     - ``torch``: settings of Torch-TensorRT as printed
     - ``status``: ``passed`` or ``failed``
-    - ``found``: number of the line that each field comes from, if known
+    - ``found``: number of the line from which each field comes, if known
     """
 
     product: str | None = None
@@ -128,7 +129,7 @@ class Collector:
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
         """Set the fields that the groups of a record contain.
 
-        ``settles`` selects the function that reads the groups; it comes from the record's pattern.
+        ``settles`` selects the function that reads the groups.  The record's pattern has this value.
         """
         _HANDLERS[settles](self, groups, line)
 
@@ -179,7 +180,8 @@ class Collector:
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
         """Return all settings that were found so far.
 
-        ``shapes`` are the tools whose log prefixes occurred.
+        The shape of a log prefix shows which tool printed it. ``shapes`` has the names of the tools whose
+        prefixes occurred.
         """
         self._date()
         self.set("version", *self._table)
@@ -333,7 +335,7 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
 
 
 def from_json(root: object) -> BuildSettings | None:
-    """Return the settings in a metadata file of the TensorRT engine explorer; None for other JSON."""
+    """Return the settings in a metadata file of the TensorRT engine explorer, or None for other JSON."""
     keys = ("model_options", "build_options", "device_information", "performance_summary")
     if isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys):
         return _from_metadata(root)

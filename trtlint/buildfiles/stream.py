@@ -18,7 +18,7 @@ GZIP = b"\x1f\x8b"
 _MOST_UNZIPPED = 64 << 20
 """Unpacked size that is always allowed for gzip data, in bytes."""
 _MOST_RATIO = 100
-"""Maximum compression ratio of gzip data above this size. A verbose log has about 30."""
+"""Maximum compression ratio of gzip data larger than ``_MOST_UNZIPPED``. A verbose log has about 30."""
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -26,18 +26,18 @@ class ByteStream(Protocol):
     """A readable byte stream."""
 
     def read(self, size: int, /) -> bytes:
-        """Read at most this number of bytes; empty at the end."""
+        """Read at most ``size`` bytes. The result is empty at the end of the stream."""
 
 
 class PrefixedStream:
-    """A stream whose first bytes were read before. :meth:`read` returns these bytes again."""
+    """A stream of which some bytes were already read. :meth:`read` first returns these bytes again."""
 
     def __init__(self, head: bytes, rest: ByteStream) -> None:
         self._head = head
         self._rest = rest
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read at most this number of bytes; empty at the end."""
+        """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         if not self._head:
             return self._rest.read(size)
         if 0 <= size < len(self._head):
@@ -57,12 +57,12 @@ class Recoded:
 
     @property
     def note(self) -> str | None:
-        """The reason why the stream ended early; None if it did not."""
+        """The reason why the stream ended early, or None if it did not."""
         note: str | None = getattr(self._rest, "note", None)
         return note
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read at most this number of bytes; empty at the end."""
+        """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         while not self._ready:
             raw = self._rest.read(size)
             self._ready = self._decoder.decode(raw, not raw).encode("utf-8", "replace")
@@ -82,7 +82,7 @@ class Unzipped:
         self.note: str | None = None
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read at most this number of bytes; empty at the end."""
+        """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         if self.note:
             return b""
         try:
@@ -153,7 +153,7 @@ def decoded(raw: ByteStream) -> ByteStream:
 
 
 class _Noted(PrefixedStream):
-    """A :class:`PrefixedStream` over gzip data, with the note of :class:`Unzipped`."""
+    """A :class:`PrefixedStream` for gzip data. It has the note of :class:`Unzipped`."""
 
     def __init__(self, head: bytes, rest: Unzipped) -> None:
         super().__init__(head, rest)
@@ -161,5 +161,5 @@ class _Noted(PrefixedStream):
 
     @property
     def note(self) -> str | None:
-        """The reason why the stream ended early; None if it did not."""
+        """The reason why the stream ended early, or None if it did not."""
         return self._zip.note

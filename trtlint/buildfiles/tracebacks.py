@@ -19,14 +19,14 @@ _BARE = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt
 _NAME = re.compile(rb"[A-Za-z_][\w.]{0,120}")
 
 _CODE = 200
-"""Longest source line that is kept, in bytes."""
+"""Maximum length of a stored source line, in bytes."""
 _LEFT_OUT = (b"[...]", b"...", b"[\xe2\x80\xa6]", b"\xe2\x80\xa6")
-"""Text that people write in place of omitted frames."""
+"""Texts that people write in place of omitted frames."""
 
 
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/([A-Za-z_][\w-]{0,80})")
 _OF_PYTHON = re.compile(r"/lib/python3(?:\.\d{1,2})?/|/(?:Python3\d{1,2}|envs/[^/]{1,80})/[Ll]ib/|^<")
-"""Files of installed packages and of Python itself."""
+"""Pattern of paths in a Python installation or environment, and of frames without a file."""
 
 
 class Raised(NamedTuple):
@@ -46,7 +46,7 @@ class Raised(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a traceback that the log cuts off, or whose exception has no message.
+    """The end of a traceback that is truncated, or that ends with an exception without a message.
 
     Attributes:
         line: number of the last line; for a truncated traceback, number of its heading.
@@ -65,14 +65,14 @@ class Traceback:
 
     def __init__(self) -> None:
         self.open = False
-        self._before = b""  # the text before the heading, and before each of its lines
+        self._before = b""  # the text before the heading, and before each line of the traceback
         self._number = 0
         self._frame: re.Match[bytes] | None = None
         self._own: re.Match[bytes] | None = None  # the last frame outside of installed packages
-        self._ended = 0  # the line after the traceback
+        self._ended = 0  # number of the line after the traceback
         self._code: bytes | None = b""  # the code of the last frame; None right after the frame
         self._code_next = False
-        self._last = 0  # the line after the traceback, if it can be the start of an exception's name
+        self._last = 0  # ``_ended``, if that line can be the start of an exception's name
 
     def begin(self, number: int, line: bytes) -> None:
         """Begin a traceback with its heading, ``Traceback (most recent call last):``."""
@@ -118,16 +118,16 @@ class Traceback:
         return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:
-        """End a traceback at the end of the log, and return the end."""
+        """End a traceback that the end of the log truncates, and return its :class:`Ending`."""
         self.open = False
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
     def _at(self) -> str:
-        """Return the last frame in words, such as `` at loader.py:3 in load``; empty without a frame."""
+        """Return the last frame in words, such as `` at loader.py:3 in load``, or an empty string."""
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
     def raised(self, line: int) -> Raised | None:
-        """Return where the exception on line ``line`` was raised; None if no traceback ends on this line."""
+        """Return where the exception on line ``line`` was raised, or None if no traceback ends there."""
         if self._frame is None or line != self._ended:
             return None
         own = "" if self._own is None else _place(self._own)

@@ -31,7 +31,7 @@ GivenAs = Literal["any"] | FileKind
 """The kind that the user gives a file; ``any`` if the content of the file decides."""
 
 JSON = ("layers", "profile", "settings")
-"""Names of the modules that read JSON, in the order in which they are tried.
+"""Names of the modules that read JSON.  trtlint tries the modules in this order.
 
-Their function ``from_json(root)`` returns the parsed contents, or None for another kind of JSON.
+The function ``from_json(root)`` of each module returns the parsed contents, or None for another kind of JSON.
 """

@@ -22,7 +22,7 @@ _HEAD = 200
 """Number of bytes of a line that are searched for the severity and the library name."""
 _LOOKED_AT = 4000
 """Number of bytes of a line that are searched for ``MARKS``."""
-_MANY = 1000  # maximum number of lines without prefix in one batch
+_MANY = 1000  # number of searched lines of a batch after which only the marks in the batch are used
 _SHORTEST = 6
 """Length of the shortest informative line, ``Killed``, in bytes."""
 _LAYERS = 4
@@ -38,8 +38,8 @@ _WRAPPER = re.compile(
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
     rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
     rb"|\[(?:pod|container)/[\w./-]{1,160}\] "  # kubectl
-    rb"|[\w:]{1,80}::log\] "  # the second half of a line that was broken in a thread
-    rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
+    rb"|[\w:]{1,80}::log\] "  # the second half of a line that was broken in an issue
+    rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in an issue
     rb"|[ \t]{1,40}"
 )
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
@@ -136,7 +136,7 @@ class MarkSearch:
         """Return whether a line of the batch may be about a build."""
         self._asked += 1
         if self._asked == _MANY:
-            # A leading bracket belongs to a logger, which has many lines.
+            # Lines with a leading bracket come from a logger, and are always searched for all marks.
             text = b"\n".join(each[:_LOOKED_AT] for each in self._lines if each[:1] != b"[").lower()
             self._marks = tuple(mark for mark in MARKS if mark in text)
         return telling(line, self._marks)
@@ -191,7 +191,7 @@ def _is_error(line: bytes, start: int) -> bool:
 
 
 def _own(line: bytes) -> Prefix | None:
-    """Return the log prefix that a program's own logger has printed; None if there is none."""
+    """Return the log prefix that a program's own logger has printed, or None if there is none."""
     head = line[:_HEAD]
     if not any(mark in head for mark in _HOLDS):
         return None

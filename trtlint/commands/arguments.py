@@ -28,7 +28,7 @@ def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
 def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
     """Return an option with three states: on, off and unset.
 
-    ``what`` is the feature that the option switches.
+    ``what`` describes the feature that the option turns on or off.
     """
     return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
 
@@ -48,8 +48,8 @@ PREVIEW = _switch("preview", "Also run preview rules.")
 BUILD = click.option(
     "--build",
     metavar="COMMAND|FILE",
-    help="Take the precision from this trtexec command, script with such commands, or Triton "
-    "config.pbtxt, and check the command itself.",
+    help="Take the precision from this trtexec command (or from a script with such commands, or from "
+    "a Triton config.pbtxt), and check the command itself.",
 )
 
 _TARGET: tuple[Callable[[Any], Any], ...] = (
@@ -76,12 +76,12 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
     _switch(
         "strongly-typed", "Build a strongly typed network, as trtexec --stronglyTyped.", "--stronglyTyped"
     ),
-    _switch("tf32", "Allow TF32; on unless disabled, as in trtexec.", " /--noTF32"),
+    _switch("tf32", "Allow TF32 (default: allowed, as in trtexec).", " /--noTF32"),
     click.option(
         "--plugins",
         multiple=True,
         metavar="NAME,...",
-        help="Operators that plugins of the build provide, besides TensorRT's own plugins; '' for none.",
+        help="Operators that plugins other than TensorRT's own provide in the build; '' for none.",
     ),
 )
 """Options that describe the build, named as in trtexec.
@@ -92,7 +92,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Options for the files of a build.  The content decides the kind of files that are given as paths."""
+"""Options for the files of a build.  For a file given as a path, the content determines the kind."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)

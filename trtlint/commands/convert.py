@@ -84,7 +84,7 @@ def run_convert(options: ConvertOptions) -> int:
     """Convert models, write the reports and return the exit code."""
     require_local(options.models)
     if options.io not in ("fp32", options.type_):
-        raise SettingError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
+        raise SettingError(f"--io {options.io}: use fp32 or {options.type_} (as in --to)")
     wanted = targets_of(options.target)
     inputs = Inputs(options.inputs, options.load_inputs, options.data_loader_script)
     models = _models(options)
@@ -190,7 +190,7 @@ def _converted(
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the layer types that ``--build`` or ``--network-script`` sets; None if neither is given.
+    """Return the layer types that ``--build`` or ``--network-script`` sets, or None if neither is given.
 
     Raises:
         SettingError: the build command or the script cannot be used, or both options are given.
@@ -214,7 +214,7 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
 
 
 def _destination(model: Path, options: ConvertOptions) -> Path | None:
-    """Return the file to write for a model; None for a dry run.
+    """Return the file to write for a model, or None for a dry run.
 
     Raises:
         SettingError: the file cannot be written.

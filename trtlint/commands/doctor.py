@@ -92,7 +92,7 @@ def run_doctor() -> int:
 
 
 def _version(*names: str) -> str:
-    """Return the version of the first package in ``names`` that is installed; empty if none is installed."""
+    """Return the version of the first installed package in ``names``, or an empty string if none is."""
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):
@@ -109,7 +109,7 @@ def normalized(name: str) -> str:
 
 
 def _gpu() -> str:
-    """Return the names and the driver of the GPUs, from nvidia-smi; empty if there is no GPU."""
+    """Return the names and the driver of the GPUs from nvidia-smi, or an empty string if there is no GPU."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""

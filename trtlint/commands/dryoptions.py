@@ -21,8 +21,8 @@ _BARE = ("--dry-build", "--compare")
 class LintCommand(GroupedCommand):
     """A click command with the options ``--dry-build`` and ``--compare``, whose values are optional.
 
-    A value is only recognized after ``=``.  Otherwise, click would use the path of a model after the option
-    as the option's value.
+    Only a text after ``=`` is a value of such an option.  Without this rule, click would use a model path
+    after the option as the value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -43,7 +43,7 @@ def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int 
 
 
 def release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """Return the release of TensorRT-RTX in the value of an option; empty for the installed release."""
+    """Return the release of TensorRT-RTX in an option value. An empty string means the installed release."""
     if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
         raise click.BadParameter(f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1")
     return text

@@ -209,7 +209,7 @@ def _require_writable(option: str, file: str | None, protected: Sequence[Path]) 
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:
-    """Return the changes of the model as a Python script; None if the model is unchanged.
+    """Return the changes of the model as a Python script, or None if the model is unchanged.
 
     Raises:
         SettingError: a script cannot express a change.
@@ -255,7 +255,7 @@ def _fixed(
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """Return the nodes that must stay in FP32 according to a measurement; empty without a measurement.
+    """Return the nodes that a measurement requires in FP32, or an empty tuple without a measurement.
 
     Raises:
         SettingError: the measurement names no node that Casts can keep in FP32.

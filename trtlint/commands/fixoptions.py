@@ -31,8 +31,8 @@ fix_options = bundle(
         "--ranges",
         multiple=True,
         metavar="FILE",
-        help="Keep the nodes in FP32 that this file from `trtlint measure` lists, for 16-bit "
-        "models; repeatable.",
+        help="In 16-bit models, keep in FP32 the nodes that this file from `trtlint measure` lists; "
+        "repeatable.",
     ),
     click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),
 )

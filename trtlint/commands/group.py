@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
-"""Command names of other linters.  If a file has such a name, the argument is the file."""
+"""Command names of other linters.  If a file has such a name, the argument means the file."""
 
 
 class ClosedPipeError(TrtlintError):
@@ -44,7 +44,7 @@ class Main(click.Group):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Parse the command line. For ``--help``, click prints the help here.
+        """Parse the command line. For ``--help``, click prints the help in this step.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.

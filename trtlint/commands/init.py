@@ -60,7 +60,7 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     """
     file = Path(output)
     if file.exists() or file.is_symlink():
-        raise SettingError(f"{file}: the file exists; trtlint init does not replace it (-o FILE)")
+        raise SettingError(f"{file}: the file exists, and trtlint init does not replace it; use -o FILE")
     target = _completed(target, build)
     if target == TargetOptions():
         if not sys.stdin.isatty():
@@ -86,7 +86,7 @@ def configuration(target: TargetOptions) -> str:
     if target.gpu is not None:
         pairs.append(("gpu", json.dumps(target.gpu)))
     pairs += ((flag, json.dumps(value)) for flag, value in target.flags)
-    # An inline table: a line that is added below it stays a key of the file.
+    # A line that the user adds below an inline table is a key of the file, not of the table.
     table = ", ".join(f"{key} = {value}" for key, value in pairs)
     lines = [
         f"# Written by trtlint init {__version__}. See trtlint --show-settings MODEL.",

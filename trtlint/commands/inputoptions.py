@@ -57,7 +57,7 @@ def limit_options(seconds: str) -> Callable[[Any], Any]:
             "--memory",
             callback=memory_size,
             metavar="SIZE",
-            help="Memory limit, such as 32G (default: 8G plus 8 times the model, "
-            "at most 3/4 of the machine).",
+            help="Memory limit, such as 32G (default: 8G plus 8 times the size of the model, "
+            "at most 3/4 of the machine's memory).",
         ),
     )

@@ -121,7 +121,7 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 def _collect_seldom() -> None:
     """Enable the garbage collector again, with a high threshold.
 
-    Existing objects are excluded from collection.  A model has tens of thousands of objects.  With the usual
+    Objects that exist now are never collected.  A model has tens of thousands of objects.  With the usual
     threshold, each model would start many collections.
     """
     if not gc.isenabled():

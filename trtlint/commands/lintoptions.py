@@ -89,7 +89,7 @@ lint_options = bundle(
         help="Write all current findings to this file as a baseline; later runs with --baseline ignore them.",
     ),
     click.option(
-        "--update-baseline", is_flag=True, help="Remove findings from the baseline that no longer occur."
+        "--update-baseline", is_flag=True, help="Remove from the baseline the findings that no longer occur."
     ),
     click.option("--exit-zero", is_flag=True, help="Return exit code 0 even with findings."),
     click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options."),

@@ -162,7 +162,7 @@ def _write_text(
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
     """Return the findings about a measurement, and the findings that the measurement confirms or refutes."""
     book = load_builtin()
-    # The measurement is of a build in the narrow type, so the targets get that type.
+    # The measurement simulates a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))
     sources = Sources()
@@ -172,8 +172,8 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
     """Keep only findings about the measurement, and findings that the measurement confirms or refutes.
 
-    The report advises to keep some nodes in FP32.  If the FP32 nodes also fix a finding, no other fix is
-    shown for the finding.
+    The report advises the user to keep some nodes in FP32.  If such a node belongs to a finding, the report
+    shows no other fix for the finding.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")

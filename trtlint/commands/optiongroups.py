@@ -26,7 +26,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Execution": ("jobs", "executor", "cache", "cache_dir", "require_lfs"),
 }
-"""Parameter names of the options in each group, the most common first."""
+"""Parameter names of the options in each group, the most common options first."""
 OTHER = "Options"
 """The group of all other options."""
 _PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", "verify": "Evidence"}

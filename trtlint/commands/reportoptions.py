@@ -86,7 +86,7 @@ HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
     """Remove the options of reports from ``options``, and return the outputs.
 
-    A value of ``--output`` without a format has the same effect as ``-o FILE``, which is the new spelling.
+    A value of ``--output`` without a format is the old spelling of ``-o FILE``, with the same effect.
 
     Raises:
         SettingError: an output cannot be used.

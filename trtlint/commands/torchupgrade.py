@@ -121,7 +121,7 @@ def _script(
     for release in releases:
         own = replace(evidence, script=replace(evidence.script, release=release.version))
         case = Task.of(settings, (own,), alone=True).case
-        # A version in the configuration is for ONNX models: each release brings its own TensorRT.
+        # Each release has its own TensorRT version. The configured version is for ONNX models.
         targets = tuple(replace(each, version=None, previous=None) for each in case.targets[:1])
         case = replace(case, targets=for_release(targets, release))
         found.append([finding for report in case.report(review) for finding in report.findings])

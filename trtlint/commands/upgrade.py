@@ -110,7 +110,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Return whether a search for findings that would make the command fail did not finish."""
+    """Return whether an unfinished search may have missed findings that would make the command fail."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 

@@ -37,7 +37,7 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Return how a candidate is worse than the original model; empty if it is not worse.
+        """Return in which way a candidate is worse than the original model, or an empty string if it is not.
 
         Raises:
             SettingError: the external data are in another folder.
@@ -72,7 +72,7 @@ class Verifier:
                 before,
                 after,
                 self._options.inputs,
-                # Nodes kept in FP32 overflow in the source, so their results must differ.
+                # Nodes kept in FP32 overflow in the original model, so their results must differ.
                 wide=any(patch.title == KEPT for patch in patches),
                 ignore_nan=any(patch.changes_results for patch in patches),
                 keep_a_key=any(patch.keeps_a_key for patch in patches),

@@ -29,13 +29,13 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Total bytes of inputs for attempts that fail. Each attempt has other input shapes."""
+"""Limit in bytes of the inputs of all failed attempts. Each attempt has other input shapes."""
 _SHARE = 8
-"""Inputs and outputs together may use the memory limit of the process divided by this number."""
+"""Divisor of the memory limit of the process. The quotient is the limit for inputs and outputs together."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Largest model in bytes for ONNX's reference evaluator, which is slow."""
+"""Size in bytes of the largest model that ONNX's reference evaluator runs. The evaluator is slow."""
 _MOST_FOR_TWO = 256 << 20
-"""Total bytes of two models that may be loaded at once."""
+"""Largest total size in bytes of two models that may be loaded at the same time."""
 _LONGEST = 500
 """Largest number of characters of a reported reason."""
 
@@ -121,7 +121,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                     plain = _compared(models, inputs, Way(way.types, optimized=False), wanted)
                     figures = plain if plain["equal"] else figures
             except _NotRunError as error:
-                failure = failure or str(error)  # report the first way: it uses the model's own types
+                failure = failure or str(error)  # report the first failure: it is with the model's own types
                 continue
             except _BrokenError as error:
                 broken = broken or ("" if way.reference and guessed else str(error))
@@ -149,9 +149,9 @@ def _varies(inputs: Sequence[Value]) -> bool:
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
     """Yield the ways to run two models, the best first.
 
-    1. in the types of the models; skipped if ``wide`` is true
-    2. in FP32
-    3. in FP32 in ONNX's reference evaluator; only for small models
+    1. In the types of the models. This way is skipped if ``wide`` is true.
+    2. In FP32.
+    3. In FP32 in ONNX's reference evaluator. This way is only for small models.
     """
     if not wide:
         yield Way()
@@ -161,7 +161,7 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
 
 
 def _user_inputs(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
-    """Return the inputs of the user; empty if the user gave none.
+    """Return the inputs of the user, or an empty list if the user gave none.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -250,7 +250,7 @@ def _run_first(
 
 
 def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """Run the original model in FP64 and return its outputs; None if no runtime supports this."""
+    """Return the outputs of the original model in FP64, or None if no runtime supports FP64 for it."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue

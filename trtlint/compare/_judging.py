@@ -17,10 +17,10 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 _CANCELLED = 0.01
 """Smallest magnitude that a tolerance is relative to, as a share of the output's largest element in any set.
 
-If large terms cancel each other, the outputs of this set contain only their rounding errors.
+If large terms cancel each other in one set of inputs, the output for this set has only rounding errors.
 """
 _LEAST = 1e-3
-"""Smallest magnitude that a tolerance is relative to, as an absolute number."""
+"""Lower limit of the magnitude that a tolerance is relative to. It applies to outputs near 0."""
 
 
 class Judgement(Struct):

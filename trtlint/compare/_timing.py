@@ -10,14 +10,14 @@ _PAIRS = 15
 _SECONDS = 2.0
 """Time limit for all pairs in seconds."""
 _LONGEST = 0.4
-"""Largest number of seconds of one pair of runs that is repeated."""
+"""Limit in seconds for the first pair of runs. After a longer pair, no further pairs are run."""
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:
-    """Run two models alternately, and return the seconds of each run; empty if a run takes too long.
+    """Run two models alternately, and return the seconds of each run of both models.
 
     The models alternate, so that other programs slow both models down equally. The first run of each model is
-    a warm-up.
+    a warm-up. If the warm-up takes too long, the result has no seconds.
     """
     began = time.perf_counter()
     times: tuple[list[float], list[float]] = [], []

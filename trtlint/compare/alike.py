@@ -22,13 +22,16 @@ from trtlint.model.protos import domain_of, text
 from trtlint.model.widening import Types, widen_model
 
 IR_VERSION = 10
-"""Newest IR version that ONNX Runtime 1.18 and later releases all read:
+"""Newest IR version that ONNX Runtime 1.18 and all later releases can read:
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _TRAINED = 2
 """Index of the Dropout input ``training_mode``. Dropout draws random numbers only in training."""
 _APART = 1024
-"""Smallest tensor in bytes that is stored as external data: a message holds at most 2 GB."""
+"""Size in bytes of the smallest tensor that is stored as external data.
+
+External data are necessary because a protobuf message has at most 2 GB.
+"""
 
 
 class Alike(Struct, frozen=True):

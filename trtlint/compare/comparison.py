@@ -19,10 +19,10 @@ from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
-"""Wall-clock limit of a comparison divided by its CPU limit; high because machines can be busy."""
+"""Ratio of the wall-clock limit of a comparison to its CPU limit.  It allows for a busy machine."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
-"""Seconds of each run of a model and of its rewritten form."""
+"""Seconds of each run of the original model, and seconds of each run of the rewritten model."""
 
 
 class Pair(Struct, frozen=True):
@@ -83,7 +83,8 @@ def usual_limits(*, part: bool = False) -> Limits:
     the file. Otherwise, the limits are fixed.
 
     Args:
-        part: true if only a part of the model is compared. Some time is then left for the whole model.
+        part: true if only a part of the model is compared. Then some time is reserved for comparing the
+            whole model.
     """
     allowance = current()
     if allowance is None:

@@ -28,7 +28,10 @@ class Sets(Protocol):
     """Interface of a source of sets of inputs. All sets have the same shapes."""
 
     def first(self) -> list[Feeds]:
-        """Return the first set, to test whether a model accepts its shapes; empty if there is no set."""
+        """Return the first set, or an empty list if there is no set.
+
+        The first set shows whether a model accepts the shapes.
+        """
 
     def all(self, beside: int = 0) -> list[Feeds]:
         """Return all sets of the user, or as many random sets as fit into memory.
@@ -58,7 +61,7 @@ class RandomSets(Struct, frozen=True):
     Attributes:
         inputs: the inputs of the model, with fixed sizes for some dynamic dimensions.
         attempt: index into the lists of default sizes, for the other dynamic dimensions.
-        still: true if all integers are zero. The integers may be indices, which must be in a range.
+        still: true if all integers are zero. Other integers may be indices that are out of range.
         most: byte limit for all sets and their outputs.
     """
 
@@ -68,7 +71,7 @@ class RandomSets(Struct, frozen=True):
     most: int = MOST_BYTES
 
     def first(self) -> list[Feeds]:
-        """Return the first set; empty if ``attempt`` exceeds the number of default sizes.
+        """Return the first set, or an empty list if ``attempt`` exceeds the number of default sizes.
 
         Raises:
             InputsError: the type or shape of an input is unknown.
@@ -136,7 +139,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
 
 
 def _zeros(array: Array) -> Array:
-    """Replace integers by zeros, because they may be indices, which must be in a range."""
+    """Replace integers by zeros, because other integers may be indices that are out of range."""
     return np.zeros_like(array) if array.dtype.kind in "iu" else array
 
 

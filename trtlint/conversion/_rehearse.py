@@ -36,11 +36,11 @@ _AIM = {"fp16": 0.75, "bf16": 0.9}
 _VALID = 0.9
 """Share of the tolerance that errors on other inputs may use before more operators stay in FP32."""
 _SAMPLED = 3
-"""Largest number of batches for comparisons of single products; the batches have the largest errors."""
+"""Largest number of batches for comparisons of single products. Batches with large errors are used."""
 _SAMPLE_SECONDS = 0.5
-"""Seconds that limit the number of batches for comparisons of single products; there is at least one."""
+"""Time in seconds for the batches of one comparison of single products. At least one batch is used."""
 _MOST_EXTENSIONS = 12
-"""Largest number of validation batches whose errors add operators in FP32."""
+"""Largest number of validation batches after which more operators stay in FP32, because an error is large."""
 _LISTED = 40
 """Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13
@@ -49,7 +49,7 @@ _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
 """Smallest divisor of an error in one batch, as a share of the output's largest magnitude in all batches."""
 _MARGIN = 2.0
-"""Numbers larger than the limit of the type divided by this factor count as beyond the range."""
+"""Divisor of the limit of the 16-bit type. Numbers above the quotient count as beyond the range."""
 
 Say = Callable[[Any], None]
 
@@ -133,7 +133,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Return ``found`` with the tensors and operators whose numbers come close to the limit of the type."""
+    """Add the tensors and operators whose numbers come close to the limit of the type to ``found``."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -201,7 +201,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
 
 
 def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
-    """Return the error of each output of a converted model; None for an output that is not finite.
+    """Return the error of each output of a converted model.  It is None for an output that is not finite.
 
     Args:
         trial: the source model, run in FP32.
@@ -271,7 +271,7 @@ class TrialErrors:
             self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
-        """Add a stored batch whose error exceeds the limit to the measured batches.
+        """Find a stored batch whose error exceeds the limit, and add it to the measured batches.
 
         Returns:
             False if there is no such batch.
@@ -328,7 +328,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 def _smallest_divisors(trial: Trial) -> dict[str, float]:
     """Return the smallest divisor for the error of each output.
 
-    The divisor prevents large errors for elements that are almost zero.
+    It prevents large errors in batches in which all elements of the output are almost zero.
     """
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
@@ -339,7 +339,7 @@ def _smallest_divisors(trial: Trial) -> dict[str, float]:
 def _compared(
     reference: Mapping[str, Array], outputs: Mapping[str, Array], least: Mapping[str, float]
 ) -> dict[str, float | None]:
-    """Return the error of each output in one batch; None for an output that is not finite.
+    """Return the error of each output in one batch.  It is None for an output that is not finite.
 
     Args:
         reference: the outputs in FP32.
@@ -364,5 +364,5 @@ def _magnitude(array: Array) -> float:
 
 
 def _worst(errors: Mapping[str, float | None]) -> float | None:
-    """Return the largest error; None if an output is not finite."""
+    """Return the largest error, or None if an output is not finite."""
     return None if None in errors.values() else max((each or 0.0 for each in errors.values()), default=0.0)

@@ -49,7 +49,7 @@ class Names:
     """An enumeration that accepts missing names, such as ``BuilderFlag.FP16`` in TensorRT-RTX.
 
     Args:
-        names: the enumeration.
+        names: the enumeration of TensorRT-RTX.
     """
 
     def __init__(self, names: Any) -> None:
@@ -161,7 +161,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer, and the type that the function set; None if no type was set."""
+    """Return the names of a layer and the type that the function set, or None if it set no type."""
     said = layer._said
     if not said:
         return None
@@ -174,7 +174,7 @@ def _entry(layer: RecordingLayer) -> list[str] | None:
 def _stand_in(trt: Any) -> types.ModuleType:
     """Return the module that the script gets as ``tensorrt``.
 
-    Names that TensorRT-RTX lacks are objects that accept any use and do nothing.
+    For each name that TensorRT-RTX lacks, the module has an object that accepts any use and does nothing.
     """
     module = types.ModuleType("tensorrt")
 

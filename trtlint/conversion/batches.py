@@ -13,15 +13,15 @@ from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialErr
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
-"""Smallest number of batches at which a quarter of them is used only for the check."""
+"""From this number of batches on, a quarter of the batches is used only for the check."""
 _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
 """Largest number of noisy copies of each batch. There are copies only if there are few batches."""
 _COPIED_BYTES = 4 << 20
-"""Largest size of all copies in bytes; each batch has at least one copy."""
+"""Largest size of all copies in bytes. But each batch has at least one copy."""
 _FIRST_OF_VALIDATION = 1 << 20
-"""Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
+"""Seed of the first noisy copy for validation. Copies for the search and the check have smaller seeds."""
 
 _Role = Literal["measured", "validation", "held back"]
 """Use of a batch.
@@ -51,7 +51,9 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 
 
 def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
-    """Run a model in FP32 on noisy copies of the batches; None if there are enough batches without copies.
+    """Run a model in FP32 on noisy copies of the batches.
+
+    The result is None if there are enough batches without copies.
 
     Args:
         model: the model.
@@ -75,9 +77,9 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
     while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
         try:
             return Trial(model, _part(made_up, attempt, role))
-        except ModelNotLoadedError:  # noqa: PERF203 - whatever the inputs are
+        except ModelNotLoadedError:  # noqa: PERF203 - other inputs do not help
             raise
-        except TrialError as error:  # a choice of shapes that does not fit the model
+        except TrialError as error:  # the chosen shapes may not fit the model, so try others
             failure, choice = error, choice + 1
     raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
@@ -85,9 +87,10 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
     """Return the batches for one use: search (``measured``), check (``held back``) or ``validation``.
 
-    - With fewer than four batches, the search uses all of them and noisy copies. The check and the validation
-      use other noisy copies.
-    - With more batches, there are no copies and no validation.
+    - With fewer than four batches, the search and the check use all batches and different noisy copies. The
+      validation uses only further noisy copies.
+    - With four or more batches, the check after the first search uses a quarter of the batches, and this
+      search uses the others. Later searches and checks also use noisy copies. There is no validation.
     """
     if len(batches) >= _SPLIT_FROM:
         if role == "validation":

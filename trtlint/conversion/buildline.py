@@ -13,7 +13,7 @@ _WEAK = "<11.0"
 
 
 def build_line(targets: Sequence[Target]) -> str:
-    """Return the build command for the first target, with ``{model}`` for the file.
+    """Return the build command for the first target, with the placeholder ``{model}`` for the file.
 
     Before TensorRT 11, the command needs ``--stronglyTyped`` for a strongly typed network.
     """

@@ -39,7 +39,8 @@ class Casting:
         plan: the types of all values.
         format_: the 16-bit type.
         store: reader of the elements of initializers.
-        clamped: for the name of each initializer, true to clamp its numbers to the range of the type.
+        clamped: function that gets the name of an initializer, and returns whether to clamp its numbers to
+            the range of the type.
         why: function that returns the reason for the Cast of a value.
         known: values whose numbers are known. For such a value, a constant in the other type
             replaces the Cast.
@@ -91,7 +92,7 @@ class Casting:
     def _added_constants(self) -> Iterator[Value]:
         return (value for value, wanted in self._wanted.items() if is_constant(value) and len(wanted) > 1)
 
-    # Which types of each FP32 value are read.
+    # The types in which each FP32 value is read.
 
     def _collect(self) -> None:
         plan = self.plan
@@ -222,7 +223,7 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a value to the other type; empty if no operator reads the other type."""
+        """Return the Cast of a value to the other type, or nothing if no operator reads the other type."""
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:

@@ -164,7 +164,7 @@ class _MinimumCut:
         return seen
 
     def connect(self, value: Value) -> None:
-        """Add edges with the cost of a Cast between the operator that computes a value and its readers."""
+        """Connect the operator that computes a value to its readers, with the cost of a Cast."""
         producer = value.producer
         if producer is not None and producer.op == "Constant" and not producer.domain:
             return

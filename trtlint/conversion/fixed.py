@@ -30,7 +30,7 @@ class KeepError(SettingError):
 def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
     """Return the operators that must stay in FP32, each with a reason.
 
-    The reason is one of these:
+    Examples of reasons:
     - ONNX does not allow the 16-bit type.
     - The operator computes shapes.
     - The model is already in 16 bits, and its author chose FP32 for the operator.
@@ -61,7 +61,7 @@ def is_stored(node: Node) -> bool:
 
 
 def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
-    """Return why an operator must stay in FP32; empty if it may become 16-bit.
+    """Return why an operator must stay in FP32, or an empty string if it may become 16-bit.
 
     ``sizes`` contains the values that are computed only from shapes.
     """
@@ -77,7 +77,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
     values = [value for value in (*node.inputs, *node.outputs) if value is not None and value.name]
     unknown = next((value.name for value in values if value.dtype is None), None)
     if unknown is not None:
-        return f"{unknown} is not a tensor, or the type is unknown"
+        return f"{unknown} is not a tensor, or its type is unknown"
     found = ports_of(node, opset, type_)
     if found is None:
         return f"opset {opset} has no such operator"
@@ -95,7 +95,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast to or from integers must stay in FP32; empty for other operators.
+    """Return why a Cast to or from integers must stay in FP32, or an empty string for other operators.
 
     The integers are indices, sizes or positions.
     """
@@ -122,7 +122,7 @@ def _from_shapes(model: Model) -> set[Value]:
         stored = [value for value in reads if value.initializer is not None or value in constant]
         derived = [value for value in reads if value in found]
         whole = len(stored) + len(derived) == len(reads) and node.op not in _HOLDING
-        # Values that sizes select from stored numbers, such as position embeddings, are not sizes.
+        # A size can select numbers from a stored tensor, such as position embeddings.  These are not sizes.
         floats = node.op == "Cast" or any(value.dtype == "f32" for value in derived)
         if whole and derived:
             found.update(value for value in node.outputs if value.dtype != "f32" or floats)
@@ -159,7 +159,9 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
 
 
 def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:
-    """Return the operators that match ``--keep`` patterns: node names, operator types, names with ``*``.
+    """Return the operators that match ``--keep`` patterns, each with the pattern.
+
+    A pattern is the name of a node, an operator type, or a name with ``*``.
 
     Raises:
         KeepError: a pattern matches no operator.

@@ -66,7 +66,7 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape operator, with unknown sizes masked; None for other operators.
+    """Return the output of a Shape operator with unknown sizes masked, or None for other operators.
 
     In contrast to ``model.constants``, the result includes sizes from trtlint's symbolic shape inference.
     """

@@ -55,7 +55,8 @@ class Labels:
             for node in norms:
                 if node not in self.forced:
                     self.fixed.setdefault(
-                        node, "TensorRT warns if a normalization of several operators runs in FP16"
+                        node,
+                        "TensorRT warns if a normalization that consists of several operators runs in FP16",
                     )
         # An operator that requires FP32 does not put its whole group in FP32.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
@@ -70,14 +71,14 @@ class Labels:
 
     @property
     def preferred(self) -> dict[Node, bool]:
-        """Return the operators with a type that the build prefers: True for 16 bits, False for FP32."""
+        """Return the operators whose type the build prefers.  True means 16 bits, and False means FP32."""
         if self.asked.binding:
             return {}
         return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about operators that cannot get the requested type, and layer types without effect."""
+        """Return notes about operators that cannot get the type, and about layer types without effect."""
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
@@ -114,7 +115,7 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32 with reasons, including the operators that TensorRT fuses with them.
+        """Return the operators in FP32, and the operators that TensorRT fuses with them, with reasons.
 
         Args:
             kept: paths of operators that stay in FP32 because of the numbers that they compute, each with

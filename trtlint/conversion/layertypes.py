@@ -77,7 +77,7 @@ def of_command(command: BuildCommand) -> LayerTypes:
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the layer types that a Polygraphy command sets; None for any other text.
+    """Return the layer types that a Polygraphy command sets, or None for any other text.
 
     Args:
         given: the command, or a file that contains the command.

@@ -40,7 +40,7 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
             return half
     bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
     nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)  # the rounding of a NaN may give infinity
+    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)  # do not round a NaN: the result may be infinity
     found: Array = np.where((bits & _SIGN) > _INFINITE, quiet, nearest).astype("<u2")
     return found
 
@@ -62,7 +62,7 @@ class Extent(Struct, frozen=True):
 
 
 def extent(tensor: onnx.TensorProto, streamer: Streamer, format_: Format) -> Extent | None:
-    """Return statistics of the magnitudes in a stored FP32 tensor; None if its elements cannot be read."""
+    """Return statistics of the magnitudes in a stored FP32 tensor, or None if it cannot be read."""
     parts = streamer.parts(tensor)
     if parts is None:
         return None

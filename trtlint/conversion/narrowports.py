@@ -1,8 +1,8 @@
 """Find the inputs and outputs of an operator that change type together with the operator.
 
-An operator in 16 bits has 16-bit inputs and outputs (ports) if ONNX allows several types for the port
-(https://onnx.ai/onnx/operators/).  Other ports stay in FP32, such as the scales of ``Resize`` and the ratio
-of ``Dropout``.
+The inputs and outputs of an operator are its ports.  If an operator is in 16 bits, its ports are in 16 bits
+if ONNX allows several types for them (https://onnx.ai/onnx/operators/).  Other ports stay in FP32, such as
+the scales of ``Resize`` and the ratio of ``Dropout``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _FP32_PORTS: Mapping[str, frozenset[int]] = {
 }
 """Indices of inputs that stay in FP32 although ONNX allows 16 bits.
 
-These are the region of interest and the scales, the ratio, and the statistics of a BatchNormalization.
+These are the region of interest and the scales of a Resize, the scales of an Upsample, the ratio of a
+Dropout, and the parameters and statistics of a BatchNormalization.
 """
 _FREE_INPUTS: Mapping[str, frozenset[int]] = {
     "Shape": frozenset({0}),
@@ -67,7 +68,7 @@ class Ports(Struct, frozen=True):
 
 @cache
 def ports(op: str, opset: int, type_: str) -> Ports | None:
-    """Return which ports of an ONNX operator can become 16-bit; None if the opset has no such operator.
+    """Return which ports of an operator type can become 16-bit, or None if the opset lacks the operator.
 
     Args:
         op: the operator type.
@@ -100,7 +101,7 @@ def ports(op: str, opset: int, type_: str) -> Ports | None:
 
 
 def ports_of(node: Node, opset: int, type_: str) -> Ports | None:
-    """Return which ports of a node can become 16-bit; None if ONNX does not define its operator."""
+    """Return which ports of a node can become 16-bit, or None if ONNX does not define its operator."""
     return None if node.domain else ports(node.op, opset, type_)
 
 

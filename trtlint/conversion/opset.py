@@ -8,7 +8,7 @@ from trtlint.fixes.patch import opset_of
 from trtlint.model.load import Model
 
 NEWEST = 22
-"""The first opset whose convolutions and recurrent operators have BF16 forms:
+"""The first opset in which convolutions and recurrent operators support BF16:
 https://onnx.ai/onnx/operators/onnx__Conv.html
 """
 

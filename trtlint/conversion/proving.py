@@ -16,13 +16,16 @@ from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
-"""Largest allowed ratio of the engine layers of the converted model and of its source."""
+"""Largest allowed number of layers in the converted engine, divided by the number in the source engine."""
 _NORM_WARNING = "norm_overflow"
 """Name of the message pattern for the builder's warning about a normalization in 16 bits."""
 _SPARE_LAYERS = 2
 """Number of additional layers that are always allowed: the Casts of one input and one output."""
 _NORM = re.compile(r"Mean.*Sqrt|Gnor")
-"""Names of generated kernels that compute a whole normalization. A name lists the operators inside."""
+"""Pattern of the names of generated kernels that compute a whole normalization.
+
+Such a name lists the operators that the kernel computes.
+"""
 
 
 class EngineCounts(Struct, frozen=True):
@@ -96,8 +99,8 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: another conversion, which keeps no operator in FP32 because of its numbers; None if this
-            conversion equals ``converted``.
+        narrow: another conversion, in which no operator stays in FP32 because of its numbers; None if this
+            conversion would equal ``converted``.
         sm: the compute capability times ten.
     """
     found = {
@@ -136,21 +139,19 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     best = max(each.attention for each in (own, *counted.values()))
     text = (
         f"TensorRT-RTX {version} builds the converted model: {own.layers} layers, "
-        f"{own.attention} fused attention"
+        f"{own.attention} of them fused attention"
     )
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
-        why = (
-            "" if narrow is None else " with every operator in 16 bits, but some operators must stay in FP32"
-        )
-        return ConversionCheck("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
+        why = "" if narrow is None else " with every operator in 16 bits; some operators must stay in FP32"
+        return ConversionCheck("builder", verdict, f"{text}, but {best}{why or ' before'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
         text += f", {own.norms} fused normalizations, but {norms} in FP32 or with every operator in 16 bits"
         return ConversionCheck("builder", "unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
-        return ConversionCheck("builder", "unproven", f"{text}; the source has {most} layers", figures)
+        return ConversionCheck("builder", "unproven", f"{text}; the source has only {most} layers", figures)
     before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
     if own.warnings > before_warnings:
         return ConversionCheck(

@@ -60,7 +60,8 @@ class Stored(Struct, frozen=True):
 
     Attributes:
         tensor: the name of the tensor.
-        what: ``clamped`` to the range, ``kept`` in FP32, or ``vanishing``: many numbers round to zero.
+        what: ``clamped`` if numbers are clamped to the range, ``kept`` if the tensor stays in FP32, or
+            ``vanishing`` if many numbers round to zero.
         reason: a description of the numbers.
     """
 

@@ -47,7 +47,7 @@ _BIAS = 2
 
 
 class ProductRewrite(Struct, frozen=True):
-    """A rewrite of a matrix product, which may then be computed in 16 bits.
+    """A rewrite after which a matrix product may be computed in 16 bits.
 
     Attributes:
         node: path of the product.
@@ -59,7 +59,7 @@ class ProductRewrite(Struct, frozen=True):
 
 
 def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[ProductRewrite]:
-    """Return rewrites for products that stay in FP32; each changes other operators."""
+    """Return rewrites for products that stay in FP32.  No two rewrites change the same operator."""
     wanted = set(kept)
     found: list[ProductRewrite] = []
     taken: set[Node] = set()
@@ -169,7 +169,10 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 
 
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
-    """Return the exponent n for which 2^-n scales a tensor into the range of FP16; 0 if not needed."""
+    """Return the exponent n for which 2^-n scales a tensor into the range of FP16.
+
+    The result is 0 if the tensor needs no scaling.
+    """
     number = 0.0 if value is None else greatest.get(value.name, 0.0)
     if not math.isfinite(number):
         raise NotApplicable("a tensor of the product contains infinity or NaN in FP32")

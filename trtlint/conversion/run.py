@@ -26,7 +26,7 @@ from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
-"""Largest number of retries after the parser rejects operators, which then stay in FP32."""
+"""Largest number of attempts. After each, the operators that the parser rejects stay in FP32."""
 _MOST_PARSED = 256 << 20
 """Bytes of weights. Above this size, the parser runs only if the model is also run or built."""
 _MOST_REWRITES = 2
@@ -39,7 +39,7 @@ _MOST_SEARCHES = 3
 _CLEAR = 0.95
 """Share of the tolerance. If the error is larger, the search is repeated with the inputs of the check."""
 _LEAST_SHARE = 0.5
-"""Share of the FLOPs. If fewer FLOPs are in FP16, trtlint recommends BF16."""
+"""Share of the FLOPs. If a smaller share of the FLOPs is in FP16, trtlint recommends BF16."""
 
 
 def run(
@@ -117,7 +117,7 @@ def _convert_rewritten(
                     RewrittenDraft(source, Path(folder, f"{count}.onnx"), titles),
                 )
                 new, verdicts = _convert_and_check(other, sm)
-            except (TrtlintError, OSError):  # without rewrites the model is converted already
+            except (TrtlintError, OSError):  # the conversion without rewrites is already complete
                 break
             helped = {each.node for each in found} - {kept.node for kept in new.conversion.kept}
             if len(helped) < len(found):
@@ -148,7 +148,7 @@ def _convert_and_check(
         for attempt in range(_MOST_SEARCHES):
             before = session.found
             session.measure(attempt)
-            if attempt and session.found.enough is None:  # it ran out of time: the last verdict stays
+            if attempt and session.found.enough is None:  # the search ran out of time: keep the last result
                 session.found = before
                 break
             draft, proofs = _write_and_parse(session, converted)
@@ -219,7 +219,7 @@ def _write_and_parse(
 
 
 def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[ConversionCheck]) -> str:
-    """Return a recommendation to use BF16 if FP16 does not suit this model; otherwise an empty text."""
+    """Return a recommendation of BF16, or an empty string if FP16 suits the model."""
     if request.type != "fp16":
         return ""
     failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)

@@ -21,15 +21,15 @@ from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
-"""Function that returns the error with the given operators in FP32; None if an output is not finite.
+"""Function that returns the error with the given operators in FP32, or None if an output is not finite.
 
 If the error exceeds the limit of the search, the function may return any number above that limit.
 """
 
 _PRODUCTS_SHARE = 0.8
-"""Share of the error limit that products may use; the rest is for the operators between them."""
+"""Share of the error limit that products may use. The rest is for the operators between the products."""
 _MOST_SINGLE = 16
-"""Largest number of products, and of regions, to try one by one when new inputs need more FP32 operators."""
+"""Limit of products, and limit of regions, that are tried one by one after errors on new inputs."""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -191,11 +191,11 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
 def _by_error(
     units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
 ) -> list[Paths]:
-    """Sort groups with products by the error that they cause in 16 bits, divided by their FLOPs.
+    """Sort groups with products by the square of the error that they cause in 16 bits, per FLOP.
 
     Args:
         units: the groups with products.
-        found: all operators.
+        found: the operators to choose from.
         everything: the operators that may stay in FP32.
         sample: function that gets the paths of the operators in FP32, and returns the error.
         budget: the limit of time and number of measurements.
@@ -283,7 +283,7 @@ def _union(groups: Iterable[Paths]) -> Paths:
 
 
 def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
-    """Return the groups that contain operators of ``paths``; operators without a group are groups of one."""
+    """Return the groups that contain the operators ``paths``.  An operator without a group is one group."""
     leader = {path: group for group in groups for path in group}
     return list(dict.fromkeys(leader.get(path, frozenset({path})) for path in paths))
 

@@ -47,7 +47,7 @@ class ConversionRequest(Struct, frozen=True):
         io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
         inputs: the user's inputs, for the search and for the check; empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
-        tolerance: the largest error of an output that passes.
+        tolerance: the largest allowed error of an output.
         measure: true to run the model in ONNX Runtime.
         build: true to build the source and the result with TensorRT-RTX.
         seconds: the time limit of each process that runs ONNX Runtime. None for a limit of all processes
@@ -114,7 +114,9 @@ class RewrittenDraft(Struct, frozen=True):
 
 
 class ConversionSession:
-    """The conversion of one model: choose types, change the model, and choose again if a check fails.
+    """The conversion of one model.
+
+    It chooses types, changes the model, and chooses other types if a check fails.
 
     Args:
         request: the model and the settings of the conversion.

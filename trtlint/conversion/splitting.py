@@ -259,7 +259,7 @@ def _reader(value: Value) -> Node:
 
 
 def _stored(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a stored tensor; None if the tensor is not stored or too large."""
+    """Return the elements of a stored tensor, or None if the tensor is not stored or is too large."""
     if value is None:
         return None
     if value.initializer is None:

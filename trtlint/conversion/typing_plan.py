@@ -36,7 +36,7 @@ class TypePlan:
         return producer in self.narrow and found is not None and found.writes_narrow(value.port)
 
     def wanted_narrow(self, node: Node, port: int) -> bool | None:
-        """Return whether an operator needs 16 bits at input ``port``; None if either type is allowed."""
+        """Return whether an operator needs 16 bits at input ``port``, or None if either type is allowed."""
         found = self.ports.get(node)
         if found is not None and port in found.free:
             return None
@@ -51,7 +51,7 @@ def is_constant(value: Value) -> bool:
 
 
 def boundary_values(graph: Graph) -> frozenset[Value]:
-    """Return the outputs of all subgraphs (bodies of If and Loop). They stay in FP32."""
+    """Return the outputs of all subgraphs (bodies of If and Loop). These outputs stay in FP32."""
     return frozenset(
         value
         for node in graph.nodes

@@ -50,7 +50,7 @@ class Converted(Struct, frozen=True):
     format: Format
 
     def pieces(self, tensor: TensorProto) -> list[Piece] | None:
-        """Return the parts of a tensor to round and write one by one; None for a tensor to copy unchanged."""
+        """Return the parts of a tensor that is rounded, or None for a tensor that is copied unchanged."""
         made = self.tensor(tensor)
         if made is None:
             return None
@@ -58,7 +58,7 @@ class Converted(Struct, frozen=True):
         return [plain.SerializeToString(), header(_RAW_DATA, made.size), made]
 
     def tensor(self, tensor: TensorProto) -> NarrowTensor | None:
-        """Return an object that rounds a tensor while the file is written; None to copy the tensor."""
+        """Return an object that rounds a tensor while the file is written, or None to copy the tensor."""
         number = next((entry.value for entry in tensor.external_data if entry.key == MADE), None)
         if number is None:
             return None

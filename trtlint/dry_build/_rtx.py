@@ -19,11 +19,11 @@ from trtlint.dry_build.hints import FEW, Hints, NetworkSizes, hints_of, is_about
 from trtlint.dry_build.shapes import MOST, Input, ShapeChoice, ShapeRange, choices
 
 _MOST_ERRORS = 1000
-"""Maximum number of reported parser errors; the parser checks every node, and models can be large."""
+"""Maximum number of reported parser errors.  The parser checks every node, and models can be large."""
 _LONGEST = 4000
-"""Longest reported error in characters."""
+"""Maximum length of a reported error, in characters."""
 _FEW_TRIES = 3
-"""Number of choices of shapes to try if the first failure is not about sizes."""
+"""Number of input shapes to try if the first failure is not about sizes."""
 _RETRY_SECONDS = 20.0
 """Seconds since the start after which no other input shapes are tried."""
 _MOST_LAYERS = 100_000
@@ -35,7 +35,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request, and report the result of each stage (parse, build) at its end.
+    """Process a request, and report the result of each stage (parse, build) at the end of the stage.
 
     Args:
         request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability
@@ -60,7 +60,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Builds:
-    """Builds of a network with one set of input shapes after the other, until a build succeeds."""
+    """Builds a network with one set of input shapes after the other, until a build succeeds."""
 
     def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
         self._trt = trt
@@ -74,7 +74,8 @@ class _Builds:
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build the network. The user's shapes and the most likely sizes are tried first.
 
-        If all builds fail, the log contains only the first build.
+        If all builds fail, the log contains only the first build. If the error of the first build is about
+        sizes, the log then contains no build.
         """
         likeliest = next(choices(inputs, given))
         log, result = self._try(likeliest)
@@ -138,7 +139,7 @@ class _Builds:
 
 
 def _error_in(log: bytes) -> str:
-    """Return the first error in the builder's log, with its continuation lines; empty if there is none."""
+    """Return the first error in the builder's log with its continuation lines, or an empty string."""
     found = _ERROR.search(log)
     return "" if found is None else " ".join(found[1].decode("utf-8", "replace").split())
 
@@ -186,10 +187,10 @@ def _network_sizes(trt: Any, network: Any) -> NetworkSizes:
 
 
 def _reshape_of(layer: Any) -> tuple[int, ...]:
-    """Return the target dimensions of a reshape; empty if they are computed at run time."""
+    """Return the target dimensions of a reshape, or an empty tuple if they are computed at run time."""
     try:
         return tuple(layer.reshape_dims)
-    except (TypeError, ValueError):  # the bindings iterate over None then
+    except (TypeError, ValueError):  # the bindings then iterate over None
         return ()
 
 

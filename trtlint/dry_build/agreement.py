@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 PROBE = "probe"
-"""Value of the option ``--compare`` for inputs that test edge cases; reports also contain it."""
+"""Value of the option ``--compare`` for inputs that test edge cases.  Reports also contain this value."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 
@@ -23,7 +23,7 @@ class TensorDifference(Struct, frozen=True):
         expected: ONNX's value of the element at ``place``; ONNX's shape if the shapes differ.
         got: the network's value of the element at ``place``; the network's shape if the shapes differ.
         place: index of the element with the largest difference; empty if the shapes differ.
-        worst: largest absolute difference; None if not numeric.
+        worst: largest absolute difference; None if the shapes differ or no difference is finite.
         differing: number of elements that differ.
         elements: number of elements.
         inputs: the set of inputs that shows the difference.
@@ -81,11 +81,11 @@ class Agreement(Struct, frozen=True):
         reason: the reason if nothing was compared; empty otherwise.
         tensors: number of tensors that the nodes of the model compute.
         compared: number of compared tensors.
-        unnamed: number of tensors without a name in the network.
+        unnamed: number of tensors whose names the network does not contain.
         uncomputed: number of tensors that trtlint could not compute in the network or in ONNX Runtime.
-        reasons: reasons for tensors that were not computed.
+        reasons: reasons why tensors were not computed, each with the number of tensors.
         sets: number of sets of inputs.
-        inputs: kind of inputs: ``made``, ``probe`` or ``given``.
+        inputs: kind of inputs: ``made`` by trtlint, ``probe`` (also edge cases), or ``given`` by the user.
         differences: tensors that differ, in model order.
         unclear: tensors for which ONNX Runtime and ONNX's reference evaluator give different values.
         deviations: names of documented deviations that occurred.

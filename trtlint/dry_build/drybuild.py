@@ -33,15 +33,15 @@ _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 """Environment that hides GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
-"""Memory of a build in bytes without the weights; measured, see benchmarks."""
+"""Measured memory of a build without its weights, in bytes (see benchmarks)."""
 _TIMES = 4
-"""Memory of a build as a multiple of the bytes of its weights."""
+"""Additional memory of a build, as a multiple of the size of its weights."""
 _BESIDE = (".data", "_data")
 """Suffixes of the external data files that exporters write."""
 _LAST_LINES = 3
 _LONGEST_LINE = 300
 _PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
-"""Time and severity of a log line."""
+"""Pattern of the time and severity at the beginning of a log line."""
 _TAIL = 64 << 10
 
 
@@ -147,7 +147,7 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
 
 
 def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
-    """Return the record of a dry build with product, release and GPU, which the log does not contain."""
+    """Add product, release and GPU to the record of a dry build, because the log does not contain them."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -216,7 +216,7 @@ def _result(
 
 
 def _log_size_before_retry_crash(ended: ProcessResult) -> int | None:
-    """Return the size of the log before the first build if the builder crashed in a retry, otherwise None.
+    """If the builder crashed in a retry, return the size of the log before the first build, else None.
 
     trtlint retries a build with less likely input sizes after the builder rejected the most likely sizes. A
     crash in a retry does not mean that a build with the real sizes crashes.

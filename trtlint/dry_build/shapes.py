@@ -5,7 +5,7 @@ The builder needs a shape for every input with a dynamic dimension. The first sh
 - an image of 224 x 224, 128 tokens, or one second of audio
 - the same size for dimensions with the same name
 
-If the builder rejects these sizes, it gets further sizes: sizes that constants suggest, half sizes,
+If the builder rejects these sizes, trtlint tries other sizes: sizes that constants suggest, half sizes,
 one size for all axes, and common sizes. The build process imports this module, so the module uses only the
 standard library.
 """
@@ -34,9 +34,9 @@ _MEL_BANDS = (64, 80, 128)
 _HALVED = 4
 """Number of image sizes to try, each half of the size before: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Sizes to try last: each is used for all chosen dimensions at once. Equal sizes may fit together."""
+"""Sizes to try for all chosen dimensions at once, because equal sizes may fit together."""
 _CROSSED = 3
-"""Number of suggested image sizes that are combined with as many suggested lengths."""
+"""Number of suggested image sizes to combine with the same number of suggested lengths."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
 """Common image sizes of trained models."""
 _COMMON_LINES = (64, 256, 512, 77, 1024, 1500)
@@ -45,7 +45,7 @@ MOST = 40
 """Maximum number of shapes to try."""
 _SQUARES = (_IMAGE, 112, _VOLUME)
 _LINES = (_TOKENS, _SOUND, _MEL)
-"""Default sizes that sizes from :class:`Hints` replace. Other sizes, such as batch and channels, stay."""
+"""Default lengths that suggested lengths replace. ``_SQUARES`` has the default image sizes to replace."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -116,7 +116,7 @@ class _Way(Struct, frozen=True):
     """Sizes to use for dynamic dimensions in one attempt.
 
     Attributes:
-        divisor: number that default sizes are divided by.
+        divisor: number by which default sizes are divided.
         same: size for all axes; None for default sizes.
         square: height and width of images; None for the default.
         line: sequence length; None for the default.
@@ -153,7 +153,9 @@ def _ways(hints: Hints) -> Iterator[_Way]:
 def choices(
     inputs: Sequence[Input], given: Sequence[ShapeRange], hints: Hints | None = None
 ) -> Iterator[ShapeChoice]:
-    """Yield input shapes to try, the most likely first; only one if the user gave all shapes.
+    """Yield input shapes to try, the most likely first.
+
+    If the user gave all shapes, the function yields only these shapes.
 
     Args:
         inputs: the inputs of the network.
@@ -162,7 +164,7 @@ def choices(
     """
     user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}
     sizes: dict[str, int] = {}
-    for each in inputs:  # sizes of one input also fix the symbols of the others
+    for each in inputs:  # the user's sizes of one input also fix symbols in other inputs
         if each.name in user_shapes and not each.is_shape:
             sizes.update(_read_off(each, user_shapes[each.name][1]))
     open_ = [each for each in inputs if each.name not in user_shapes and (each.varies or each.is_shape)]
@@ -246,7 +248,7 @@ def _by_name(input_: Input, axis: int, symbol: str) -> int:
         return 1
     for pattern, size in _SIZES:
         if pattern.search(name):
-            # the "width" of a table of numbers is not an image width
+            # The "width" of an input with fewer than three axes is not an image width.
             return size if size != _IMAGE or len(input_.dims) >= 3 else _ANY
     return _default_size(input_, axis)
 

@@ -77,7 +77,7 @@ def staged(model: Path, folder: Path) -> Staged:
     zeros = tuple(location for location in files if _needs_zeros(raw.tensors, location, sizes[location]))
     for location in files:
         _require_inside(location)
-    path = Path(os.path.abspath(model))  # noqa: PTH100 - a link stays
+    path = Path(os.path.abspath(model))  # noqa: PTH100 - keeps symbolic links
     if not zeros:
         return Staged(path, (), tuple(files), size)
     try:

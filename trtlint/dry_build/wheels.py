@@ -52,7 +52,7 @@ def find(version: str | None = None, folder: Path | None = None) -> Wheels:
         raise WheelError(
             f"TensorRT-RTX {found} is installed{where}, not {version}; run {_command(version, folder)}"
         )
-    return Wheels(found, os.path.abspath(str(bindings.locate_file(""))))  # noqa: PTH100 - a link stays
+    return Wheels(found, os.path.abspath(str(bindings.locate_file(""))))  # noqa: PTH100 - keeps links
 
 
 def _installed(name: str, folder: Path | None) -> metadata.Distribution | None:

@@ -54,7 +54,7 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
     """Return the match of a subject that fits the rule best, and whether the rule's condition is true for it.
 
     A pattern can match the same nodes in several ways.  The best match is the first one for which the
-    condition is true; otherwise, the first one for which the condition may be true.
+    condition is true. If there is none, it is the first match for which the condition may be true.
     """
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
@@ -83,7 +83,7 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 
 
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
-    """Return the advice for the target's version, each with a prefix such as ``TensorRT 8.6: ``.
+    """Return pairs of a prefix, such as ``TensorRT 8.6: ``, and advice for the target's version.
 
     The prefix names the versions that the advice is for.  It is empty if the target has a version, or if the
     advice is for all versions that the rule affects.
@@ -108,8 +108,8 @@ def shown_advice(
 ) -> list[tuple[str, Advice]]:
     """Return the advice from :func:`advice_for` whose conditions are true for one node.
 
-    ``names`` are the values of the names in the conditions.  If earlier advice has a true condition and an
-    empty prefix, advice with ``default: true`` is left out.
+    ``names`` has the values of the names in the conditions.  Advice with ``default: true`` is left out if
+    earlier advice has a true condition and an empty prefix.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False
@@ -125,8 +125,8 @@ def shown_advice(
 def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) -> tuple[str, ...]:
     """Return the advice from :func:`shown_advice` as the texts of a report.
 
-    In a rule file, a further alternative begins with "Or".  The first text loses this word, because the
-    report leaves out the advice that precedes it in the rule file.
+    In a rule file, advice that is an alternative to the advice before it begins with "Or".  The first text
+    of a report loses this word, because the report has no advice before it.
     """
     found = [prefix + entry.do.fill(names) for prefix, entry in shown]
     if found and found[0].startswith(_OR):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
     """Return other operator types that the parser refuses because of the problem in ``subjects``.
 
-    ``subjects`` are facts about refused operators.
+    Each subject is a fact about a refused operator.
     """
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))

@@ -21,8 +21,8 @@ class Caveat(Struct, frozen=True):
     """One sentence about the report of one model.
 
     Attributes:
-        kind: ``suppressed-by-model`` if the metadata of the model suppresses findings; ``unsearched`` if the
-            search for a rule did not finish.
+        kind: ``suppressed-by-model`` if the metadata of the model suppresses findings. ``unsearched`` if the
+            search for the findings of a rule did not finish.
         message: the sentence, without the model's name.
         severity: the severity in formats that have severities.
     """

@@ -35,7 +35,7 @@ class Completeness:
             self._cut.add(rule.id)
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
-        """Yield a record with the reason if some findings of a rule may be missing."""
+        """Yield a record with the reason if findings of a rule may be missing. Otherwise, yield nothing."""
         # The highest severity that its findings can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)

@@ -150,13 +150,13 @@ def _is_sure_error(finding: Finding) -> bool:
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
-    """Return a sort key that puts refuted findings last, slow layers first, then high severities first."""
+    """Return a sort key: slow layers first, then high severities. Refuted findings come last."""
     refuted = finding.standing == "refuted"
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
 class _Versions(Struct, frozen=True):
-    """The releases of a finding, as a specifier and in words; ``sure`` if they surely include the target."""
+    """The releases of a finding, as a specifier and in words. If ``sure``, they include the target."""
 
     specifier: str
     sure: bool
@@ -260,15 +260,15 @@ class _RuleSearch(Struct, frozen=True):
             own = candidate.applies
             affected = self.applies if own is None else affects({target.product: versions}, target)
             subject, truth = best_reading(rule, candidate, target, affected)
-            # If no option can decide the condition, the file does not contain the answer; a guess would be
-            # noise.
+            # If no option can decide the condition, the file does not contain the answer. A finding would
+            # only be a guess.
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
                 continue
             verdict = self._verdict(subject, holds=truth is True)
             reported.messages |= verdict.cited
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
-                depends = ()  # whatever the options were, this build shows it
+                depends = ()  # this build shows the problem, so the unset options do not matter
             place = _Versions(versions, affected is True, subject.scope)
             if not depends and verdict.standing != "refuted":
                 reported.add(rule, subject)

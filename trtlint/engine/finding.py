@@ -148,9 +148,9 @@ class Finding(PartlyCompared, frozen=True):
     standing: Standing = "open"
     """``confirmed`` or ``refuted`` by evidence, or ``open``."""
     ms: float | None = None
-    """Measured time of the finding's engine layers in one run, in milliseconds; None without a profile."""
+    """Measured time of the finding's engine layers in one run, in milliseconds; None if not measured."""
     share: float | None = None
-    """Share of the finding's engine layers in the time of all layers, 0 to 1."""
+    """Time of the finding's engine layers divided by the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
     """The operator types that TensorRT refuses because of this finding; usually empty."""
     includes: tuple[Finding, ...] = ()
@@ -241,7 +241,7 @@ class ModelReport(Struct, frozen=True):
     data_files: tuple[str, ...] = ()
     """Files with external data that the model names, relative to its folder."""
     exporter: str = ""
-    """The exporter of the model, from the fact about the model; empty without a model."""
+    """The exporter of the model, from the fact about the model; empty if there is no model."""
     skipped: bool = False
     """True if the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
     revision: str = ""
@@ -252,11 +252,11 @@ class ModelReport(Struct, frozen=True):
     unsearched: tuple[Unsearched, ...] = ()
     """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
-    """The data of the evidence for this target that has data of its own, such as a dry build."""
+    """The data of each piece of evidence for this target that has data, such as a dry build."""
     further: tuple[Further, ...] = ()
     """Files that the user can add to explain a problem in a log, or an accuracy warning."""
     form: str = "model"
-    """The kind of the file: ``model``; for evidence without a model, ``log``, ``script`` and so on."""
+    """The kind of the file: ``model``, or a kind of evidence such as ``log`` if there is no model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
         """Return a copy in which each finding has the command-line options that describe the target.

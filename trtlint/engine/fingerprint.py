@@ -68,7 +68,7 @@ class Fingerprints:
         rule = first_id(rule)
         if node is None:
             return digest(rule, kind, place) if place else digest(rule, kind)
-        # The module path never comes from the node's name, where the TorchScript exporter writes it.
+        # The TorchScript exporter writes the module path into the node's name. This path is not used.
         module = _DIGITS.sub("*", origin(self._model, node).stable_module or "")
         return digest(rule, kind, module, node.scope and "body", self._operators(node, _RADIUS))
 
@@ -112,10 +112,10 @@ class Fingerprints:
 
 
 def _producer(value: Value | None, constants: Constants) -> Node | None:
-    """Return the operator that computes a value at run time; None for a constant.
+    """Return the operator that computes a value at run time, or None for a constant.
 
-    A value that depends only on constants is also a constant, because exporters and simplifiers fold
-    different parts of a graph. They store constants as initializers or ``Constant`` nodes.
+    A value that depends only on constants counts as a constant, because some exporters and simplifiers fold
+    such a value to an initializer or a ``Constant`` node, and others do not.
     """
     return None if value is None or constants.foldable(value) else value.producer
 

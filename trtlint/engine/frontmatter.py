@@ -2,8 +2,8 @@
 
 The parser supports only the YAML of rule files: mappings, sequences and text. Every scalar stays text, so
 that a version ``0.10`` is not read as the number 0.1. Anchors, aliases and tags are rejected, so that a file
-cannot construct objects. Nesting is limited. So the time to read an untrusted file grows only linearly with
-its length.
+cannot construct objects. Nesting is limited, so that the time to read an untrusted file grows only linearly
+with its length.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Item(Struct, frozen=True):
         return self.value
 
     def choice(self, what: str, choices: Iterable[str] | None) -> str:
-        """Return the text of a scalar that is one of ``choices``; any text if ``choices`` is None.
+        """Return the text of a scalar that is one of ``choices``. If ``choices`` is None, return any text.
 
         Raises:
             FrontMatterError: the value is not one of the choices.  The message names the nearest choice.

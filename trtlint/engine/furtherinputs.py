@@ -13,9 +13,9 @@ from trtlint.facts.of_model.model import ModelFact
 from trtlint.target.target import Target
 
 _ABOUT_TYPES = re.compile(r"\bb?f16\b|\btarget\.(?:fp16|bf16|tf32)\b")
-"""Pattern of conditions in rules about rounding and overflow in a 16-bit type or TF32."""
+"""Pattern that finds 16-bit types and TF32 in the conditions of rules about accuracy."""
 _STORED = {"f16": "fp16", "bf16": "bf16"}
-"""Types of tensors in the file, and the option value of ``trtlint measure`` for each."""
+"""For each type of tensors in the file, the value of the option ``trtlint measure --type``."""
 
 
 def measuring(

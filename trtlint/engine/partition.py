@@ -45,10 +45,11 @@ def predicted(
 
 
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
-    """Add the later nodes with mixed input types after each such node in ``refused``.
+    """Add the nodes with mixed input types that the finding about the first such node does not name.
 
-    The finding names only the first node. When the parser reads the whole model, each later node has
-    inputs of one type. But the execution provider lets the parser read each part of the model separately.
+    The finding names only the first node of a region. If the parser reads the whole model, the later nodes
+    have inputs of one type. But the execution provider lets the parser read each part of the model
+    separately, so the parser refuses the later nodes, too.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:
@@ -69,7 +70,7 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
-    """Return a sentence about a node that TensorRT's builder refuses; empty if there is no such node.
+    """Return a sentence about a node that TensorRT's builder refuses, or an empty string if there is none.
 
     The parser decides how the model is partitioned. If the builder then refuses a node that the parser
     accepted, ONNX Runtime cannot create the session.

@@ -73,9 +73,9 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence that refutes a refusal: it states that the parser or builder succeeded.
+    """Return a sentence that the parser or builder succeeded, which refutes a predicted refusal.
 
-    The result is empty if neither succeeded.
+    Return an empty string if neither succeeded.
     """
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
@@ -94,7 +94,7 @@ def build_failed(facts: Facts) -> bool:
 
 
 def why_failed(messages: Iterable[Subject]) -> Subject | None:
-    """Return the log message that best explains why a build failed; None if there is no such message."""
+    """Return the log message that best explains why a build failed, or None if there is no such message."""
     found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
     return min(found, key=_distance, default=None)
 

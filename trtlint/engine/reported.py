@@ -34,7 +34,7 @@ def reads_the_graph(rule: Rule) -> bool:
 
 
 def turn(rule: Rule) -> tuple[int, bool]:
-    """Return a sort key with the phase in which a rule is evaluated.
+    """Return a sort key that states the phase in which a rule is evaluated.
 
     Rules about the model come first, because their findings quote matching messages of a build.  Then come
     rules about errors of the parser, rules about the build, and rules about other experiments.  Later rules

@@ -47,7 +47,7 @@ GROUPS: Mapping[str, str] = {
 """Folders of rules by consequence, each with a description."""
 
 Also = Literal["", "torch-tensorrt"]
-"""Another source of facts for a rule about the model."""
+"""Another source of facts for a rule about the model; empty if the rule has no other source."""
 
 Safety = Literal["safe", "unsafe"]
 
@@ -119,8 +119,8 @@ class Rule(Struct, frozen=True):
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact or match; None if every fact or match is a finding.
-        mark: the roles in the pattern that a report underlines, each with a label; None for the default
-            label.
+        mark: the roles in the pattern that a report underlines, each with a label. None as a label stands
+            for the default label.
         severity_when: severities with conditions.  The first severity with a true condition is used.
         message: the first line of the finding.
         advice: the advice, in the order of the file.
@@ -171,12 +171,12 @@ class Rule(Struct, frozen=True):
     def group(self) -> str:
         """The group of the rule, a key of :data:`GROUPS`.
 
-        The group is the name of the rule file's folder; empty if this folder is not a group.
+        The group is the name of the rule file's folder. It is empty if this folder is not a group.
         """
         return group_of(self.path)
 
     def why_unfixable(self, names: Mapping[str, object]) -> str:
-        """Return the reason why trtlint cannot fix a finding automatically; empty if the rule gives none.
+        """Return the reason why trtlint cannot fix a finding, or an empty string if the rule gives none.
 
         ``names`` are the values of the names that the conditions use.
         """
@@ -187,6 +187,6 @@ class Rule(Struct, frozen=True):
 
 
 def group_of(path: Path) -> str:
-    """Return the group of a rule file: the name of its folder; empty for other folders."""
+    """Return the folder name of a rule file if the folder is a group, or else an empty string."""
     folder = path.parent.name
     return folder if folder in GROUPS else ""

@@ -126,9 +126,9 @@ def rule_files(path: Path) -> list[Path]:
     Raises:
         RuleError: the path does not exist, or has too many files for a folder of rules.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - a name too long for a file is none
+    if os.path.isdir(path):  # noqa: PTH112 - False for a name that is too long
         return _below(path)
-    if not os.path.exists(path):  # noqa: PTH110 - a name too long for a file is none
+    if not os.path.exists(path):  # noqa: PTH110 - False for a name that is too long
         raise RuleError(path, 0, "no such file or folder")
     return [path]
 

@@ -1,8 +1,8 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
 A mistake in a rule file gives an error with file and line, instead of a rule that silently has no findings.
-Examples are an unknown key, or a field that the fact lacks, or a role that the pattern lacks. ``trtlint
-test`` checks the expressions of the built-in rules, so a run does not check them again.
+Examples of mistakes are an unknown key, a field that the fact lacks, and a role that the pattern lacks.
+``trtlint test`` checks the expressions of the built-in rules, so a run does not check them again.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class _FrontMatterReader:
         return found
 
     def _also(self, find: str) -> Also:
-        """Read ``also``: ``torch-tensorrt`` if the rule also runs on Torch-TensorRT networks; else empty."""
+        """Read ``also``. A rule with the value ``torch-tensorrt`` also runs on Torch-TensorRT networks."""
         item = self.front.get("also")
         if item is None:
             return ""
@@ -254,7 +254,7 @@ class _FrontMatterReader:
         return {role.choice("mark", roles): None for role in item.items("mark")}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """Return the roles that ``mark`` can name; None if the names are not checked."""
+        """Return the roles that ``mark`` can name, or None if the names are not checked."""
         if not self.checked:
             return None
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)

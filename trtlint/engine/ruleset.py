@@ -65,7 +65,7 @@ class RuleSet:
     def stamp(self) -> RuleSet:
         """Store the hash of the current rule files in the set. Return the set.
 
-        A worker process compares this hash with its own files, and raises an error if they differ.
+        A worker process computes the hash of its own rule files, and raises an error if the hashes differ.
         """
         self._named = self._names
         return self

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trtlint.engine.rule import Rule
 
 _PLACES = frozenset({"node", "chain", "code_origin"})
-"""Fields that every fact has to describe its node or code line. Expressions cannot use them."""
+"""Fields that describe the node or code line of a fact. Expressions cannot use these fields."""
 _OF_MODEL = frozenset({"model"})
 
 
@@ -90,7 +90,7 @@ def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the allowed texts that one operand requires; None for other forms of operands."""
+    """Return the field and the allowed texts that one operand requires, or None for other operands."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):
@@ -105,7 +105,7 @@ def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
 
 
 def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the texts in ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; else None."""
+    """Return the field and texts of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``, otherwise None."""
     if len(tree.ops) != 1:
         return None
     field, link, value = tree.left, tree.ops[0], tree.comparators[0]

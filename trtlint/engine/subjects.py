@@ -67,7 +67,7 @@ class Subject(Struct, frozen=True, eq=False):
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
-        """Return the module and the line of Python code that the node comes from; None if unknown.
+        """Return the module and the line of Python code that the node comes from, or None if unknown.
 
         The exporter or the script states this origin.
         """
@@ -127,7 +127,7 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the facts or matches of a rule; none if the rule cannot have a finding in this model.
+        """Yield the facts or matches of a rule, or nothing if it cannot have a finding in this model.
 
         See :func:`~trtlint.engine.scope.about_the_model`.
         """
@@ -203,8 +203,8 @@ def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
     The condition is evaluated without a target. If the condition is then false, it is false for every
-    target. There is one exception: a condition can ask whether a value is known. For such a condition,
-    the result is always True.
+    target. This is not so for a condition that asks whether a value is known. For such a condition, the
+    result is always True.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

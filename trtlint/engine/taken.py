@@ -32,8 +32,8 @@ class RefusedLines:
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
         """Return the release lines that refuse at least one of the operators in ``subjects``.
 
-        The result includes lines that refuse the same node for another reason.  Such a reason does not count
-        if it depends on the GPU, the typing or a plugin.
+        The result includes release lines that refuse the same node for another reason.  Such a reason does
+        not count if it depends on the GPU, the typing or a plugin.
 
         Returns:
             The release lines, and a condition in words such as ``on every GPU``.  Both are empty if a subject
@@ -70,7 +70,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Add to a finding about a refused operator the nearest releases that accept the operator."""
+    """Return a finding about a refused operator with the nearest releases that accept the operator."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)

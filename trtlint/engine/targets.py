@@ -134,7 +134,7 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
     '10.7 (gone from 10.8)'
     """
     if any(" " in name for name in names):
-        return ", ".join(names[i] for i in seen)  # products differ, which have no order
+        return ", ".join(names[i] for i in seen)  # several products, which have no order
     if len(seen) == len(names):
         return f"all {len(names)} targets, {names[0]} to {names[-1]}"
     parts = []

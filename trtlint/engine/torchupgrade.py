@@ -27,12 +27,14 @@ class OperatorChange(Struct, frozen=True):
     """An operator that PyTorch runs instead of TensorRT in at least one release.
 
     Attributes:
-        op: the operator in the program, ``aten.glu.default``.
-        lowered: the operator without a converter: ``op``, or an operator that PyTorch decomposes ``op`` into.
+        op: the operator in the program, such as ``aten.glu.default``.
+        lowered: the operator without a converter. It is ``op`` itself, or an operator that PyTorch decomposes
+            ``op`` into.
         change: the change from the first release to the last.
-        since: the first release line with the new behaviour; empty without a change.
-        until: the last release line that is known to have the old behaviour; empty without a change.
-        states: for each release, True if PyTorch runs the operator, False if TensorRT does; None if unknown.
+        since: the first release line with the new behaviour; empty if the behaviour does not change.
+        until: the last release line that is known to have the old behaviour; empty if it does not change.
+        states: for each release, True if PyTorch runs the operator, False if TensorRT runs it, None if
+            unknown.
         count: number of these operators in the program.
         places: source lines, modules or names of the first of these operators.
     """
@@ -109,7 +111,7 @@ def script_upgrade(
     where: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(list)
     for index, (release, findings) in enumerate(zip(releases, found, strict=True)):
         for finding in findings:
-            # Messages name the release: the same finding has another message for each.
+            # Messages name the release, so the same finding has another message for each release.
             places = tuple(dict.fromkeys(site.node for site in finding.sites))
             key = finding.rule, finding.message.replace(release.version, ""), places
             firsts.setdefault(key, finding)

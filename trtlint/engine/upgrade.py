@@ -31,8 +31,8 @@ class Assessed(Struct, frozen=True):
     """One release line of the range, with the counts of its findings.
 
     Attributes:
-        line: the name for users, ``10.13``.
-        version: the release that represents the line, ``10.13.3``.
+        line: the name for users, such as ``10.13``.
+        version: the release that represents the line, such as ``10.13.3``.
         target: the evaluated target, in words.
         supported: False if the release is known not to support the GPU.
         risks: number of findings about the graph by severity.  Findings of low confidence are not counted.
@@ -88,10 +88,10 @@ class Safest(Struct, frozen=True):
     Attributes:
         line: index of the safest line in :attr:`Upgrade.lines`.
         equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
-        last_adds: errors and warnings about the graph that only the last line of the range has, compared with
-            the safest line. The values are indexes into :attr:`Upgrade.findings`.
-        first_adds: errors and warnings about the graph that only the first line of the range has, compared
-            with the safest line.
+        last_adds: errors and warnings about the graph that the last line of the range has and the safest line
+            lacks. The values are indexes into :attr:`Upgrade.findings`.
+        first_adds: errors and warnings about the graph that the first line of the range has and the safest
+            line lacks. The values are indexes into :attr:`Upgrade.findings`.
     """
 
     line: int
@@ -107,7 +107,7 @@ class Upgrade(Struct, frozen=True):
         path: the model.
         product: TensorRT or TensorRT-RTX.
         setting: the known build settings except the version, in words; empty if no setting is known.
-        command: the build command in one line; empty without a build command.
+        command: the build command in one line; empty if there is no build command.
         model: the fact about the whole model.
         inputs: name and type of each input.
         outputs: name and type of each output.
@@ -164,7 +164,7 @@ def targets(base: Target, first: str, last: str) -> list[Target]:
     """Return a target for each release line from ``first`` to ``last``.
 
     The version of a target is the newest release of its line, or the release that ``first`` or ``last``
-    names.  Each later target has ``first`` as the version before the upgrade.
+    names.  In all targets except the first, the version before the upgrade is ``first``.
 
     Raises:
         TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.

@@ -1,1 +1,1 @@
-"""Run the examples of rules, refusals, bad releases and rewrites, which test them."""
+"""Run the examples that test rules, refusals, bad releases and rewrites."""

@@ -42,7 +42,7 @@ class ConditionExample(Struct, frozen=True):
 
     Attributes:
         product: the product that the example is about.
-        line: the release line, ``10.8``.
+        line: the release line, such as ``10.8``.
         target: the build target, from the product, the release and the options of the example.
         text: the model in the text form.
         checked: whether the ONNX checker must accept the model.
@@ -87,7 +87,7 @@ def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Pat
 
 
 def texts_of(written: object) -> list[object]:
-    """Return the value of ``refused`` or ``accepted`` as a list: none, one, or several examples."""
+    """Return the value of ``refused`` or ``accepted`` as a list of examples, which may be empty."""
     return written if isinstance(written, list) else [] if written is None else [written]
 
 
@@ -104,7 +104,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
     ]
     if any(condition is entry.condition for condition, _ in reasons):
         return "refused", ""
-    # Refusals that depend on the GPU do not count: another GPU accepts the model.
+    # Refusals that depend on the GPU do not count, because another GPU accepts the model.
     others = [says for condition, says in reasons if condition is None or condition.min_sm is None]
     if others and expected == "accepted":
         return "refused", others[0]

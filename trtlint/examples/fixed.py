@@ -1,9 +1,9 @@
 """Run the examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before the fix. The header of this block accepts the words of
-other examples, and the word ``unsafe`` for an unsafe rewrite. The second block is the model after the fix.
-The rule must report the first model and not the second. Both models must compute the same results. After
-``trtlint fix``, the first model must be equal to the second model, except for names.
+The first of two ``onnx`` blocks is the model before the fix. The header of this block accepts the same words
+as in other examples, and the word ``unsafe`` for an unsafe rewrite. The second block is the model after the
+fix. The rule must report the first model and must not report the second. Both models must compute the same
+results. After ``trtlint fix``, the first model must be equal to the second model, except for names.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """Return a text for each output of a graph, which describes how the graph computes the output.
+    """Return a text for each output of a graph. It describes how the graph computes the output.
 
     Intermediate values have no names in the text, so equal texts mean equal graphs.
     """

@@ -226,7 +226,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
-    """Return ``fires`` if the findings are at the nodes that the example expects, else ``elsewhere``.
+    """Return ``fires`` if the findings are at the expected nodes of the example, else ``elsewhere``.
 
     The second value is a text that lists the nodes with findings.
     """
@@ -265,7 +265,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
         target, command = target_of(rule.applies, [word for word in words if word != "unchecked"])
         if target.version is None and first.kind == "onnx" and len(blocks) == 1:
             target = replace(target, version=newest(rule.applies, target.product))
-    except ValueError as error:  # of shlex and, as TargetError, of Target
+    except ValueError as error:  # raised by shlex, and by Target as TargetError
         raise RuleError(rule.path, first.line, f"example: {error}") from None
     return Example(
         line=first.line,
@@ -280,7 +280,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """Remove an option and its value from ``words``. Return the value; None if the option is absent."""
+    """Remove an option and its value from ``words``. Return the value, or None if the option is absent."""
     if name not in words:
         return None
     place = words.index(name)

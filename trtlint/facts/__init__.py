@@ -4,5 +4,5 @@ A kind of facts is a module in ``of_model/``, ``of_build/``, ``of_command/`` or 
 The name of the folder says where the facts come from.  The module defines one frozen subclass of
 :class:`~trtlint.facts.base.Fact`, whose ``kind`` is the name of the module.  The function ``find(facts)`` of
 the module yields the facts in graph order. To add a kind of facts, add a module. The module needs no
-registration. ``blocks/`` has code that several kinds use.
+registration. The folder ``blocks/`` contains code that several kinds use.
 """

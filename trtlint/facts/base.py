@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class Step(Struct, frozen=True):
     """A node in the group of nodes that a fact describes, and the role of the node in this group.
 
-    ``detail`` is the operation in a few words, such as ``q × 0.3536``.  ``label`` is the text that reports
-    show below the node, such as ``√scale on Q``.  A rule selects the roles whose nodes get a label.
+    ``detail`` describes the operation in a few words, such as ``q × 0.3536``.  ``label`` is the text that
+    reports show below the node, such as ``√scale on Q``.  A node has a label in a report only if the rule
+    lists the node's role under ``mark``.
     """
 
     node: Node
@@ -45,13 +46,13 @@ class Fact(Struct, frozen=True):
     """The possible values of ``Step.role``, each with its meaning."""
 
     node: Node | None
-    """The node that a report names; None for a fact about the whole model or a graph input."""
+    """The node that a report names, or None for a fact about the whole model or a graph input."""
     chain: tuple[Step, ...]
     """The nodes that the fact describes, each with its role, in data-flow order."""
 
     @property
     def place(self) -> str:
-        """The text that names the location in reports: the path of the node; empty for the whole model."""
+        """The location in reports: the path of the node, or an empty string if the fact has no node."""
         return self.node.path if self.node else ""
 
     @property
@@ -61,10 +62,10 @@ class Fact(Struct, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions for which the fact is true, by product; None for all versions.
+        """The versions for which the fact is true, by product, or None for all versions.
 
         A fact about the contents of the file is true for all versions.  A fact about the parsed network may
-        be true for some versions only.  The version ranges are written as in ``applies`` of a rule.
+        be true for some versions only.  The version ranges have the same syntax as ``applies`` in a rule.
         """
         return None
 
@@ -78,17 +79,17 @@ class Fact(Struct, frozen=True):
 
     @property
     def code_origin(self) -> Origin | None:
-        """The line of Python code that the fact is about; None if the fact is about a node."""
+        """The line of Python code that the fact is about, or None if the fact is about a node."""
         return None
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal by the parser or the builder, if the fact describes a refusal; else None."""
+        """The refusal (by the parser or the builder) that the fact describes, or None if there is none."""
         return None
 
     @property
     def consequences(self) -> frozenset[str]:
-        """The operator types that TensorRT refuses because of this fact; empty for most facts."""
+        """The operator types that TensorRT refuses because of this fact.  The set is empty for most facts."""
         return frozenset()
 
 

@@ -36,7 +36,7 @@ class Known(Protocol):
 
     @property
     def data(self) -> object:
-        """The object that holds the evidence, such as a dry build; None if there is none."""
+        """The object that holds the evidence, such as a dry build, or None if there is none."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -83,19 +83,22 @@ class Facts:
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Return the evidence of type ``type_``, such as a dry build; None if there is none."""
+        """Return the evidence of type ``type_``, such as a dry build, or None if there is none."""
         return next((each.data for each in self.evidence if isinstance(each.data, type_)), None)
 
     @cached_property
     def dry(self) -> DryBuild | None:
-        """The dry build of the model; None if there is none, or if the files of a real build were given."""
+        """The dry build of the model.
+
+        The value is None if there was no dry build, or if the user gave the files of a real build.
+        """
         from trtlint.dry_build.result import DryBuild
 
         return None if not self.evidence or self._real is not None else self.data(DryBuild)
 
     @cached_property
     def record(self) -> BuildRecord | None:
-        """The files of the real build; if there was no real build, the log of the dry build."""
+        """The files of the real build, or the log of the dry build if no files of a real build were given."""
         return self._real if self.dry is None else self.dry.record
 
     @cached_property
@@ -108,7 +111,7 @@ class Facts:
 
     @property
     def measurement(self) -> Measurement | None:
-        """The measurement of the model's tensors; None if there is none."""
+        """The measurement of the model's tensors, or None if there is none."""
         if not self.evidence:
             return None
         from trtlint.measurement.measurement import Measurement
@@ -116,9 +119,9 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
-        """Return the model to use without an ONNX file.
+        """Return the model to use if the user gave no ONNX file.
 
-        The result is the network that Torch-TensorRT makes.  If there is none, the result is an empty model.
+        The result is the network that Torch-TensorRT makes, or an empty model if there is no such network.
         """
         if "network" in self.grounds and (network := self._network()) is not None:
             return network
@@ -156,7 +159,7 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Return True if the search for the facts of a kind finished; False if it stopped at a limit."""
+        """Return True if the search for the facts of a kind finished, or False if it stopped at a limit."""
         if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
@@ -221,7 +224,10 @@ class Facts:
 
     @cached_property
     def joined(self) -> Join | None:
-        """The engine's layers, joined with the ONNX nodes that they compute; None without layers."""
+        """The engine's layers with the ONNX nodes that each layer computes.
+
+        The value is None if no file lists the layers.
+        """
         from trtlint.buildfiles.join import join
 
         if self.record is None or self.record.layers is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def figure(value: float) -> str:
-    """Format a number in a few characters for a report.
+    """Format a number for a report, in a few characters.
 
     >>> figure(97344.0), figure(0.012345), figure(3.4e38)
     ('97,344', '0.0123', '3.4e+38')

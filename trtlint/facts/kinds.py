@@ -1,7 +1,7 @@
 """List the kinds of facts, and the source of each kind.
 
-The source of facts, such as ``model`` or ``build``, is called their ground.  The modules of the kinds with
-this ground are in the folder ``of_<ground>``.
+The source of a kind of facts, such as ``model`` or ``build``, is called its ground.  The modules of the kinds
+with the ground ``model`` are in the folder ``of_model``, and so on.
 
 This module imports no kind, so that unused kinds cost no time.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from trtlint.facts.base import Fact
 
 Ground = Literal["model", "build", "command", "trial", "weights", "torch", "network"]
-"""Sources of facts.  ``trtlint/facts/of_<ground>/`` has the kinds of facts from this source.
+"""Sources of facts.  The folder ``trtlint/facts/of_<ground>/`` contains the kinds of facts from this source.
 
-``network`` has no folder: it is a network that Torch-TensorRT makes.  Some kinds of ``model`` can also be
-found in such a network (see :data:`NETWORK_KINDS`).
+The source ``network`` is a network that Torch-TensorRT makes.  It has no folder of its own, because its facts
+are of the same kinds as some facts of ``model`` (see :data:`NETWORK_KINDS`).
 """
 NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
 """The kinds of the ground ``model`` that can also be found in a network of Torch-TensorRT."""
@@ -41,7 +41,8 @@ def grounds(
 ) -> frozenset[Ground]:
     """Return the available grounds (sources of facts), such as ``model``.
 
-    Each argument is True if the user gave this source.  ``weights`` is True if trtlint reads all weights.
+    Each argument says whether the source of the same name is available.  ``weights`` is True if trtlint reads
+    all weights.
     """
     there: dict[Ground, bool] = {
         "model": model,
@@ -73,13 +74,17 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground (source) of a kind of facts, such as ``model``.
 
-    Rules also use names that are not a kind, such as ``pattern``.  The ground of these names is ``model``.
+    Rules also look for things that are not facts, such as ``pattern``.  For the names of these things, the
+    function returns ``model``.
     """
     return _homes().get(kind, "model")
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether facts of a kind can be found, if ``there`` are the available grounds (sources)."""
+    """Return whether the sources that a kind of facts needs are available.
+
+    ``there`` contains the available grounds (sources).
+    """
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 
 

@@ -18,9 +18,9 @@ class NodeEvidence(Struct):
     """Log messages and engine layers of a build, by ONNX node.
 
     Attributes:
-        messages: the messages that name a node, by node.
-        nameless: the messages that name no node, layer or tensor.
-        layers: the engine layers that compute a node, by node.
+        messages: for each node, the log messages that name it.
+        nameless: the log messages that name no node, layer or tensor.
+        layers: for each node, the engine layers that compute it.
     """
 
     messages: dict[Node, list[LogMessage]] = field(default_factory=dict)

@@ -8,15 +8,16 @@ from msgspec import Struct
 
 
 class Refusal(Struct, frozen=True):
-    """A refusal by the ONNX parser or the builder.
+    """A refusal of the model by the ONNX parser or the builder.
 
-    - ``stage`` is ``parse`` or ``build``.
-    - ``op`` is the operator type; empty for an input of the model.
-    - ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``), or
-      empty.
-    - ``known`` says how the refusing releases are known: ``measured``, ``source`` or ``documented``; empty if
-      the rule states this.
-    - ``lines`` are the release lines (such as ``10.7``) that refuse the model; empty if unknown.
+    - ``stage`` is ``parse`` for a refusal by the parser, and ``build`` for a refusal by the builder.
+    - ``op`` is the operator type, or an empty string for an input of the model.
+    - ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or of the builder (``API Usage Error``).
+      It is empty if the code is unknown.
+    - ``known`` is the source from which trtlint knows the refusing releases: ``measured``, ``source`` or
+      ``documented``.  It is empty if the rule states the source.
+    - ``lines`` contains the release lines (such as ``10.7``) that refuse the model.  It is empty if they are
+      unknown.
     - ``limit`` is a condition for the refusal, such as ``without the plugin``.
     - ``first_taken`` is the first release line after the target that accepts the model, or None.
     - ``last_taken`` is the last release line before the target that accepts the model, or None.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
-    """Return the real path of a file in a folder; None if the file is outside the folder.
+    """Return the real path of a file in a folder, or None if the file is outside the folder.
 
     A link to a file within the folder is allowed, as in Kubernetes volumes. If the model file is a link,
     links into the folder of the model's real file are also allowed, as in download caches.

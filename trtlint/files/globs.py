@@ -18,11 +18,11 @@ def matches_path(glob: str, path: str) -> bool:
     """Return whether a glob matches a file path.
 
     ``*`` and ``?`` do not match ``/``, and ``**`` matches any folders. A glob without ``/`` matches the file
-    name only. A glob that ends in ``/`` matches everything below that folder.
+    name only. A glob that ends in ``/`` matches everything below the folder that the glob names.
 
     Args:
-        glob: relative to the same folder as ``path``.
-        path: with ``/`` between folders.
+        glob: the glob, relative to the same folder as ``path``.
+        path: the path, with ``/`` between folders.
     """
     glob = glob.removeprefix("./")
     if glob.endswith("/"):

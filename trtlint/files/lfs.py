@@ -17,7 +17,7 @@ POINTER = "a Git LFS pointer instead of the file; run `git lfs pull` to fetch th
 
 
 def is_pointer(path: Path) -> bool:
-    """Return whether a file is a Git LFS pointer; False if it cannot be read."""
+    """Return whether a file is a Git LFS pointer.  Return False if the file cannot be read."""
     try:
         if regular_status(path).st_size >= _LONGEST:
             return False

@@ -28,14 +28,14 @@ A model of 10,000 nodes takes about one second.
 MEMORY = 800 << 20
 """Bytes of memory for a file of up to :data:`ORDINARY` bytes, without mapped files."""
 ORDINARY = 10 << 20
-"""Bytes of a file above which both limits grow with its size."""
+"""File size in bytes.  For a larger file, the limits of time and memory grow with the file size."""
 _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
 """Reserved shares of the time limit of a file.
 
-Comparisons for single rewrites must leave the first share, for the comparison of the whole model.  That
-comparison must leave the second share, for writing the model.
+The first share is reserved for the comparison of the whole model: comparisons of single rewrites must leave
+it.  The second share is reserved for writing the model: the comparison of the whole model must leave it.
 """
 _EXCEEDED = "reading and checking this file exceeded the limit of"
 _REMEDY = (
@@ -76,7 +76,7 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """The processor time left, in seconds; negative if the limit is exceeded."""
+        """The processor time left, in seconds.  It is negative if the limit is exceeded."""
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
@@ -93,7 +93,7 @@ _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 
 def current() -> Allowance | None:
-    """Return the limits of the current work; None if only the default limits apply."""
+    """Return the limits of the current work, or None if only the default limits apply."""
     return _current.get()
 
 
@@ -160,7 +160,7 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
     finally:
         if token is not None:
             _current.reset(token)
-    # Raise outside the handler: the traceback would keep the frames and their objects alive.
+    # Raise outside the handler.  Inside it, the traceback would keep the frames and their objects alive.
     if stopped:
         gc.collect()
         raise LimitError(stopped)
@@ -171,11 +171,11 @@ def _usual(size: int) -> Allowance:
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
-    """Return limits for a file; above :data:`ORDINARY` bytes, they grow with the file size.
+    """Return the limits for a file.  Above :data:`ORDINARY` bytes, they grow with the file size.
 
     Args:
-        seconds: processor time for a smaller file.
-        memory: bytes of memory for a smaller file.
+        seconds: processor time for a file of up to :data:`ORDINARY` bytes.
+        memory: bytes of memory for a file of up to :data:`ORDINARY` bytes.
         size: bytes of the file.
     """
     beyond = max(0, size - ORDINARY)
@@ -201,7 +201,7 @@ class _Watch:
         self._quiet = 0.0
 
     def begin(self) -> bool:
-        """Start the timer; return False if no timer is possible."""
+        """Start the timer.  Return False if no timer is possible."""
         outer = _Watch._active
         idle = (signal.SIG_DFL, signal.SIG_IGN)
         if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
@@ -223,7 +223,7 @@ class _Watch:
         _Watch._active = self._outer
         if self._outer is None:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            # Do not restore the default: a pending signal would end the process.
+            # Do not restore the default handler: with it, a pending signal would end the process.
             signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
     def look(self) -> None:
@@ -252,7 +252,7 @@ def _look(*_: object) -> None:
 
 
 def memory_of(pid: int | str = "self") -> int:
-    """Return the bytes of memory of a process, without mapped files; 0 if unknown."""
+    """Return the bytes of memory of a process without mapped files, or 0 if they are unknown."""
     with suppress(OSError, ValueError, IndexError):
         pages = Path(f"/proc/{pid}/statm").read_bytes().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")

@@ -54,12 +54,12 @@ class UnreadableError(FileError):
 
 
 class Problem(Struct, frozen=True):
-    """A problem because of which trtlint could lint a file only in part, or not at all."""
+    """A problem with a file that trtlint could lint only in part, or not at all."""
 
     path: str
     message: str
     offset: int | None = None
-    """Byte offset in the file, None if unknown."""
+    """Byte offset in the file, or None if it is unknown."""
     node: str | None = None
 
     def __post_init__(self) -> None:

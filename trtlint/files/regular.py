@@ -20,7 +20,7 @@ from trtlint.errors import FileError
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
-    # A pipe may replace the file after the check: do not block on it.  Do not adopt a terminal either.
+    # A pipe or terminal may replace the file after the check: do not block, and adopt no terminal.
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
 )
@@ -69,7 +69,7 @@ def is_pipe(path: Path) -> bool:
 
 
 def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
-    """Open a regular file for reading in binary. This never blocks.
+    """Open a regular file for reading in binary.  The call never blocks.
 
     Args:
         path: file to open.
@@ -136,10 +136,11 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 that has content. The system generates the content when the file is read.
+    """Reject a file of size 0 that has content.
 
-    Such a file has the mode of a regular file. But reading the file may never end, or may block, as for
-    ``/proc/kmsg``. https://man7.org/linux/man-pages/man5/proc.5.html
+    The system generates the content of such a file when the file is read.  The file has the mode of a regular
+    file, but reading it may block or never end.  An example is ``/proc/kmsg``:
+    https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):
         if not os.read(descriptor, 1):

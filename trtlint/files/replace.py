@@ -62,7 +62,8 @@ def replacing(
     Args:
         path: file to write; an existing file is replaced and keeps its permissions.
         protected: see :func:`require_replaceable`.
-        check: function called with the new file before it replaces ``path``; an exception keeps the old file.
+        check: function that gets the path of the new file before the new file replaces ``path``.  If the
+            function raises an exception, the old file stays.
 
     Yields:
         The file object to write to, in binary.
@@ -110,7 +111,7 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file without a name in a folder; None if the system does not support this.
+    """Open a new file without a name in a folder.  Return None if the system does not support this.
 
     If this process is killed, the system removes the file.
     https://man7.org/linux/man-pages/man2/open.2.html

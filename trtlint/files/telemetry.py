@@ -1,9 +1,10 @@
 """Switch off the telemetry of other packages: ONNX Runtime and huggingface_hub.
 
 ONNX Runtime's official builds send events to Microsoft unless ``ORT_DISABLE_TELEMETRY`` is set before the
-library loads.  The builds for Linux do this since https://github.com/microsoft/onnxruntime/pull/27379.  The
-official builds also write a device id and an event queue to the user's cache folder.  Builds for Windows apps
-use another backend, which needs a call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.
+library loads.  The builds for Linux send events since https://github.com/microsoft/onnxruntime/pull/27379.
+The official builds also write a device id and an event queue to the user's cache folder.  Builds for Windows
+apps use another telemetry backend.  To switch it off, a program must call a function:
+https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.
 
 huggingface_hub adds the versions of installed packages to its requests:
 https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubdisabletelemetry.

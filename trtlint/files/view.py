@@ -84,7 +84,7 @@ class View:
     def _hold(self, start: int) -> None:
         """Read the part of the file from ``start`` on into a buffer.
 
-        Later reads usually request bytes near ``start``.
+        The buffer saves time, because later reads usually request bytes near ``start``.
         """
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start

@@ -24,7 +24,7 @@ from trtlint.model.sizes import Dimensions
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
-"""Sizes to try for dynamic dimensions; dimensions with the same name get the same size."""
+"""Sizes that trtlint tries for dynamic dimensions.  All dynamic dimensions get the same size."""
 _MORE_SIZES = 2
 """Number of additional sizes to try, taken from static dimensions of the inputs."""
 _LARGEST_SIZE = 64
@@ -37,9 +37,12 @@ _PLAIN = ("random", "positive", "zeros", "large")
 _CHANGING = ("away", "zeros", "tiny")
 """Kinds of inputs for patches that change results where a divisor is zero."""
 _WHOLE = 40
-"""Largest magnitude of integers in inputs of kind ``large``, if the integers are not known to be indices."""
+"""Largest magnitude of integers in inputs of kind ``large``.  Indices have other limits."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bound of a Clip or comparison to test, by element type. A larger bound is the limit of the type."""
+"""Largest bound of a Clip or comparison that trtlint tests with numbers beyond the bound, by element type.
+
+A larger bound only stands for the limit of the type.
+"""
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
 """Kinds of inputs in which one row of a BOOL mask allows no key, each with the index of that row."""
@@ -55,8 +58,8 @@ _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
 }
 """Operators with index or length inputs.
 
-Each has the input of the indices, the input of the data, and the indexed axis. None stands for the axis in
-the ONNX attribute ``axis``.
+Each operator is listed with the index of the input that contains indices or lengths, the index of the data
+input, and the indexed axis. If the axis is None, the ONNX attribute ``axis`` names it.
 """
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
 """Operators of ``_INDEXED`` that reject negative indices."""
@@ -82,7 +85,7 @@ class Feeds(Struct, frozen=True):
     """One array for each input of the nodes that a patch changes.
 
     Attributes:
-        kind: kind of numbers: a key of ``_COMMON``, or one of these words:
+        kind: kind of numbers. It is a key of ``_COMMON``, or one of these words:
 
             - ``beyond``: numbers outside the bounds of Clips, comparisons and quantizers in the model.
             - ``masked``: fully masked rows.
@@ -91,7 +94,7 @@ class Feeds(Struct, frozen=True):
             - ``away``: no zeros.
             - ``tiny``: numbers near zero.
             - ``empty``: empty tensors.
-        size: size that all dynamic dimensions get.
+        size: size of all dynamic dimensions.
         arrays: the arrays by input name.
     """
 
@@ -173,7 +176,7 @@ class _Boundary:
         self.bounds = {each.tensor: each for each in patch.bounds}
         self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "edge": 1.0, "away": 1.0, "tiny": least}
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
-        self.scales["small"] = min(_COMMON["small"], least**0.5)  # shows an epsilon beside squares
+        self.scales["small"] = min(_COMMON["small"], least**0.5)  # so that an epsilon affects squares
 
     def of_kind(self, kind: str) -> dict[str, Array]:
         """Return an array for each input, by name. For ``kind``, see :class:`Feeds`."""
@@ -232,7 +235,7 @@ class _Boundary:
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
 
     def _quantized_integers(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
-        """Return random 8-bit or 16-bit integers, from the lowest to the highest integer of the type."""
+        """Return integers of a quantized type.  Their range depends on ``kind``, see :class:`Feeds`."""
         ends = np.iinfo(dtype)
         if kind in ("random", "masked"):
             return self.rng.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
@@ -286,9 +289,9 @@ class _Boundary:
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """Return the elements of a constant; None if the value is not a constant.
+        """Return the elements of a constant, or None if the value is not a constant.
 
-        Float weights are replaced by random elements, because the stored elements may all be one or zero.
+        Random elements replace float weights, because the stored elements may all be one or zero.
 
         Raises:
             RegionError: the constant cannot be read, or is too large.
@@ -341,7 +344,7 @@ def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """Return the smallest positive number that a patch adds, such as an epsilon; 1.0 if there is none."""
+    """Return the smallest positive number that a patch adds, such as an epsilon, or 1.0 if it adds none."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
@@ -370,10 +373,11 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``; empty if none does.
+    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``.
 
-    The tensor reaches this operator only through additions and operators that move elements. So the tensor
-    can be an attention mask, in which an element of -inf masks a score.
+    The result is an empty string if there is no such operator. Only additions and operators that move
+    elements may be between the tensor and this operator. So the tensor can be an attention mask, in which an
+    element of -inf masks a score.
     """
     if value.dtype not in FLOAT_DTYPES:
         return ""

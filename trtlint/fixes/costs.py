@@ -1,4 +1,4 @@
-"""Compare the file size and run time of a fixed model and its original model."""
+"""Compare a fixed model with its original model: the file sizes and the run times."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from trtlint.fixes.verification import CheckResult
 
 _LARGER = 1.1
-"""Smallest factor of a larger file that is reported."""
+"""Factor above which trtlint reports that the fixed file is larger than the original file."""
 _LEAST_GROWTH = 2048
-"""Smallest growth of a file that is reported, in bytes."""
+"""Smallest growth of a file, in bytes, that trtlint reports."""
 _SLOWER = 1.2
-"""Smallest factor of a longer run that is reported."""
+"""Factor above which trtlint reports that the fixed model runs longer than the original model."""
 _LEAST_DELAY = 5e-5
-"""Smallest increase of the run time that is reported, in seconds. Calling an operator takes microseconds."""
+"""Smallest increase of the run time, in seconds, that trtlint reports.
+
+Just calling an operator takes microseconds.
+"""
 _FEWEST = 5
-"""Minimum number of runs of each model to compare their times."""
+"""Minimum number of runs of each model for a comparison of their times."""
 _MOST_OUTLIERS = 0.2
-"""Largest share of pairs of runs that may contradict a reported slowdown."""
+"""Largest share of the pairs of runs that may show no slowdown if trtlint reports one."""
 
 
 class Costs(Struct, frozen=True):
@@ -36,8 +39,9 @@ class Costs(Struct, frozen=True):
     Attributes:
         bytes_before: size of the original file and its external data, in bytes; 0 if unknown.
         bytes_after: size of the fixed model, in bytes; 0 if unknown.
-        times_before: seconds of each run of the original model in ONNX Runtime; empty without runs.
-        times_after: seconds of each run of the fixed model. The runs of both models alternate.
+        times_before: duration of each run of the original model in ONNX Runtime, in seconds; empty if
+            trtlint did not measure the run time.
+        times_after: duration of each run of the fixed model, in seconds. The runs of both models alternate.
     """
 
     bytes_before: int = 0
@@ -47,7 +51,10 @@ class Costs(Struct, frozen=True):
 
     @property
     def larger(self) -> float | None:
-        """The size of the fixed file divided by the original size; None if the factor is below 1.1."""
+        """The size of the fixed file divided by the size of the original file.
+
+        The value is None if the file did not grow, or grew too little for a report.
+        """
         growth = self.bytes_after - self.bytes_before
         if not self.bytes_before or growth < _LEAST_GROWTH:
             return None
@@ -56,12 +63,15 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """The new run time divided by the original run time; None if not clearly above 1.2."""
+        """The run time of the fixed model divided by the run time of the original model.
+
+        The value is None if it is not clearly above 1.2.
+        """
         return slower(self.times_before, self.times_after)
 
     @property
     def words(self) -> list[str]:
-        """Return one sentence for each cost that increased."""
+        """One sentence for each increased cost, file size or run time."""
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
@@ -73,7 +83,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return the file sizes and run times as JSON data."""
+        """The file sizes and run times as JSON data."""
         timed = bool(self.times_before and self.times_after)
         return {
             "bytes_before": self.bytes_before or None,
@@ -93,8 +103,8 @@ def costs_of(
     Args:
         fixed: the fixed model.
         source: the original model.
-        written: the file of the fixed model; None if it was not written.
-        verdicts: results of the checks of the fixed model; they contain the run times.
+        written: the file of the fixed model; None if trtlint did not write it.
+        verdicts: results of the checks of the fixed model. They contain the run times.
     """
     before = fixed.raw.tensors.size
     if not fixed.changed or not before:
@@ -110,14 +120,15 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the factor by which the runs of the fixed model took longer; None if not clearly above 1.2.
+    """Return the factor by which the runs of the fixed model took longer, or None.
 
-    The factor compares the shortest runs, because other programs can only lengthen a run. The factor is clear
-    if the medians and at least four of five pairs of consecutive runs also show a slowdown.
+    The factor compares the shortest runs, because other programs can only lengthen a run. The result is None
+    if the factor is not clearly above 1.2. It is clear if the medians and at least four of five pairs of
+    consecutive runs also show a slowdown.
 
     Args:
-        before: seconds of each run of the original model.
-        after: seconds of each run of the fixed model.
+        before: duration of each run of the original model, in seconds.
+        after: duration of each run of the fixed model, in seconds.
 
     >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
     1.4

@@ -1,8 +1,8 @@
-"""Find rewrites that convert the nodes to keep in FP32 together with the rest of their block.
+"""Find rewrites that convert requested nodes to FP32 together with the rest of their block.
 
 A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
 rewrite for the finding converts all nodes of the norm, and so removes the finding. Casts around the listed
-nodes are not enough: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
+nodes alone are not enough: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
 https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
@@ -24,7 +24,7 @@ FP32.
 
 
 class KeptGroups(Struct, frozen=True):
-    """Nodes to keep in FP32.
+    """Nodes that must run in FP32.
 
     A rewrite can rename nodes, but it keeps the names of their outputs. So the output names identify the
     nodes.
@@ -41,9 +41,9 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether ``patch`` converts at least one group of nodes to FP32, and no group only in part.
+        """Return whether ``patch`` converts at least one whole group to FP32, and no group only in part.
 
-        If only a part of a group were converted, a Cast to FP16 between two of its nodes could overflow.
+        If a patch converted only a part of a group, a Cast to FP16 between two of its nodes could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]
@@ -61,7 +61,7 @@ class KeptGroups(Struct, frozen=True):
 
 
 def kept_groups(model: Model, paths: Sequence[str]) -> KeptGroups:
-    """Find the nodes at these paths, and group them by shared tensors."""
+    """Find the nodes at ``paths``, and put nodes that share a 16-bit tensor into one group."""
     wanted = frozenset(paths)
     nodes = tuple(node for node in model.graph.nodes if node.path in wanted)
     groups = adjacent([node for node in nodes if not obstacle(node, model)])

@@ -31,8 +31,8 @@ class EditError(TrtlintError):
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
     """Apply patches to a copy of a model. The patches must not have nodes in common.
 
-    Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay. The
-    declared type of a value is also removed if the value is removed or gets a new type.
+    The function also removes nodes and tensors that become unused, but keeps those that were unused before.
+    It removes the declared type of each value that it removes, or that gets a new type.
 
     Args:
         proto: the ONNX protobuf of the model, with its functions inlined.
@@ -60,7 +60,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     used = {scope: set(_reads(container)) for scope, container in containers.items()}
     for scope, chosen in by_scope.items():
         _apply(containers[scope], chosen, edited.ir_version)
-    # Process bodies before their parents: removing a node of a body may leave outer values unused.
+    # Process bodies before their parents, because removing a node of a body may leave outer values unused.
     for scope in sorted(containers, key=lambda scope: _depth(graph, scope), reverse=True):
         _drop_unused(containers[scope], used[scope])
         _sort(containers[scope])
@@ -69,7 +69,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
 
 
 def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphProto:
-    """Return the graph that contains a node: the main graph, or the body of an If or Loop."""
+    """Return the graph that contains a node.  It is the main graph, or the body of an If or Loop."""
     owner = graph.owner(node)
     if owner is None:
         return main
@@ -90,7 +90,7 @@ def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
 
 
 def _key(proto: onnx.NodeProto) -> str:
-    for name in proto.output:  # a loop, for speed: this runs several times for every node
+    for name in proto.output:  # a plain loop is fast; this function runs several times for every node
         if name:
             return text(name)
     return ""
@@ -164,7 +164,7 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _depth(graph: Graph, scope: str) -> int:
-    """Return the number of bodies of operators such as If or Loop that surround the nodes of a scope."""
+    """Return the number of nested bodies (of operators such as If or Loop) around the nodes of a scope."""
     return sum(1 for _ in graph.owners(scope))
 
 

@@ -36,7 +36,7 @@ class Fixed(Struct, frozen=True):
     Attributes:
         path: the file before the fix.
         outcome: the applied rewrites, and the refused rewrites with reasons.
-        proto: the ONNX protobuf of the fixed model; the original protobuf if nothing changed.
+        proto: the ONNX protobuf of the fixed model, or the original protobuf if nothing changed.
         fault: error of the ONNX checker for the fixed model; empty if the model is valid.
         raw: the file before the fix, as it was read.
     """
@@ -72,20 +72,20 @@ def fix_file(
     keep: Sequence[str] = (),
     verify: Check | None = None,
 ) -> Fixed:
-    """Rewrite one model until no fixable finding is left. The new model is not written to a file.
+    """Rewrite one model until no fixable finding is left, but do not write the new model to a file.
 
-    A rewrite is undone in two cases: the ONNX checker rejects the rewritten model, or ``verify`` fails
+    trtlint undoes a rewrite in two cases: the ONNX checker rejects the rewritten model, or ``verify`` fails
     because of the rewrite. All other rewrites stay.
 
     Args:
         source: the model.
         judge: function that lints the model, before the first rewrite and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
-        prove: function that is called with patches before they are applied. The function compares the
-            results of the changed nodes.
+        prove: function that proves patches. trtlint calls it before it applies the patches. For each patch,
+            the function compares the results of the nodes with their results after the patch.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
-        verify: function that checks the whole rewritten model, and returns the error; empty if the model
-            is good.
+        verify: function that checks the whole rewritten model. It returns an error message, or an empty
+            string if the model is good.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -105,7 +105,7 @@ def fix_file(
 
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         _, wrong = checked(proto, source.proto)
-        if wrong:  # an invalid source is not the fault of a rewrite
+        if wrong:  # if the source is also invalid, no rewrite is at fault
             return (
                 ""
                 if checker_error(source.proto)
@@ -160,7 +160,7 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 def _done(outcome: FixOutcome) -> list[dict[str, object]]:
     """Return the applied rewrites as JSON data.
 
-    Each rewrite is one entry with all changed nodes. Equal proofs of different nodes are listed once.
+    Each rewrite has one entry with all changed nodes. Each entry lists equal proofs of different nodes once.
     """
     groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:
@@ -179,11 +179,11 @@ def _done(outcome: FixOutcome) -> list[dict[str, object]]:
 
 
 def _digest(path: Path, raw: RawModel) -> str:
-    """Return a hash of the model file with the method in front, such as ``sha256:9f86d0…``.
+    """Return the hash method and a hash of the model file, such as ``sha256:9f86d0…``.
 
-    ``sha256`` covers the whole file without external data. A large file gets ``sampled-sha256``, which covers
-    the protobuf without its weights, and samples of each weight. Hashing a large file completely takes longer
-    than writing the file.
+    ``sha256`` covers the whole file without external data. For a large file, the method is
+    ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
+    large file completely would take longer than writing the file.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

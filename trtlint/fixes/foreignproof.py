@@ -24,19 +24,22 @@ from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
 
 _SETS = 4
-"""Number of input sets that are run for each size of the dynamic dimensions."""
+"""Maximum number of input sets for each size of the dynamic dimensions."""
 _CHOICES = 2
-"""Maximum number of sizes of the dynamic dimensions that are tried."""
+"""Maximum number of sizes that trtlint tries for the dynamic dimensions."""
 _LOOPS = frozenset({"Loop", "Scan"})
-"""Loops. ONNX's reference treats a missing condition as false and stacks scan outputs incorrectly."""
-_OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
-"""Operators with undefined or different results.
+"""Loop operators, for which ONNX's reference evaluator gives wrong results.
 
-DynamicQuantizeLinear has no range for an empty tensor. ONNX's reference returns a list for an optional
-tensor.
+It treats a missing condition as false, and stacks scan outputs incorrectly.
+"""
+_OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
+"""Operators whose result is not always defined, or differs in ONNX's reference evaluator.
+
+DynamicQuantizeLinear has no range for an empty tensor. For an optional tensor, ONNX's reference evaluator
+returns a list.
 """
 _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
-"""Attribute values of older opsets that ONNX's reference does not support."""
+"""Attribute values of older opsets that ONNX's reference evaluator does not support."""
 _SPLIT_WANTS_A_COUNT = 18
 """First opset in which Split requires the number of outputs."""
 
@@ -57,8 +60,8 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
     """Run the changed nodes of patches in ONNX Runtime, and compare the results before and after each patch.
 
-    One process runs the nodes of all patches. The process uses the first size of dynamic dimensions that
-    ONNX Runtime accepts, and then an empty batch or length.
+    One process runs the nodes of all patches. It sets the dynamic dimensions to the first size that ONNX
+    Runtime accepts, and then to zero (an empty batch or length).
 
     Args:
         cases: for each patch, the changed nodes and their input sets. Input sets with the same size are
@@ -92,7 +95,7 @@ class _Choices:
     """The input sets of the changed nodes of one patch, grouped by the size of dynamic dimensions.
 
     Attributes:
-        failure: reason why no more inputs can be generated; empty otherwise.
+        failure: reason why trtlint cannot generate more inputs; empty if there is no such reason.
     """
 
     def __init__(self, feeds: Iterable[Feeds]) -> None:
@@ -101,7 +104,7 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return the input sets with the next size above zero; empty after the last size."""
+        """Return the input sets with the next size above zero, or an empty list after the last size."""
         try:
             for size, group in self._groups:
                 if size:
@@ -112,9 +115,9 @@ class _Choices:
         return []
 
     def empty(self) -> list[Feeds]:
-        """Return the input set in which dynamic dimensions have size zero.
+        """Return a list with the input set in which dynamic dimensions have size zero.
 
-        The result is empty if no dimension is dynamic.
+        The list is empty if no dimension is dynamic.
         """
         while self.next():
             pass
@@ -126,7 +129,7 @@ def _compared(
 ) -> dict[int, Proof]:
     """Run the changed nodes of patches in ONNX Runtime, and return the proofs by index in ``cases``.
 
-    Patches without input sets in ``drawn`` are skipped.
+    The function skips patches without input sets in ``drawn``.
 
     Args:
         cases: for each patch, the changed nodes with all their input sets.
@@ -161,7 +164,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Save the changed nodes as two models, before and after the patch, and the input arrays."""
+    """Save the nodes before the patch and the nodes after the patch as two models, and the input arrays."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):
@@ -211,7 +214,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
     """Return a copy of a model with declared input types, which ONNX Runtime requires.
 
-    ``feeds`` are the input arrays by name.
+    ``feeds`` contains the input arrays by name.  The function declares their types and shapes.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)

@@ -10,7 +10,7 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Return a message about a finding that only the rewritten model has; empty if there is none.
+    """Return a message about a finding that only the rewritten model has, or an empty string.
 
     Args:
         before: the model and its findings before the rewrite.
@@ -22,21 +22,21 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
         new = _counts(after.reports, mildest, _nodes_with_new_types(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
-            return f"withdrawn because it causes {rule}{_message(after.reports[target], rule)}"
+            return f"withdrawn because the rewrite causes {rule}{_message(after.reports[target], rule)}"
     return ""
 
 
 def _message(report: ModelReport, rule: str) -> str:
-    """Return ``": "`` and the message of the first finding of a rule; empty if the rule has no finding."""
+    """Return ``": "`` and the message of a rule's first finding, or an empty string if it has no finding."""
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
-    """Return the paths of unchanged nodes with an input of unknown type or shape before the rewrite.
+    """Return the paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
 
     Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees
-    the types and shapes of later tensors for the first time. So the rewrite did not cause new findings at
-    these nodes.
+    the types and shapes of later tensors for the first time. So the rewrite did not cause the new findings at
+    the nodes that read these tensors.
     """
     blind = {
         node.path: node.proto.SerializeToString()
@@ -53,7 +53,7 @@ def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
 def _counts(
     reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
 ) -> Counter[tuple[int, str]]:
-    """Count the affected nodes, by index of the target and rule.
+    """Count the affected nodes for each target and rule.  A key is the target's index and the rule.
 
     Args:
         reports: one report for each target.

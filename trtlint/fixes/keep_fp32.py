@@ -1,6 +1,6 @@
 """Run single operators of a 16-bit model in FP32, with Casts at their inputs and outputs.
 
-Since TensorRT 11, the model's types set the precision, so FP32 operators need FP32 types in the file:
+Since TensorRT 11, the types in the model set the precision. So FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 """
 
@@ -43,7 +43,9 @@ class Fp32Group(Struct, frozen=True):
 
 
 def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
-    """Create patches that convert operators to FP32. Operators that share a 16-bit tensor are in one patch.
+    """Create patches that convert operators to FP32.
+
+    One patch converts all operators that share 16-bit tensors.
 
     Args:
         model: the model.
@@ -51,7 +53,7 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
             convert them.
 
     Returns:
-        The groups with their patches, and the reasons why operators cannot run in FP32, by path.
+        The groups with their patches, and, for each operator that cannot run in FP32, the reason by path.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -87,7 +89,7 @@ def _values(node: Node) -> list[Value]:
 
 
 def obstacle(node: Node, model: Model) -> str:
-    """Return the reason why an operator cannot compute in FP32; empty if it can."""
+    """Return the reason why an operator cannot compute in FP32, or an empty string if it can."""
     if node.scope:
         return f"{node.op} is in the body of an If or a loop"
     if any(proto.HasField("g") or proto.graphs for proto in node.proto.attribute):
@@ -105,9 +107,9 @@ def obstacle(node: Node, model: Model) -> str:
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Return the reason why ONNX forbids FP32 for an input or output of a node; empty if FP32 is allowed.
+    """Return the reason why ONNX forbids FP32 for a 16-bit input or output of a node.
 
-    Only 16-bit inputs and outputs are checked.
+    The result is an empty string if ONNX allows FP32 for all of them.
     """
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()

@@ -20,8 +20,8 @@ from trtlint.model.sizes import Dimensions
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     """Return a hash of all data that can change the result of a patch's proof.
 
-    In the hashed data, each name is replaced by a number, in order of appearance. If a proof uses random
-    elements instead of stored weights, the hash does not contain the weights.
+    In the hashed data, a number replaces each name, in order of appearance. If a proof uses random elements
+    instead of stored weights, the hash does not depend on the weights.
 
     Args:
         model: the model.
@@ -34,7 +34,7 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     parts: list[object] = [settings, sorted(model.opsets.items())]
     for value in region.inputs:
         parts += [names.of(value.name), value.dtype, names.dims(model.constants.dimensions(value))]
-        if value.dtype not in FLOAT_DTYPES:  # readers of integers determine the valid values
+        if value.dtype not in FLOAT_DTYPES:  # the readers of an integer tensor determine its valid values
             parts.append(sorted({reader.op for reader, _ in value.uses}))
         if model.constants.foldable(value):
             parts.append(_stored(model, patch, value))
@@ -71,7 +71,7 @@ def _unnamed(node: onnx.NodeProto) -> bytes:
 
 
 class _NameNumbers:
-    """Numbers that replace names, given in order of appearance."""
+    """Assigns a number to each name, in order of appearance."""
 
     def __init__(self) -> None:
         self._met: dict[str, int] = {"": 0}
@@ -80,14 +80,17 @@ class _NameNumbers:
         return self._met.setdefault(name, len(self._met))
 
     def dims(self, shape: Dimensions | Iterable[int | str | None] | None) -> list[object] | None:
-        """Return a shape in which the names of dynamic dimensions are replaced by numbers."""
+        """Return a shape in which numbers replace the names of dynamic dimensions."""
         if shape is None:
             return None
         return [dim if dim is None or isinstance(dim, int) else (self.of(f"dim {dim}"),) for dim in shape]
 
 
 def _stored(model: Model, patch: Patch, value: Value) -> object:
-    """Return the part of a constant that a proof uses: its elements, or only its shape and type."""
+    """Return the data of a constant that a proof uses.
+
+    These are the shape, the type, and a hash of the elements if the proof uses the stored elements.
+    """
     array = model.constants.payload(value)
     if array is None:
         array = model.constants.array(value)

@@ -41,16 +41,17 @@ def has(op: str, opset: int) -> bool:
 def same_but_types(op: str, one: int, other: int) -> bool:
     """Return whether an operator has equal definitions in two opsets. Supported element types may differ.
 
-    A new version that changes the computation also changes inputs, attributes or defaults.
+    It is enough to compare inputs, outputs, attributes and defaults, because a new version of an operator
+    that changes the computation also changes one of them.
     """
     return _attributes(op, one) == _attributes(op, other) and _formals(op, one) == _formals(op, other)
 
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Return whether every node of type ``op`` keeps its meaning if the opset is raised.
+    """Return whether every node of type ``op`` keeps its meaning if the opset is raised to ``new``.
 
-    The newer definition may only add optional inputs and optional attributes.
+    This is true if the newer definition only adds optional inputs and optional attributes.
     """
     if op in _CHANGED:
         return same_but_types(op, old, new)
@@ -78,7 +79,7 @@ def means_the_same(node: Node, old: int, new: int) -> bool:
 def difference(node: Node, old: int, new: int) -> str:
     """Return the reason why a node changes its meaning if opset ``new`` is lowered to ``old``.
 
-    The result is empty if the meaning is the same.
+    The result is an empty string if the meaning is the same.
     """
     op = node.op
     if not has(op, old):
@@ -105,8 +106,8 @@ def difference(node: Node, old: int, new: int) -> str:
 def _unsupported_type(node: Node, old: int, new: int) -> str:
     """Return an element type of a node that its operator does not support in opset ``old``.
 
-    The result is empty if opset ``old`` supports all types of the node. The result is a question mark if a
-    type is unknown and may be unsupported.
+    The result is an empty string if opset ``old`` supports all types of the node. The result is a question
+    mark if a type is unknown and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -139,7 +140,8 @@ def _formal(
 ) -> defs.OpSchema.FormalParameter | None:
     """Return the definition of the input or output with index ``port``.
 
-    If the last definition is variadic, it also applies to all further indices.
+    If the last definition is variadic, it also applies to all higher indices.  The result is None if there is
+    no definition.
     """
     variadic = defs.OpSchema.FormalParameterOption.Variadic
     if port < len(formals):
@@ -150,7 +152,8 @@ def _formal(
 def same_meaning(op: str, old: int, new: int) -> bool:
     """Return whether the opset can be raised for an operator type.
 
-    The opset can be raised if the type has the same meaning in both opsets, or exists only in the newer one.
+    The opset can be raised if the operator type has the same meaning in both opsets, or if only the newer
+    opset has it.
     """
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
@@ -158,7 +161,7 @@ def same_meaning(op: str, old: int, new: int) -> bool:
 def raisable(model: Model, least: int) -> bool:
     """Return whether a model has at least opset ``least``, or can be raised to it without other changes.
 
-    Operators that no ONNX opset defines are ignored, because they belong to ONNX Runtime.
+    The function ignores operators that opset ``least`` does not define, because they belong to ONNX Runtime.
     """
     opset = opset_of(model)
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
@@ -166,7 +169,9 @@ def raisable(model: Model, least: int) -> bool:
 
 
 _CHANGED = frozenset({"GroupNormalization"})
-"""Operators with an incompatible change. Opset 21 added an attribute and changed the parameter shapes.
+"""Operators that a new opset changed incompatibly.
+
+Opset 21 added an attribute to GroupNormalization, and changed the shapes of its parameters.
 
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """

@@ -50,7 +50,7 @@ class Proof(Struct, frozen=True):
 
     Attributes:
         equal: whether the results are the same; None if unknown.
-        words: a summary of the comparison, or the reason why the comparison failed.
+        words: a summary of the comparison, or the reason why trtlint could not compare the results.
         figures: numbers of the comparison by name, such as ``difference``.
         bounds: tensor ranges for which the proof holds; empty if the proof holds for all numbers.
     """
@@ -62,12 +62,12 @@ class Proof(Struct, frozen=True):
 
     @property
     def difference(self) -> float:
-        """The largest difference between results; 0 if none was computed."""
+        """The largest difference between results, or 0 if the proof computed no difference."""
         return float(self.figures.get("difference", 0.0))
 
     @property
     def document(self) -> dict[str, object]:
-        """Return the proof as JSON data."""
+        """The proof as JSON data."""
         bounds = [
             {"tensor": each.tensor, "low": _number(each.low), "high": _number(each.high)}
             for each in self.bounds
@@ -82,7 +82,7 @@ class Proof(Struct, frozen=True):
 
 
 def _number(bound: float) -> float | None:
-    """Convert a bound to JSON data; an infinite bound becomes None."""
+    """Convert a bound to JSON data.  An infinite bound becomes None."""
     return bound if math.isfinite(bound) else None
 
 
@@ -128,9 +128,9 @@ class FixOutcome(Struct):
     Attributes:
         before: the original model.
         after: the fixed model.
-        applied: applied rewrites in the order of their application.
-        refused: refused rewrites, one for each node, with reasons.
-        rounds: for each round, the model before the round, and the patches that the round applied.
+        applied: applied rewrites, in the order in which trtlint applied them.
+        refused: refused rewrites with reasons. Each entry is about one node.
+        rounds: for each round, the model before the round, and the patches that trtlint applied in the round.
     """
 
     before: Linted
@@ -143,7 +143,7 @@ class FixOutcome(Struct):
 def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
     """Yield one sentence for each kind of result in the proofs of several rewrites.
 
-    The first sentence is about a successful proof, the second about a proof that gave no result.
+    The first sentence is about successful proofs, and the second sentence is about proofs without a result.
     """
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:

@@ -22,7 +22,7 @@ MOST_ELEMENTS = 1 << 24
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Largest constant, in elements, that is stored only once if it is used several times."""
+"""Largest number of elements of a constant that a patch stores only once if it uses the constant often."""
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
@@ -37,7 +37,7 @@ class Bound(Struct, frozen=True):
 
     Attributes:
         tensor: name of the tensor.
-        low, high: lowest and highest element; NaN is excluded.
+        low, high: lowest and highest element. No element may be NaN.
     """
 
     tensor: str
@@ -52,11 +52,13 @@ class Patch(Struct, frozen=True):
     output.  A value with another type or shape gets a new name, and its readers are rewired.
 
     Attributes:
-        title: description, a verb phrase such as ``decomposes Attention into MatMul and Softmax``.
+        title: a verb phrase that describes the change, such as ``decomposes Attention into MatMul and
+            Softmax``.
         remove: nodes to remove.
         insert: nodes to insert, in data-flow order.
         initializers: small tensors to add.
-        rewire: inputs of other nodes, as node, input index, and name of the new value.
+        rewire: inputs of other nodes that get a new value. Each entry is the node, the input index, and the
+            name of the new value.
         retyped: values whose declared type becomes invalid.
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
@@ -69,12 +71,12 @@ class Patch(Struct, frozen=True):
         around: surrounding nodes that the proof must include, because the results are equal only after these
             nodes.
         finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.
-        holds: names of inputs whose elements have only a few possible values, with the possible values.
-        parts: smaller patches that are proven one by one instead of the whole patch, if the changed nodes are
-            far apart.
+        holds: names of inputs whose elements have only a few possible values, each with these values.
+        parts: smaller patches. If the changed nodes are far apart, trtlint proves these patches one by one
+            instead of the whole patch.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
-        condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
+        condition: a text about the bounds and other assumptions of a proof, such as ``scores above -5e+08``.
     """
 
     title: str
@@ -100,7 +102,7 @@ class Patch(Struct, frozen=True):
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
         """Return a copy of the patch with ``parts``.
 
-        The parts are proven one by one instead of the whole patch.
+        trtlint proves the parts one by one instead of the whole patch.
         """
         return replace(self, parts=tuple(parts))
 
@@ -139,7 +141,7 @@ class Draft(Struct):
         Args:
             op: the operator type.
             inputs: names or values; None for an omitted optional input.
-            out: names of the outputs; by default one new name.
+            out: names of the outputs; one new name by default.
             domain: the operator's domain.
             attributes: ONNX attributes as for :func:`onnx.helper.make_node`.
         """
@@ -153,7 +155,7 @@ class Draft(Struct):
             domain=domain,
             **{key: value for key, value in attributes.items() if value != []},
         )
-        # An empty list has no element type.  Empty lists in ONNX operators are lists of integers.
+        # An empty list has no element type.  In ONNX operators, an empty list is a list of integers.
         for key in (key for key, value in attributes.items() if value == []):
             node.attribute.append(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS))
         node.metadata_props.extend(self.node.proto.metadata_props)
@@ -184,7 +186,7 @@ class Draft(Struct):
         Args:
             array: the elements.
             what: a word for the new name, if ``out`` is empty.
-            out: the name; must be unique in the model.
+            out: the name, which must be unique in the model.
         """
         solid = np.asarray(array, order="C")
         shared = not out and solid.size <= _COMPARED
@@ -231,7 +233,10 @@ class Draft(Struct):
         bounds: Iterable[Bound] = (),
         condition: str = "",
     ) -> Patch:
-        """Create the patch from the nodes and tensors added so far. Parameters: see :class:`Patch`."""
+        """Create the patch from the nodes and tensors added so far.
+
+        For the parameters, see :class:`Patch`.
+        """
         return Patch(
             title,
             tuple(dict.fromkeys(remove)),
@@ -295,7 +300,7 @@ def onnx_type(dtype: str) -> int:
 
 
 def opset_of(model: Model) -> int:
-    """Return the opset of the default domain; 1 if the model declares none."""
+    """Return the opset of the default domain, or 1 if the model declares none."""
     return model.opset or 1
 
 

@@ -35,20 +35,20 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
-"""Tolerance by narrowest float type of the changed nodes, relative to the largest result.
+"""Allowed difference, relative to the largest result, by the narrowest float type of the changed nodes.
 
-Constants are rounded to that type, and a softmax amplifies the rounding error.
+The model rounds constants to this type, and a softmax amplifies the rounding error.
 """
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 """Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
 _WORSE = 4
-"""Largest allowed half-precision error after the patch.
+"""Factor that limits the half-precision error after the patch.
 
-The limit is this multiple of the error before the patch or of the tolerance, whichever is larger.
+The limit is this factor times the error before the patch or the tolerance, whichever is larger.
 """
 
 _ENOUGH = 5.0
-"""CPU seconds after which a proof skips further sizes."""
+"""CPU seconds after which a proof skips the remaining sizes."""
 _FEWEST = 5
 """Minimum number of input sets in a proof: one of each kind for one size."""
 
@@ -57,7 +57,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MOST_KEPT = 4096
 _proven: dict[bytes, Proof] = {}
-"""Finished proofs by :func:`likeness`, because many blocks of a model are equal."""
+"""Finished proofs, by the key of :func:`likeness`.  Equal blocks of a model have the same key."""
 
 
 def prove(model: Model, patch: Patch) -> Proof:
@@ -66,7 +66,7 @@ def prove(model: Model, patch: Patch) -> Proof:
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Prove patches of one model. Patches with the same :func:`likeness` are proven once.
+    """Prove patches of one model, but only once for patches with the same :func:`likeness`.
 
     Separate processes with limits of time and memory compute the proofs.
     """
@@ -137,7 +137,10 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """Return the worst proof of the parts of a patch: failed, else unknown, else successful."""
+    """Return the worst proof among the proofs of a patch's parts.
+
+    A failed proof is worse than a proof without a result, and that is worse than a successful proof.
+    """
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
@@ -209,7 +212,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
-            if guessed:  # mismatched sizes that the reference did not reject before
+            if guessed:  # the sizes may not match, which the reference did not detect before
                 failure, unfit = "the shapes of the inputs of the rewritten nodes are unknown", True
                 continue
             return Proof(False, f"the rewritten nodes fail: {error}".splitlines()[0][:200], {})
@@ -228,7 +231,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
-    if unfit and not sizes:  # for all sizes
+    if unfit and not sizes:  # the rewritten nodes fail for all sizes
         return Proof(False, "the rewritten nodes fail on all inputs that the original accepts", {})
     if not sizes or (unfit and max(sizes) == 1):  # size 1 fits anything, so it proves nothing
         raise RegionError(failure)
@@ -249,9 +252,9 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
 
 
 def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """Return the error if the rewritten nodes fail or change a shape for inputs without elements.
+    """Run the nodes before and after a patch on inputs without elements.
 
-    The result is empty if there is no error.
+    Return an error message if the rewritten nodes fail or return another shape, else an empty string.
     """
     try:
         before = run_reference(protos[0], feeds)
@@ -296,9 +299,9 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Return the error if the rewritten nodes mix types or change a result's type; empty without an error.
+    """Return an error message if the rewritten nodes mix types or change the type of a result.
 
-    A run in FP64 hides such an error.
+    The result is an empty string if there is no such error.  A run in FP64 hides such an error.
     """
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
@@ -314,7 +317,7 @@ def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """Return the inferred element type of each output; a type is 0 if unknown.
+    """Return the inferred element type of each output.  An unknown type is 0.
 
     The result is None if the types contradict each other.
     """
@@ -330,9 +333,8 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
     """Return the largest difference between results, for a patch that removes NaN or infinity on purpose.
 
-    Only results that were finite before the patch are compared. Return infinity if any result is not
-    finite after the patch. Near a divisor of zero, an epsilon that the patch adds must not increase the
-    results.
+    The function compares only results that were finite before the patch. It returns infinity if any result is
+    not finite after the patch, or if an added epsilon increases the results near a divisor of zero.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):
@@ -347,7 +349,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """Return the largest difference, divided by the largest result; infinity if NaNs or shapes differ."""
+    """Return the largest difference divided by the largest result, or infinity if shapes or NaNs differ."""
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:
@@ -366,9 +368,9 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """Run nodes in their own types, and return the difference from the FP64 results.
+    """Run nodes in their own types, and return the largest relative difference from the FP64 results.
 
-    The result is 1 for an overflow, and 0 if the reference evaluator does not support the types.
+    The result is 1 if an element overflows, and 0 if the reference evaluator does not support the types.
 
     Args:
         proto: the nodes before or after the patch.

@@ -16,7 +16,7 @@ from trtlint.model.protos import domain_of, opsets
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
 _OPSETS = (19, 21, 23)
-"""Opsets in which the reference evaluator implements more operators."""
+"""Newer opsets to try if the reference evaluator does not implement an operator in the model's opset."""
 _LACKING = "implementation for operator"
 """Text in the evaluator's messages about operators that it does not implement."""
 
@@ -26,14 +26,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class NoImplementationError(ExperimentError):
     """Error: ONNX's reference evaluator does not implement an operator.
 
-    No other opset helps: the operator has another meaning in all opsets for which the evaluator has it.
+    Another opset does not help, because the operator has another meaning in all opsets in which the evaluator
+    implements it.
     """
 
 
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     """Run a model in ONNX's reference evaluator.
 
-    If the evaluator does not implement an operator in the model's opset, the model runs in a newer opset.
+    If the evaluator does not implement an operator in the model's opset, the function runs the model in a
+    newer opset in which all its operators have the same meaning.
 
     Raises:
         NoImplementationError: the evaluator does not implement an operator.

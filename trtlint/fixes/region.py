@@ -1,4 +1,4 @@
-"""Extract the nodes that a patch changes, as two small models: before and after the patch."""
+"""Extract the nodes that a patch changes into two small models, before and after the patch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
-"""Maximum number of nodes that are extracted.  A rewrite of a block changes tens of nodes."""
+"""Maximum number of extracted nodes.  A rewrite of a block usually changes tens of nodes."""
 
 
 class RegionError(TrtlintError):
@@ -29,7 +29,7 @@ class Region(Struct, frozen=True):
     """The nodes that a patch changes, and the nodes between them.
 
     Attributes:
-        before, after: models of the nodes before and after the patch. Their inputs and outputs are equal.
+        before, after: models of the nodes before and after the patch. Both have the same inputs and outputs.
         nodes: the nodes before the patch.
         inputs: values that the nodes read but do not compute.
         outputs: names of values that other nodes read.
@@ -92,7 +92,7 @@ def region_of(model: Model, patch: Patch) -> Region:
 
 
 def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
-    """Return the values with these names that are visible in a scope. Unknown names are skipped."""
+    """Return the values in ``names`` that are visible in a scope. Unknown names are skipped."""
     found = (model.graph.resolve(name, scope) for name in names)
     return [value for value in found if value is not None]
 
@@ -185,9 +185,9 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Yield the output names of the model of the changed nodes.
+    """Yield the output names for a model of the changed nodes.
 
-    If the patch stores an output as a constant, its name ends with ``/result``.
+    If the patch stores an output as a constant, ``/result`` is added to the name.
     """
     for name in outputs:
         yield f"{name}/result" if name in stored else name

@@ -18,14 +18,14 @@ from trtlint.model.load import Model, interpret, undeclared
 from trtlint.policy.review import Review
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
-"""Function that lints a model: its facts, and one report for each target."""
+"""Function that lints a model.  It returns the facts of the model, and one report for each target."""
 
 
 def judging(case: Case, review: Review) -> Judge:
     """Create a function that lints the model of a case between rewrites.
 
     Args:
-        case: the model, its targets and its evidence. Evidence from builds is used only for the original
+        case: the model, its targets and its evidence. trtlint uses evidence from builds only for the original
             model.
         review: function that removes suppressed findings from the reports.
     """
@@ -69,7 +69,7 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         before: the model before the rewrite.
 
     Returns:
-        The model, and the error of the checker; empty if the model is valid.
+        The model, and the error of the checker. The error is an empty string if the model is valid.
     """
     wrong = checker_error(proto)
     if wrong and proto.graph.value_info:

@@ -58,8 +58,8 @@ class FixSession:
     Args:
         lint: function that lints an ONNX protobuf, and returns the findings.
         unsafe: whether to apply unsafe rewrites.
-        prove: function that proves patches before they are applied; None to skip proofs.
-        withdrawn: rewrites to skip: the reasons, by :attr:`AppliedFix.key`.
+        prove: function that proves patches, called before the patches are applied; None to skip proofs.
+        withdrawn: the rewrites to skip, by :attr:`AppliedFix.key`, each with the reason.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class FixSession:
         ]
 
     def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
-        """Return the proof of each patch; None for each patch if the session skips proofs."""
+        """Return the proof of each patch.  If the session skips proofs, return None for each patch."""
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: FixOutcome) -> None:
@@ -192,7 +192,7 @@ class FixSession:
         outcome.refused += found
 
     def _next(self, state: Linted) -> list[_RequestedFix]:
-        """Return the rewrites of the next round: the fix of the most severe finding, for all nodes."""
+        """Return the rewrites of the next round.  They are the most severe finding's fix, for all nodes."""
         wanted = self._open(_requested(state))
         if not wanted:
             return []
@@ -207,8 +207,8 @@ class FixSession:
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
         """Apply one rewrite at all nodes together.  If the model gets worse, apply it node by node.
 
-        After a success, refused rewrites are tried again.  ONNX Runtime's operators hide types and shapes
-        from shape inference, and replacing such an operator reveals them.
+        After a success, the session tries refused rewrites again.  Shape inference stops at ONNX Runtime's
+        operators, so replacing such an operator can reveal the types and shapes that a rewrite needs.
         """
         count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
@@ -241,8 +241,8 @@ class FixSession:
     def _second_rewrite_helps(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
         """Return whether a second rewrite removes the findings that still exist in ``trial``.
 
-        A node can need two rewrites. For example, attention heads are too small, and their axes have an order
-        that TensorRT does not fuse.
+        A node can need two rewrites. For example, attention heads can be too small, and their axes can also
+        have an order that TensorRT does not fuse.
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
@@ -260,7 +260,7 @@ class FixSession:
         touched: set[Node] = set()
         for wanted in batch:
             if wanted.fact.node in touched:
-                continue  # as below, but saves creating the same patch again for each connected site
+                continue  # the check of the patch below would also skip this node, but later
             try:
                 patch = self._propose(wanted, outcome.after.model)
             except NotApplicable as error:
@@ -268,7 +268,7 @@ class FixSession:
                 self._refuse(outcome, wanted, str(error))
                 continue
             if touched.intersection(patch.touched):
-                continue  # next round
+                continue  # the next round tries this rewrite
             self._done.add(wanted.key)
             touched.update(patch.touched)
             found.append((wanted, patch))
@@ -298,7 +298,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model. Return the reason if they are not applied; else empty."""
+        """Apply patches if they improve the model. Return an empty string, or the reason for not doing so."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -349,7 +349,7 @@ def _requested(state: Linted) -> list[_RequestedFix]:
 def _why_unfixable(finding: Finding, site: Site) -> str:
     """Return why trtlint tried no rewrite for a finding at one node.
 
-    The result is empty for a finding of the lowest severity without a reason.
+    The result is an empty string for a finding with a fix, and for a note whose rule gives no reason.
     """
     if finding.fixes:
         return ""
@@ -358,7 +358,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """Return the fact that caused a finding at one node. For a pattern, the fact has the matched nodes."""
+    """Return the fact that caused a finding at one node. For a pattern, it lists the matched nodes."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes

@@ -20,11 +20,17 @@ from trtlint.process.spawn import machine_memory
 _MOST_FILES = 1000
 """Maximum number of external data files to inspect."""
 _OPSET = 17
-"""ONNX opset for a model that declares none. It is the newest one that every TensorRT since 8.6 supports."""
+"""ONNX opset for a model that declares none.
+
+It is the newest opset that every release of TensorRT since 8.6 supports.
+"""
 
 
 SECONDS = 55.0
-"""CPU seconds to fix an ordinary model, including proofs but without reading the file."""
+"""Limit of CPU time, in seconds, for fixing an ordinary model.
+
+The limit includes the proofs, but not the time to read the file.
+"""
 MEMORY = 1800 << 20
 """Memory limit of each process, in bytes, in addition to the memory of Python and its libraries."""
 
@@ -46,7 +52,7 @@ class SourceModel(Struct, frozen=True):
 
     @property
     def external(self) -> int:
-        """Return the size of the external data files in bytes."""
+        """The size of the external data files in bytes."""
         names = {
             text(entry.value)
             for tensor in all_tensors(self.proto)

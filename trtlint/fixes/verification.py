@@ -19,7 +19,7 @@ _EQUAL = "equal within tolerance"
 """Verdict for outputs that are within the tolerances of :mod:`trtlint.compare`."""
 _CAUSES = {"time": "stopped at the time limit", "memory": "stopped at the memory limit"}
 _STAGES = ("rejected by the parser", "rejected by the builder", "built")
-"""Results of builds, worst first."""
+"""Possible results of a build, from the worst to the best."""
 
 
 class CheckResult(Struct, frozen=True):
@@ -27,11 +27,11 @@ class CheckResult(Struct, frozen=True):
 
     Attributes:
         check: kind of check: ``outputs``, ``build`` or ``network``.
-        good: False if the fixed model is worse; then trtlint does not write the fixed model. None if the
-            check gave no result; True otherwise.
+        good: whether the fixed model is at least as good as the original model. If it is worse, trtlint does
+            not write it. None if the check gave no result.
         words: the result as text.
         figures: numbers of the check by name.
-        times: run times of both models in ONNX Runtime, if measured.
+        times: run times of both models in ONNX Runtime; empty if not measured.
     """
 
     check: str
@@ -42,12 +42,12 @@ class CheckResult(Struct, frozen=True):
 
     @property
     def judgement(self) -> str:
-        """Return the result as one word or phrase."""
+        """The result as one word or phrase."""
         return _EQUAL if self.good and self.check == "outputs" else _JUDGEMENTS[self.good]
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return the result as JSON data."""
+        """The result as JSON data."""
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
@@ -124,10 +124,10 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     Args:
         before: file of the original model.
         after: file of the fixed model.
-        inputs: the inputs of both models; random inputs if empty.
+        inputs: the inputs of both models. If there are none, trtlint generates random inputs.
 
     Returns:
-        The result; None if neither network can be compared.
+        The result, or None if neither network can be compared.
     """
     from trtlint.dry_build.errors import WheelError
     from trtlint.dry_build.wheels import find
@@ -166,7 +166,10 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether the fixed model's build got at least as far as the original's; None if unknown."""
+    """Return whether the build of the fixed model got at least as far as the build of the original model.
+
+    ``before`` and ``after`` are the last stages of these builds. The result is None if it is unknown.
+    """
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):
@@ -175,7 +178,10 @@ def _no_worse(before: str, after: str) -> bool | None:
 
 
 def _stage(found: DryBuild) -> str:
-    """Return the last stage of a build: an entry of ``_STAGES``, or another text after an abnormal end."""
+    """Return the last stage of a build.
+
+    It is an entry of ``_STAGES``, or another text if the build ended abnormally.
+    """
     result = found.result
     if result.built:
         return "built"

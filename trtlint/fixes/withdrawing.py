@@ -21,7 +21,10 @@ MOST_CHECKS = 24
 """Maximum number of checks of a whole model."""
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
-"""Function that returns the error of a patched model; empty if the model is as good as its source."""
+"""Function that checks a patched model.
+
+It returns an error message, or an empty string if the model is as good as its source.
+"""
 Run = Callable[[Mapping[Key, str]], FixOutcome]
 """Function that rewrites the model, and skips the rewrites with the given keys."""
 
@@ -35,9 +38,10 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
 
     Args:
         run: function that rewrites the model.  It gets the rewrites to skip, with the reasons.
-        check: function that returns the error of a rewritten model; empty if the model is good.
-        most: maximum number of checks. When the limit is reached, all rounds that were not checked are
-            undone.
+        check: function that checks a rewritten model. It returns an error message, or an empty string if the
+            model is good.
+        most: maximum number of checks. When the limit is reached, the function undoes all rounds that it has
+            not checked.
 
     Returns:
         The final result. The model in this result passed the check, or is the unchanged original model.
@@ -48,7 +52,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
 
     def counted(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         nonlocal left
-        # The first check always runs, whatever time is left.
+        # The first check always runs, even if little time is left.
         if left < most and (left <= 0 or ((time := current()) and time.left_but(FOR_THE_END) < 0)):
             raise _SpentError
         left -= 1
@@ -69,7 +73,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         if not found:
             return fallback
         names = {name for name, _ in found}
-        if names & {name for name, _ in withdrawn}:  # bad at two sites: withdraw it everywhere
+        if names & {name for name, _ in withdrawn}:  # a rewrite fails at two sites: withdraw it everywhere
             found |= {each.key for each in outcome.applied if each.fix in names}
             why = f"at another site: {why}"
         withdrawn |= dict.fromkeys(found, f"withdrawn: {why}")
@@ -80,7 +84,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
 
     Args:
         outcome: the applied rounds.
-        check: function that returns the error of a rewritten model; empty if the model is good.
+        check: function that checks a rewritten model. It returns an error message, or an empty string if the
+            model is good.
         why: the error of the check after the last round.
 
     Returns:

@@ -2,6 +2,7 @@
 
 trtlint is not on PyPI, so users cannot install ``trtlint[parquet]`` by name.  Messages therefore name the
 packages of the extra.  These names work for every installation: from a checkout, a Git URL, or a wheel.
+trtlint reads the names from the metadata of the installation:
 https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
 """
 

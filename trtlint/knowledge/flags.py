@@ -22,11 +22,11 @@ class FlagHistory(Struct, frozen=True):
         group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark`` or empty.
         since: the first release line that has the option; None if the oldest known line has the option.
-        deprecated: the first release line that deprecates the option, or None.
-        removed: the first release line without the option, or None.
+        deprecated: the first release line that deprecates the option; None if no line deprecates it.
+        removed: the first release line without the option; None if no line removed it.
         absent: the first and the last release line without the option, if later lines have the option again;
             otherwise None.
-        noop: the first release line that ignores the option, or None.
+        noop: the first release line that ignores the option; None if no line ignores it.
         instead: the option to use instead; empty if unknown.
         sources: URLs of the public sources.
     """
@@ -44,7 +44,7 @@ class FlagHistory(Struct, frozen=True):
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
-    """Return the history of each option that a release added, deprecated or removed, by option."""
+    """Return the histories of the options that a release added, deprecated or removed, by option name."""
     content = data("flags")
     found = {}
     for row in content["flags"]:
@@ -70,7 +70,10 @@ def known_flags() -> frozenset[str]:
 
 
 def nearest_flag(name: str) -> str | None:
-    """Return the known option that is most similar to ``name``; None if no option is similar."""
+    """Return the known option that is most similar to a misspelt ``name``, or None if none is similar.
+
+    The result is also None if ``name`` is itself a known option.
+    """
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)

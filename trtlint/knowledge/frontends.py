@@ -1,4 +1,4 @@
-"""Read how the user configures programs that build engines, from frontends.yaml."""
+"""Read from frontends.yaml how users configure the programs that build engines."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def front_end(name: str | None) -> FrontEnd:
 
 @cache
 def marks() -> Mapping[bytes, str]:
-    """Return the name of the program that each text identifies in a log, by text."""
+    """Return the texts that identify a program in a log, each with the name of this program."""
     return {mark.encode(): row.name for row in front_ends().values() for mark in row.marks}

@@ -27,7 +27,8 @@ class Architecture(Struct, frozen=True):
             unknown.
         last: the last TensorRT release that supports the GPUs; None if the newest release supports them.
         rtx: the first TensorRT-RTX release whose support matrix lists the GPUs, or None.
-        instances: the names of the GPUs in families of cloud instances, by family, such as ``g5``.
+        instances: families of cloud instances, such as ``g5``, each with the name of the GPU in these
+            instances.
     """
 
     sm: int
@@ -66,17 +67,20 @@ def architectures() -> tuple[Architecture, ...]:
 
 @cache
 def architecture(sm: int) -> Architecture | None:
-    """Return the GPUs of a compute capability (times ten); None if it is unknown."""
+    """Return the GPUs of a compute capability, or None if the compute capability is unknown.
+
+    ``sm`` is the compute capability times ten.
+    """
     return next((entry for entry in architectures() if entry.sm == sm), None)
 
 
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
-    """Find a GPU by its name.  Return its printed name and its architecture; None if the GPU is unknown.
+    """Return the printed name and the architecture of a GPU, or None if the GPU is unknown.
 
     The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  The search also ignores
     board details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB``.  The number of a GPU identifies its
-    series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` can also be a cloud instance, such
-    as ``g5.xlarge``.
+    series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of a GPU, or of a
+    cloud instance such as ``g5.xlarge``.
     """
     wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
     for entry in architectures():
@@ -96,7 +100,7 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
 def _in_instance(text: str) -> tuple[str, Architecture] | None:
     """Find the GPU of a cloud instance such as ``g5.xlarge`` or ``g2-standard-4``."""
     name = text.strip().casefold()
-    # The longest family counts: a3-highgpu-8g is of the family a3, a3-ultragpu-8g is not.
+    # The longest matching family applies: a3-ultragpu-8g belongs to a3-ultragpu, a3-highgpu-8g to a3.
     for cut in reversed([found.start() for found in re.finditer(r"[.-]", name)]):
         for entry in architectures():
             if name[:cut] in entry.instances:
@@ -107,7 +111,8 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
     """Return up to ``count`` known GPU names that are similar to an unknown name.
 
-    Names of the same series come first.
+    Very similar names come first, then names of the same series.  If there are neither, the names are the
+    most similar ones of all GPUs.
     """
     squeezed = _squeeze(text)
     letters = re.match(r"[a-z]*", squeezed)
@@ -138,7 +143,7 @@ _MEMBER = r"(|xx|series|[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?
 The text is empty, or the rest of a model number.
 """
 _NUMBER = r"[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?"
-"""Regular expression for the rest of a model number without the series name.
+"""Regular expression for the rest of a model number, after the number of the series.
 
 It matches the text after ``40`` in ``4090``, and the text after ``30`` in ``3080 Ti``.
 """

@@ -1,4 +1,7 @@
-"""Read which operators the ONNX parser of each release imports, and convert sets of releases."""
+"""Read which operators the ONNX parser of each release imports.
+
+Other functions convert version ranges to release lines, and release lines to version ranges.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,11 @@ ONNX_DOMAINS = frozenset(
 
 @cache
 def lines_of(product: Product, specifier: str) -> frozenset[str]:
-    """Return the release lines in a version range; ``*`` and an empty text mean all, ``none`` means none."""
+    """Return the release lines of a product in a version range.
+
+    ``specifier`` is the version range (PEP 440).  ``*`` and an empty text mean all release lines, and
+    ``none`` means no release line.
+    """
     if specifier == "none":
         return frozenset()
     allowed = SpecifierSet("" if specifier == "*" else specifier, prereleases=True)
@@ -27,7 +34,7 @@ def lines_of(product: Product, specifier: str) -> frozenset[str]:
 
 
 def range_of(product: Product, lines: Collection[str]) -> str | None:
-    """Convert release lines to a version range (PEP 440); None without release lines.
+    """Return the version range (PEP 440) of release lines, or None if there are no release lines.
 
     If the newest known line is included, the range has no upper bound.
     """
@@ -77,7 +84,10 @@ def importing(op: str, product: Product) -> frozenset[str]:
 
 @cache
 def refusing(op: str) -> Mapping[Product, str]:
-    """Return the version ranges whose parser has neither an importer nor a plugin for an operator type."""
+    """Return the releases that have neither an importer nor a plugin for an operator type.
+
+    The result has one version range for each product.  Products without such releases are left out.
+    """
     ranges = {
         product: range_of(product, set(minors(product)) - importing(op, product) - bundled(op, product))
         for product in PRODUCTS
@@ -87,7 +97,10 @@ def refusing(op: str) -> Mapping[Product, str]:
 
 @cache
 def bundled(plugin: str, product: Product) -> frozenset[str]:
-    """Return the release lines whose plugin library contains a plugin; none for TensorRT-RTX."""
+    """Return the release lines whose plugin library contains a plugin.
+
+    For TensorRT-RTX, the result is empty.
+    """
     if product == "tensorrt-rtx":
         return frozenset()
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
@@ -95,9 +108,9 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 
 @cache
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
-    """Return TensorRT's plugin for an operator type, and the release lines that use the plugin.
+    """Return the plugin for an operator type, and the release lines that use the plugin.
 
-    TensorRT's plugin library has the plugin.  The plugin name is empty if no release needs a plugin.
+    The plugin is in TensorRT's own plugin library.  Its name is empty if no release needs a plugin.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:
@@ -117,5 +130,5 @@ def is_removed(op: str) -> bool:
 
 
 def is_listed(op: str) -> bool:
-    """Return whether the documentation of the parser lists an operator as supported or unsupported."""
+    """Return whether the parser's documentation lists an operator, either as supported or as unsupported."""
     return op in data("operators")["operators"]

@@ -37,7 +37,10 @@ class PluginLibrary(Struct, frozen=True):
 
 
 def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
-    """Return the known libraries with a plugin.  ``plugin`` is the name that TensorRT prints."""
+    """Return the known libraries that contain a plugin.
+
+    ``plugin`` is the name of the plugin, as TensorRT prints it.
+    """
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
@@ -52,7 +55,8 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
     """Return a text that says how a program loads a plugin library.
 
-    If ``libraries`` is empty or has several libraries, the text has the example name libplugin.so.
+    The text contains the name of the library if ``libraries`` has exactly one library.  Otherwise, the text
+    contains the example name libplugin.so.
     """
     if len(libraries) != 1:
         return program.plugin

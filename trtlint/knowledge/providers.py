@@ -13,7 +13,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
-"""Providers with their names in ``--ep`` and in reports."""
+"""Names of the providers, as in ``--ep`` and in reports."""
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 CLASSES: Mapping[str, Provider] = {
     "TensorrtExecutionProvider": "tensorrt",
@@ -93,5 +93,5 @@ def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
 
 
 def nearest_option(name: str, provider: Provider) -> str:
-    """Return the option of a provider that is most similar to ``name``; empty if none is similar."""
+    """Return the provider's option that is most similar to ``name``, or an empty string if none is."""
     return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

@@ -35,8 +35,8 @@ def covers_all(product: Product, specifier: str) -> bool:
 def in_words(product: Product, specifier: str) -> str:
     """Describe a version range, such as ``TensorRT 10.12 to 10.13`` or ``TensorRT 8.6 and newer``.
 
-    A minor version such as 10.7 stands for all its releases. A range that contains no known release is
-    printed unchanged.
+    A minor version such as 10.7 stands for all its releases.  For a range without known releases, the
+    result contains ``specifier`` unchanged.
     """
     name = PRODUCTS[product]
     if not specifier:
@@ -73,9 +73,10 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
     """Return the first version (``end`` is 0) or the last version (``end`` is -1) of consecutive releases.
 
-    If the first version is the first release of its minor version, the minor version is returned, such as
-    ``10.7``.  The minor version is also returned if the last version is the last release of this
-    minor version.
+    The result is a minor version, such as ``10.7``, in two cases:
+
+    - ``end`` is 0, and the version is the first release of its minor version.
+    - ``end`` is -1, and the version is the last release of its minor version.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

@@ -17,7 +17,7 @@ class Redirect(Struct, frozen=True):
     Attributes:
         id: the old id of the rule.
         name: the old name of the rule.
-        to: the id of the rule that replaces this rule, or None.
+        to: the id of the rule that replaces this rule; None if the rule was removed.
         since: the release of trtlint that made the change.
         because: the reason for the change, as a part of a sentence.
     """
@@ -29,7 +29,7 @@ class Redirect(Struct, frozen=True):
     because: str
 
     def words(self, old: str) -> str:
-        """Describe the change to a user who wrote ``old``: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
+        """Return a text for a user who wrote ``old``, such as ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
         became = "was removed in" if self.to is None else f"is {self.to} since"
         return f"{old} {became} trtlint {self.since}: {self.because}"
 
@@ -44,7 +44,10 @@ def redirects() -> tuple[Redirect, ...]:
 
 
 def redirect(word: str) -> Redirect | None:
-    """Return the renaming or removal of the rule with an old id or name; None if there is none."""
+    """Return the renaming or removal of a rule, or None if the rule did not change.
+
+    ``word`` is the old id or the old name of the rule.
+    """
     return _by_word().get(word.lower())
 
 
@@ -83,7 +86,7 @@ def _by_word() -> Mapping[str, Redirect]:
 
 @cache
 def _first_ids() -> Mapping[str, str]:
-    """Return the first id that each rule had, by its current id."""
+    """Return the first id of each renamed rule, by the current id of the rule."""
     found: dict[str, str] = {}
     for each in redirects():
         if each.to is not None and each.to != each.id:

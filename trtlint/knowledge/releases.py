@@ -59,10 +59,10 @@ class Release(Struct, frozen=True):
 
     @property
     def inspector(self) -> Literal["bindings", "io-tensors"] | None:
-        """The form of inputs and outputs in the JSON of the release's engine inspector.
+        """How the JSON of the release's engine inspector lists the inputs and outputs of an engine.
 
-        ``bindings`` is a list ``Bindings``; ``io-tensors`` are objects under ``I/O Tensors``.  None for
-        TensorRT-RTX, which has no public source.
+        ``bindings`` means a list ``Bindings``, and ``io-tensors`` means objects under ``I/O Tensors``.  The
+        result is None for TensorRT-RTX, because no public source is known.
 
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
         """
@@ -72,7 +72,7 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """The source of the types in a network: the ONNX file, the builder, or either, as the user chooses.
+        """The source of the types in a network: the ONNX file, the builder, or one that the user chooses.
 
         Strong typing (types from the ONNX file) came with 9.x
         (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).

@@ -10,7 +10,7 @@ from packaging.version import Version
 from trtlint.knowledge import data
 
 USUAL_SM = 89
-"""The default compute capability: SM 8.9, which every release supports."""
+"""The default compute capability, SM 8.9, times ten.  Every TensorRT-RTX release supports SM 8.9."""
 
 
 class Builder(Struct, frozen=True):

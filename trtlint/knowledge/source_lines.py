@@ -13,16 +13,17 @@ from trtlint.knowledge import data
 _SEARCHED = 1500
 """Number of characters of a message that are searched for a source line."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
-"""Texts of which each message with a known source line contains one.
+"""Texts that occur in messages with a known source line: each such message contains one of them.
 
-The table is not read for other messages.
+The table of source lines is not read for other messages.
 """
 
 
 def release_of(message: str) -> Mapping[str, str]:
-    """Return the releases whose source code has the file and line of an error message, by product.
+    """Return the releases that printed an error message, by product.
 
-    The text for a product is empty if the product's release is unknown.  The mapping is empty if the message
+    The source code of these releases contains the message at the file and line that the message names.  The
+    text for a product is empty if the product's release is unknown.  The mapping is empty if the message
     has no source line.
     """
     text = message[:_SEARCHED]

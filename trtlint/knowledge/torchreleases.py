@@ -1,4 +1,4 @@
-"""Read the releases of Torch-TensorRT and the arguments that they use."""
+"""Read the releases of Torch-TensorRT, and the arguments that each release reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
     "windows": ("windows", "windows_front"),
     "engine": ("engine",),
 }
-"""Names of the tables of arguments, by kind of call; the first table has the defaults."""
+"""Names of the tables of arguments, by kind of call.  The first table of each kind has the defaults."""
 _FILES: Mapping[str, str] = {
     "compile": "dynamo/_compiler.py",
     "windows": "dynamo/_compiler.py",
@@ -83,9 +83,10 @@ class TorchArgument(Struct, frozen=True):
         read: whether the release reads the argument.
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
-        default: the default, as Python text; for a removed argument, its last default; empty if unknown.
-        source: the line of Torch-TensorRT's source that reads the argument; for a removed argument, the line
-            in the last release that reads it.
+        default: the default, as Python text.  For a removed argument, it is the last default.  Empty if
+            unknown.
+        source: the line of Torch-TensorRT's source that reads the argument.  For a removed argument, it is
+            the line in the last release that reads the argument.
     """
 
     name: str
@@ -138,9 +139,9 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
-    """Return the use of the argument ``name`` by a release.
+    """Return how a release uses an argument.
 
-    ``route`` is the kind of call with the argument.
+    ``name`` is the name of the argument, and ``route`` is the kind of call that passes the argument.
     """
     reading: dict[str, tuple[str, Sequence[object]]] = {}
     tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
@@ -163,7 +164,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the argument of a release that is most similar to ``name``; empty if none is similar."""
+    """Return the release's argument that is most similar to ``name``, or an empty string if none is."""
     known = {
         each
         for table in _TABLES[route]
@@ -174,7 +175,10 @@ def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def idle(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the replacement of an argument that a release accepts but ignores; empty for other arguments."""
+    """Return the replacement of an argument that a release accepts but ignores.
+
+    For any other argument, the result is an empty string.
+    """
     kin = "compile" if route != "options" else route
     for row in data("torch_tensorrt")["idle"]:
         if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
@@ -183,12 +187,15 @@ def idle(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def instead_of(name: str) -> str:
-    """Return the replacement of a removed argument; empty if unknown."""
+    """Return the replacement of a removed argument, or an empty string if it is unknown."""
     return str(data("torch_tensorrt")["instead"].get(name, ""))
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments that ``name`` needs: it has no effect unless at least one of them is set."""
+    """Return the arguments that the argument ``name`` needs.
+
+    ``name`` has an effect only if at least one of the returned arguments is set.
+    """
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -208,7 +215,8 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the operator without a converter: this operator, or an operator of its decomposition.
+        lowered: the name of the operator that has no converter.  It is this operator, or an operator of its
+            decomposition.
     """
 
     asked: tuple[str, ...]
@@ -216,11 +224,11 @@ class TorchOperator(Struct, frozen=True):
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return True if PyTorch is known to run the operator in a release; False otherwise."""
+        """Return whether PyTorch is known to run the operator in a release."""
         return self.known(release) is True
 
     def known(self, release: str) -> bool | None:
-        """Return whether PyTorch runs the operator in a release; None if unknown.
+        """Return whether PyTorch runs the operator in a release, or None if this is unknown.
 
         For an untested release, the nearest tested releases before and after this release determine the
         result.  If these two releases differ, the result is None.

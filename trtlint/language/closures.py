@@ -51,8 +51,8 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
     Args:
         many: closure that computes the tuple or mapping.
         index: the index or key.
-        name: the name of the tuple if ``many`` only reads this name, else None. With a name, the closure is
-            faster.
+        name: the name of the tuple if ``many`` only reads this name, else None. With a name, the returned
+            closure is faster.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)
@@ -67,7 +67,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Return a closure for ``x in ('a', 'b')`` with literal texts; None for any other comparison."""
+    """Return a closure for ``x in ('a', 'b')`` with literal texts, or None for any other comparison."""
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None
@@ -100,7 +100,7 @@ def calling(function: Function, codes: list[Code], named: Mapping[str, Code]) ->
                 return missing
         try:
             return plain(compute(names.get(CONSTANTS), *arguments, **options))
-        except (TypeError, AttributeError):  # an argument without a declared type had the wrong one
+        except (TypeError, AttributeError):  # an argument without a declared type had a wrong type
             return UNKNOWN
         except (ArithmeticError, ValueError):  # an integer is too large to become a fraction
             return UNKNOWN

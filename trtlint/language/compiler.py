@@ -44,7 +44,8 @@ class Compiler:
     """Compiler of one expression.
 
     - ``used`` collects the names that the expression reads.
-    - ``scope`` has the names that the expression may read. If it is None, names and fields are not checked.
+    - ``scope`` has the names that the expression may read. If it is None, names
+      and fields are not checked.
     """
 
     def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:

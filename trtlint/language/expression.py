@@ -8,12 +8,12 @@ The language:
 - calls of :data:`~trtlint.language.functions.FUNCTIONS`
 
 An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and compiled
-to closures once. Nothing is passed to ``eval``. An error with the column rejects all other syntax, such as
-names with underscores, lambdas, comprehensions and f-strings. Length, depth and the size of numbers are
-limited. So an untrusted rule file can neither run code nor hang.
+to closures once. Nothing is passed to ``eval``. All other syntax, such as names with underscores, lambdas,
+comprehensions and f-strings, is rejected with an error that names the column. Length, depth and the size of
+numbers are limited. So an untrusted rule file can neither run code nor hang.
 
 A field that is None is unknown. Every result that depends on an unknown field is unknown, too. For example, a
-comparison with the field is unknown: it is not False, and it is no error. Division by zero and an index
+comparison with the field is unknown. It is not False, and it is not an error. Division by zero and an index
 beyond the end are unknown, too.
 """
 
@@ -78,13 +78,13 @@ class Expression:
                 function ``const`` is unknown.
 
         Returns:
-            The truth value. It is unknown if the value of the expression is neither true nor false, which is
+            The truth value. It is unknown if the value of the expression is neither true nor false. This is
             possible for fields without a declared type.
         """
         return truth((self._compiled or self._ready()).code(names))
 
     def value(self, names: Mapping[str, object]) -> object:
-        """Return the value of the expression; None if the value is unknown.
+        """Return the value of the expression, or None if the value is unknown.
 
         ``names`` has the same entries as for :meth:`truth`.
         """

@@ -71,7 +71,7 @@ _BASE: Mapping[Any, Kinds] = {
     object: ANYTHING,
 }
 
-# The graph's own classes set these in __init__, where annotations are not accessible.
+# The classes of the graph set these attributes in __init__, where annotations are not accessible.
 _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
     Value: {
         "name": TEXT,
@@ -149,7 +149,7 @@ def members(cls: type) -> Mapping[str, Kinds]:
         if isinstance(member, property) and member.fget is not None:
             try:
                 hints = get_type_hints(member.fget, include_extras=True)
-            except NameError:  # a property for Python code only; its types are imported for type checkers
+            except NameError:  # a property only for Python code, with types that only type checkers import
                 continue
             found[name] = kinds_of(hints.get("return", Any))
     return {name: kinds for name, kinds in found.items() if not name.startswith("_")}
@@ -166,7 +166,7 @@ def items_fit(kind: Kind, want: Kind) -> bool:
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """Return all values that the types called ``name`` allow; None if any value is allowed.
+    """Return all values that the types called ``name`` allow, or None if any value is allowed.
 
     For example, the types of a field and the name ``text`` give all texts that the field can hold.
     """

@@ -98,9 +98,9 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether the operator that computes v reads a result of an If, a loop or a recurrence, or "
-        "is in such a body; and, in addition, an earlier operator of the same type does so too, "
-        "or v goes into another If, loop or recurrence",
+        "whether two conditions hold: the operator that computes v reads a result of an If, a loop or "
+        "a recurrence, or is in the body of one; and an earlier operator of the same type does the "
+        "same, or v goes into another If, loop or recurrence",
         (VALUE,),
         TRUTH,
         _repeated,

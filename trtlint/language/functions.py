@@ -112,7 +112,7 @@ def _elements(constants: Constants | None, value: Value) -> object:
     array = None if constants is None else constants.array(value)
     if array is None or array.dtype.kind not in "fiub":
         return None
-    # Reading a masked array takes several times as long as a plain one, and few are masked.
+    # Reading a masked array takes several times as long as reading a plain one. Few have masked elements.
     known = array if array.mask.any() else array.data
     return tuple(known.reshape(-1).tolist())
 

@@ -51,7 +51,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node behind a value, ignoring nodes that only move elements."""
+    """Return input ``port`` of the ``op`` node that computes a value, ignoring nodes that move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 
@@ -383,8 +383,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several values that are read as sizes depends on the numbers of an input "
-        "other than int32 or int64",
+        "whether one of several values that are read as sizes depends on the numbers in a model "
+        "input whose type is neither int32 nor int64",
         (TUPLE,),
         TRUTH,
         _miscounted,

@@ -94,7 +94,7 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return those of ``nodes`` that the argument ``among`` of the class allows."""
+        """Return only the nodes that the argument ``among`` of the class allows."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
@@ -304,7 +304,7 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant that ``Identity`` nodes pass on as ``value``; else ``value`` itself."""
+    """Return the constant that ``Identity`` nodes pass on as ``value``, or else ``value`` itself."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -337,7 +337,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return ``bindings`` with ``name`` bound to a value; None if ``name`` has another value already.
+    """Return ``bindings`` with ``name`` bound to a value, or None if ``name`` already has another value.
 
     A constant and the same constant behind ``Identity`` count as equal.
     """

@@ -20,7 +20,7 @@ Code = Callable[[Names], object]
 UNKNOWN = Unknown()
 _MAX_BITS = 4_096
 _PLAIN = frozenset({bool, int, float, str, tuple, Unknown})
-# Tuples rather than unions, which would be rebuilt at every check.
+# These are tuples, because a union would be built again at every check.
 _NUMBERS = (int, float)
 _TRUTHS = (bool, Unknown)
 _SEQUENCES = (tuple, list)
@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """Combine the unknown values among ``values``; None if all are known."""
+    """Combine the unknown values among ``values``. Return None if all are known."""
     found = both(*[value for value in values if isinstance(value, Unknown)])
     return found if isinstance(found, Unknown) else None
 
@@ -65,9 +65,9 @@ def is_number(value: object) -> bool:
 
 
 def equal(left: object, right: object) -> Truth:
-    """Return whether two values are equal; unknown for values of different types.
+    """Return whether two values are equal. The result for values of different types is unknown.
 
-    For example, the size 64 may equal the dimension name ``N`` at run time.
+    For example, the size 64 and the dimension name ``N`` may be equal at run time.
     """
     if type(left) is type(right) and type(left) in _ATOMS:
         return left == right
@@ -182,7 +182,7 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
 
 
 def element(many: object, index: object) -> object:
-    """Return an element of a tuple or mapping; unknown if there is no element with this index or key."""
+    """Return an element of a tuple or mapping, or unknown if no element has this index or key."""
     if isinstance(many, _SEQUENCES):
         inside = isinstance(index, int) and -len(many) <= index < len(many)
         return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]

@@ -9,12 +9,12 @@
 - ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
 - ``a, b = Split(x)`` names outputs. Unnamed outputs must not have readers.
 - ``_`` is any value.
-- ``...`` as the last input or output matches any number of further inputs or outputs. Without ``...`` the
-  number of inputs must be equal, not counting missing inputs at the end.
+- ``...`` as the last input or output matches any number of further inputs or outputs. Without ``...``, the
+  node must have as many inputs as the line. Missing inputs at the end are not counted.
 - ``x?`` is an optional input.
-- ``~x`` is the value x, or a value that layout operators compute from x: Reshape, Transpose, Cast, Identity,
-  Squeeze, Unsqueeze, Expand. If another line has x without ``~``, the name x means the value of that line.
-  Otherwise x means the value at the start of the chain of layout operators.
+- ``~x`` is the value x, or a value that layout operators compute from x. The layout operators are Reshape,
+  Transpose, Cast, Identity, Squeeze, Unsqueeze and Expand. If another line has x without ``~``, the name x
+  means the value of that line. Otherwise, x means the value at the start of the chain of layout operators.
 - ``#`` begins a comment. Lines may be in any order, and names must connect every line to the others.
 
 A constant that is read through ``Identity`` counts as the constant itself, because TorchScript exports use
@@ -43,9 +43,9 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. Of
-            all these matches, ``bindings`` belongs to the one whose first names stand for computed values
-            rather than constants.
+        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. Among
+            all these matches, ``bindings`` belongs to the match whose first names stand for computed values
+            instead of constants.
     """
 
     bindings: Bindings

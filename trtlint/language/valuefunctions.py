@@ -46,7 +46,8 @@ _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
 def _never_negative(constants: Constants | None, value: Value) -> object:
     """Return whether a value cannot be negative.
 
-    The function searches upstream. It returns False at the first value that may be negative, or at its limit.
+    The function searches upstream. It returns False if it finds a value that may be negative, or if the
+    search reaches its limit.
     """
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
@@ -60,7 +61,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that must not be negative for a nonnegative result; empty for other operators."""
+    """Return the inputs that must not be negative for a nonnegative result, or none for other operators."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT:

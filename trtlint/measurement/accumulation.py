@@ -54,7 +54,7 @@ class Sum(Struct, frozen=True):
 
 
 def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
-    """Return the sum in a matrix product or convolution; None if trtlint does not simulate the operator.
+    """Return the sum in a matrix product or convolution, or None if trtlint does not simulate the operator.
 
     Args:
         proto: the operator, without a bias.
@@ -105,7 +105,7 @@ def accumulated(
         fresh: function that returns a new name.
 
     Returns:
-        The name of the result; None if a single instruction adds all products, or if the opset is too old.
+        The name of the result, or None if a single instruction adds all products or the opset is too old.
     """
     if opset < _SLICE_INPUTS:
         return None
@@ -122,7 +122,7 @@ def accumulated(
     else:
         count, size, amplified = _blocks_at_run_time(proto, summed, add, constant)
     body = _body(proto, summed, size, amplified, fresh)
-    # ONNX's reference skips a loop without a condition.
+    # ONNX's reference evaluator does not run the body of a Loop without a condition.
     return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
 
 
@@ -145,7 +145,7 @@ def _blocks_at_run_time(proto: NodeProto, summed: Sum, add: Add, constant: Const
 
     step = constant([STEP], np.int64)
     width = add("Mul", [ceiling(length, constant([EXACT], np.int64)), step])
-    # An empty axis has no blocks; one block gives its zeros.
+    # An empty axis would have no blocks.  One block gives the zeros of the result.
     width = add("Add", [width, add("Cast", [_is_zero(width, add, constant)], to=TensorProto.INT64)])
     count = ceiling(
         add("Add", [length, add("Cast", [_is_zero(length, add, constant)], to=TensorProto.INT64)]), width
@@ -167,7 +167,7 @@ def _body(
         proto: the matrix product or convolution.
         summed: the sum.
         width: name of the tensor with the width of a block.
-        amplified: name of the factor of the rounding error; None to round without a factor.
+        amplified: name of the tensor with the factor of the rounding error; None to round without a factor.
         fresh: function that returns a new name.
     """
     names = {key: fresh() for key in ("index", "going", "before", "on", "after")}

@@ -100,12 +100,12 @@ def regions(
 ) -> list[frozenset[str]]:
     """Group nodes that read or write tensors beyond the range.
 
-    Nodes that share a tensor beyond the range are in the same group.
+    Nodes that share a tensor beyond the range are in the same group, unless the tensor is a constant.
 
     Args:
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
-        constants: true if a constant beyond the range also connects the nodes that read it.
+        constants: true to include nodes that read only constants beyond the range.
         folding: the operators that TensorRT folds into weights. A convolution and the node that is folded
             into it are in the same group.
 
@@ -149,7 +149,7 @@ def regions(
 def sites(
     ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
 ) -> list[MeasuredTensor]:
-    """Return the range of every float tensor. An initializer is included only if it exceeds the range.
+    """Return the range of every float tensor, except initializers that fit the narrow type.
 
     Args:
         ranged: the run in FP32.

@@ -43,14 +43,14 @@ class Band(Struct, frozen=True):
 
     @property
     def least(self) -> float | None:
-        """Return the smallest error of all rounding models; None if no rounding model has finite results."""
+        """Return the smallest error of all rounding models, or None if none of them has finite results."""
         return min((error for error in self.errors if error is not None), default=None)
 
     @property
     def worst(self) -> float | None:
         """Return the largest error of all rounding models.
 
-        None if a rounding model gives a number that is not finite.
+        The result is None if a rounding model gives a number that is not finite.
         """
         return worst(self.errors)
 
@@ -60,7 +60,7 @@ class Band(Struct, frozen=True):
 
 
 class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
-    """The error of a build whose layers are known; only tensors between two layers are rounded.
+    """The error of a build whose layers are known.  Only tensors between two layers are rounded.
 
     Attributes:
         source: origin of the layers: a file, or the name of a dry build.
@@ -94,7 +94,7 @@ class TypeBand(Struct, frozen=True):
 
 
 def worst(errors: Iterable[float | None]) -> float | None:
-    """Return the largest error; None if an error is None, and 0 if there are no errors."""
+    """Return the largest error.  Return None if an error is None, and 0 if there are no errors."""
     found = list(errors)
     return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
@@ -110,6 +110,6 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 
 
 def together(bands: Iterable[Band]) -> Band:
-    """Merge the bands of several outputs: the largest error for each rounding model."""
+    """Return a band with the largest error of several bands, for each rounding model."""
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

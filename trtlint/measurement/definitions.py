@@ -38,7 +38,8 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
         write: interface for adding operators to the graph.
 
     Returns:
-        The name of the first output before rounding; None if ONNX does not define the operator as a function.
+        The name of the first output before rounding, or None if ONNX does not define the operator as a
+        function.
     """
     body = _body(node, types, write.opset)
     if body is None:
@@ -64,7 +65,7 @@ def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
     """Return a model that contains the operators in the definition of ``node``, with inferred types.
 
-    None if ONNX does not define the operator as a function.
+    The result is None if ONNX does not define the operator as a function.
     """
     call = onnx.NodeProto()
     call.CopyFrom(node.proto)
@@ -111,6 +112,6 @@ def _function(
         )
         return FunctionProto.FromString(data)
     if native.has_function:
-        # Of several bodies, use the body for the model's opset: in newer opsets, operators have other inputs.
+        # Use the body for the model's opset: in the bodies for newer opsets, operators have other inputs.
         return FunctionProto.FromString(native.get_function_with_opset_version(opset))
     return None

@@ -41,9 +41,9 @@ _ELEMENT_BYTES = 8
 """Bytes of a generated number before it gets the type of its input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
-"""Largest number of values in a JSON file; an encoded array is one value.
+"""Largest number of values in a JSON file.  An encoded array counts as one value.
 
-A value needs up to 100 bytes of memory.
+Each value needs up to 100 bytes of memory.
 """
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
@@ -52,7 +52,7 @@ _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()
 def read_feeds(
     files: Sequence[str], lists: Sequence[str], script: str | None, most: int | None
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name of the file and the arrays for each batch in the given files.
+    """Yield each batch in the given files: the name of its file, and its arrays.
 
     Args:
         files: ``.npz`` files with one batch each.
@@ -85,7 +85,7 @@ def _archive(file: str) -> Feeds:
             if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
                 how = "save the array with np.savez(file, input=array)"
                 raise InputsError(f"{file}: one array without a name; {how}")
-            # zipfile unpacks no more of an entry than the size in its header.
+            # zipfile never unpacks more bytes of an entry than the size in the entry's header.
             if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
                 raise InputsError(f"{file}: more than {_MOST_BYTES >> 30} GB of arrays")
             return {name: _member(archive, name, file) for name in archive.files}
@@ -272,7 +272,7 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
             increase it if the model cannot run with the sizes.
 
     Returns:
-        The batches; None if there are no further sizes for this attempt.
+        The batches, or None if no sizes are left for this attempt.
 
     Raises:
         InputsError: the type or shape of an input is unknown, or the inputs are too large.

@@ -1,12 +1,11 @@
-"""Find the operators that TensorRT folds into stored weights before it converts them to FP16.
+"""Find the operators that TensorRT folds into stored weights before it converts the weights to FP16.
 
 The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
 channel, computed in the type of the file: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
 (``batchnormWeightHelper``).  The builder then fuses the scale into the preceding convolution, by changing the
 convolution's weights: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
-("Convolution and Scale").  So the variance is never FP16,
-and neither are the numbers between convolution and scale.
-The builder also computes operators that read only stored tensors.
+("Convolution and Scale").  So the variance is never FP16, and neither are the numbers between convolution
+and scale.  The builder also computes the operators that read only stored tensors.
 
 Only FP32 models are folded. In a file with 16-bit types, the file determines the types.
 """
@@ -42,8 +41,8 @@ class Affine(Struct, frozen=True):
     """A BatchNormalization as TensorRT computes it: ``scale * x + shift`` for each channel.
 
     Attributes:
-        scale: FP32, one number per channel.
-        shift: FP32, one number per channel. With a convolution, this is the convolution's new bias.
+        scale: one FP32 number per channel.
+        shift: one FP32 number per channel. With a convolution, these numbers are the convolution's new bias.
         convolution: the node whose weights include the scale; None without a convolution.
     """
 
@@ -138,7 +137,10 @@ def _made_by(value: Value, paths: set[str] | frozenset[str]) -> bool:
 
 
 def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
-    """Return scale and shift of a BatchNormalization, computed in FP64; None if TensorRT does not fold it."""
+    """Return scale and shift of a BatchNormalization, or None if TensorRT does not fold it.
+
+    Scale and shift are computed in FP64 and returned in FP32.
+    """
     if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and int(node.number("spatial", 1)) != 1):
         return None
     rank = None if not node.inputs or node.inputs[0] is None else node.inputs[0].rank
@@ -162,7 +164,7 @@ def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
 
 
 def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Affine | None:
-    """Return scale and shift in FP32; None if one of their numbers is not finite."""
+    """Return scale and shift in FP32, or None if one of their numbers is not finite."""
     with np.errstate(all="ignore"):
         narrow = scale.astype(np.float32), shift.astype(np.float32)
     finite = all(bool(np.isfinite(each).all()) for each in narrow)
@@ -170,7 +172,7 @@ def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Aff
 
 
 def _numbers(value: Value | None, known: Constants) -> Array | None:
-    """Return the elements of a stored value in FP64; None if they are unknown."""
+    """Return the elements of a stored value in FP64, or None if they are unknown."""
     array = known.array(value)
     if array is None or np.ma.is_masked(array):
         return None
@@ -178,7 +180,10 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 
 
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
-    """Fold a BatchNormalization into the preceding convolution, if no other node reads the convolution."""
+    """Fold a BatchNormalization into the preceding convolution.
+
+    If this is not possible, for example because another node reads the convolution, return ``own``.
+    """
     value = node.input(0)
     conv = None if value is None else value.producer
     if value is None or conv is None or conv.op != "Conv" or conv.domain or conv.scope != node.scope:
@@ -198,7 +203,7 @@ def _into_convolution(node: Node, own: Affine, known: Constants, constants: froz
 
 
 def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaWriter) -> str:
-    """Add operators that compute a BatchNormalization as TensorRT does; return the result before rounding.
+    """Add operators that compute a BatchNormalization as TensorRT does.
 
     Args:
         node: the BatchNormalization.
@@ -207,7 +212,7 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaW
         write: interface for adding operators to the graph.
 
     Returns:
-        The name of the result.
+        The name of the result before rounding.
     """
     conv = affine.convolution
     if conv is None:

@@ -56,7 +56,7 @@ TF32 = Format(
     11,
     operands_only=True,
 )
-"""The range of FP32 with 10 bits of mantissa, for operands of products; sums and tensors stay in FP32:
+"""The range of FP32 with 10 bits of mantissa.  Only operands of products are TF32, all other numbers FP32:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/accuracy-considerations.html
 """
 

@@ -1,8 +1,8 @@
 """Decompose operators that compute squares or sums, to measure and round their internal numbers.
 
 The sums are computed as in ONNX's reference evaluator with half precision
-(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum divided by the number
-of elements, rounded again.
+(https://github.com/onnx/onnx/tree/main/onnx/reference/ops).  For a mean, the sum is rounded, divided by the
+number of elements, and rounded again.
 
 Normalization operators are not decomposed, because their internal numbers are FP32:
 - TensorRT's layer computes in FP32 by default, for tensors of any type
@@ -51,7 +51,7 @@ class FormulaWriter(Protocol):
         """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
+        """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type, and return the name of the result.
@@ -122,8 +122,8 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
     squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
     total = _sum_over(squares, [int(node.number("axis", -1))], write)
     norm = write.step(write.emit("Sqrt", [write.step(total, "sum of squares")]))
-    # The result of zeros is zero.  Equal and Where support floats from opset 11 and 9 on, so an addition
-    # makes a norm of zero 1; NaN stays NaN.
+    # For zeros, the result is zero: 1 is added to a norm of zero, and NaN stays NaN.  Equal and Where would
+    # be simpler, but they support floats only from opset 11 and 9 on.
     some = write.emit("Greater", [norm, write.constant(0.0)])
     empty = write.emit("Cast", [write.emit("Not", [some])], to=1)
     return write.emit("Div", [inputs[0], write.emit("Add", [norm, empty])])
@@ -134,7 +134,7 @@ def _sum_over(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
 
 
 def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
-    if write.opset < _INPUT_AXES_SUM:  # it flattened the axes behind into one
+    if write.opset < _INPUT_AXES_SUM:  # before, Softmax flattened the axes from `axis` on into one
         return None
     axes, x = [int(node.number("axis", -1))], inputs[0]
     shifted = write.step(write.emit("Sub", [x, _greatest(x, axes, write)]))
@@ -201,5 +201,5 @@ ROUNDED: Mapping[str, Formula] = {
 }
 """Decompositions for simulations only: the internal numbers are rounded, but not measured.
 
-The internal numbers of these operators stay in the range of inputs and outputs.
+They are not measured, because they do not exceed the range of the operator's inputs and outputs.
 """

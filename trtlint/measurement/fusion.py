@@ -46,7 +46,7 @@ def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers 
         source: origin of the layers: a file, or the name of a dry build.
 
     Returns:
-        The tensors; None if no layer names a node of the model.
+        The tensors, or None if no layer names a node of the model.
     """
     if record.layers is None:
         return None

@@ -49,7 +49,7 @@ def digest_of(raw: RawModel) -> str:
 def _place(tensor: onnx.TensorProto, tensors: TensorStore) -> tuple[Path, int, int] | None:
     """Return the file, offset and length of a tensor's data in bytes.
 
-    None if ``tensor`` itself contains its data.
+    The result is None if ``tensor`` itself contains its data.
     """
     stored = place_of(tensor) if tensor.data_location == onnx.TensorProto.EXTERNAL else None
     if stored is not None and stored[0] == LEFT:

@@ -16,7 +16,7 @@ Try = Callable[[frozenset[str]], bool]
 """Function that returns whether the error is small enough with the given nodes in FP32."""
 
 _SHORT = 3
-"""Largest number of units in a range whose units are tried one by one."""
+"""In a range of at most this many units, the search tries the units one by one."""
 
 
 class Budget:
@@ -102,7 +102,7 @@ def least(
             if sum(weights[begin:middle]) < sum(weights[middle:end]):
                 halves.reverse()
             gone = drop(*halves[0], needed=False)
-            # If both halves cannot be removed and the first is removed, the whole second half cannot be.
+            # If the range cannot be removed but one half was, the other half cannot be removed completely.
             rest = drop(*halves[1], needed=gone and (needed or together))
             return gone and rest
         return False

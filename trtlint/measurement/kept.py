@@ -72,7 +72,7 @@ class KeptNodes(Struct, frozen=True):
 
     @classmethod
     def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> KeptNodes | None:
-        """Read the result from JSON data; None if ``data`` is None.
+        """Read the result from JSON data.  Return None if ``data`` is None.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: the data have another form.

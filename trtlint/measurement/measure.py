@@ -30,17 +30,17 @@ computed.
 """
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
-"""Default limit of wall time in seconds, to which a time for the size of the weights is added.
+"""Default limit of wall time in seconds.  A time that depends on the size of the weights is added.
 
-The limit is generous, because the time for activations is unknown.
+The limit is generous, because the time to compute the activations is unknown.
 """
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MEMORY = 8 << 30
-"""Default limit of memory in bytes, to which the memory for the weights is added."""
+"""Default limit of memory in bytes.  The memory for the weights is added."""
 _MEMORY_PER_BYTE = 8
 """Bytes of memory for each byte of weights: FP32 weights, copies of the largest weight, and activations."""
 _MOST_BYTES = 64 << 30
-"""Largest model size that raises the limits. A sparse file can claim any size."""
+"""Size in bytes above which a model does not raise the limits further. A sparse file can claim any size."""
 _TAIL = 400
 
 

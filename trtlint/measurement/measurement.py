@@ -21,9 +21,9 @@ from trtlint.measurement.kept import KeptNodes as KeptNodes
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the version grows with each incompatible change."""
 _MOST_BYTES = 64 << 20
-"""Largest size of a measurement file: 1 KB for each of 60,000 tensors.
+"""Largest size of a measurement file in bytes.  It is enough for 60,000 tensors with 1 KB each.
 
-JSON can take 25 times its size in memory.
+In memory, JSON data can be 25 times as large as the file.
 """
 
 Range = Literal["overflow", "underflow", "ok"]
@@ -78,7 +78,8 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         max_abs: largest magnitude in FP32; None if it is infinite.
         low: smallest number.
         high: largest number.
-        fits: true if the tensor and the internal numbers of its node are in the range of the narrow type.
+        fits: ``ok`` if the tensor and the internal numbers of its node are in the range of the narrow type,
+            otherwise ``overflow`` or ``underflow``.
         origin: true if the overflow begins at this tensor: the tensor exceeds the range, but no input of the
             node does.
         narrow: true if the tensor gets the narrow type in a build, false if it stays in FP32.
@@ -121,8 +122,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     Attributes:
         name: name of the output.
         error: the error if every operator rounds its result; None if it is not finite or was not simulated.
-        unclamped: the error if constants beyond the range become infinite instead of the largest number; None
-            if no constant is beyond the range.
+        unclamped: the error if constants beyond the range become infinite and are not clamped to the largest
+            number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
         band: the error for each rounding model; None if the rounding models were not simulated.
         trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for other
@@ -198,7 +199,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """Return whether the narrow type suits the model, because few nodes must stay in FP32."""
+        """Return whether the narrow type suits the model: only few nodes, or none, must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
@@ -208,13 +209,13 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """Return the largest error of all outputs for each rounding model; None if not simulated."""
+        """Return the largest error of all outputs for each rounding model, or None without a simulation."""
         bands = [output.band for output in self.judged]
         return together(band for band in bands if band) if bands and None not in bands else None
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return ``fine``, ``broken`` or ``depends`` for the errors of the outputs; None if not simulated.
+        """Return ``fine``, ``broken`` or ``depends``, or None if the narrow type was not simulated.
 
         If the layers of a build are known, only the error of this build is compared with the limit.
         Otherwise, the errors of all rounding models are compared.
@@ -229,7 +230,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def trivial(self) -> Mapping[str, str]:
-        """Return the reasons why errors are not conclusive, by name of the outputs that are 0 or constant."""
+        """Return the outputs that are 0 or constant, each with the reason why its error is not conclusive."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:

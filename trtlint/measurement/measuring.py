@@ -34,7 +34,7 @@ from trtlint.model.operators import RANDOM
 from trtlint.model.protos import text
 
 _SUSPECTS = 64
-"""Largest number of tensors that get closer statistics."""
+"""Largest number of tensors for which further statistics are measured."""
 _NO_TENSORS = {"sequence_type": "a sequence", "optional_type": "an optional", "map_type": "a map"}
 _BODIES = WITH_BODIES | {"SequenceMap"}
 
@@ -110,10 +110,10 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """Return the narrow type to simulate: ``wanted``, the value of the option ``--type``.
+    """Return the narrow type to simulate.
 
-    The exception is a model with 16-bit tensors: the result is the type of these tensors, unless ``wanted``
-    is TF32.
+    For a model without 16-bit tensors, it is ``wanted``, the value of the option ``--type``.  For a model
+    with 16-bit tensors, it is the type of these tensors, unless ``wanted`` is TF32.
     """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
@@ -124,9 +124,9 @@ def _format(model: Skeleton, wanted: str) -> Format:
 def _types(
     trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
 ) -> tuple[TypeBand, ...]:
-    """Return the errors of the model in the other narrow types.
+    """Return the errors of the model in the narrow types other than ``format_``.
 
-    A model with 16-bit tensors is only compared with TF32.
+    For a model with 16-bit tensors, the only other type is TF32.
 
     Args:
         trial: the model and its inputs.
@@ -147,7 +147,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Return whether TF32 affects a model: a matrix product or convolution reads FP32."""
+    """Return whether a matrix product or convolution reads FP32, so that TF32 affects the model."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes
@@ -173,7 +173,7 @@ def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[s
             return Trial(model, made_up), ()
         except ModelNotLoadedError as error:  # noqa: PERF203 - other inputs do not help
             return _by_reference(model, made_up, error), ()
-        except TrialError as error:  # these shapes do not fit the model
+        except TrialError as error:  # the generated shapes may not fit the model, so try others
             failure, attempt = error, attempt + 1
     raise TrialError(f"{failure}; the inputs were generated: give real inputs (--inputs)")
 
@@ -204,7 +204,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Check that an output is finite in FP32, for comparison with the narrow type.
+    """Check that at least one output is finite in FP32 and can be compared with the narrow type.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.
@@ -270,7 +270,7 @@ def _limits(
     joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
     if joined:
         limits.append(
-            "simulated as one layer with the convolution before, as in TensorRT: "
+            "these nodes were simulated as one layer with the convolution before them, as in TensorRT: "
             f"{_listed(joined)}; the tensors between were not measured"
         )
     if wanted == ALL and model.typed:

@@ -1,4 +1,4 @@
-"""Settings of a run that simulates FP16, BF16 or TF32, and records of the numbers that the run measures."""
+"""Settings of a run that simulates FP16, BF16 or TF32, and records of the tensors that a run measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Maximum and minimum can skip a NaN; the sum never does.
 CLOSER = ("beyond", "vanishing", "smallest")
 """Names of the further statistics: two shares of elements, and the smallest nonzero magnitude."""
 SOUNDNESS = ("ReduceL1",)
-"""Operator for the statistic of a tensor in a narrow type. The sum is finite only if all numbers are."""
+"""Operator for the statistic of a tensor in a narrow type.
+
+The sum is finite only if all numbers are finite.
+"""
 
 
 class Probe(Struct, frozen=True):
@@ -50,8 +53,8 @@ class Narrowing(Struct, frozen=True):
             range become infinite.
         round_inputs: true if the nodes in ``keep`` read rounded inputs of the model.
         fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
-        stored: with ``fused``, names of the tensors that the layers of a build write to memory; None to round
-            the results of products instead.
+        stored: names of the tensors that the layers of a build write to memory; None to round the results of
+            products instead. It is used only if ``fused`` is true.
         accumulate: true if products accumulate in FP16.
     """
 

@@ -24,19 +24,25 @@ COPYING = frozenset(
 )
 """Operators that round nothing: each output element is an input element, maybe negated."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""Operators of ``COPYING`` that give the same result before and after rounding, for any other inputs."""
+"""Operators of ``COPYING`` for which it does not matter whether their input or their output is rounded."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators whose output has the same elements as their input."""
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether input ``port`` of an operator supports a type. True for operators outside ONNX."""
+    """Return whether input ``port`` of an operator supports a type.
+
+    The result is True for operators that ONNX does not define.
+    """
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[0], port)
 
 
 def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether output ``port`` of an operator supports a type. True for operators outside ONNX."""
+    """Return whether output ``port`` of an operator supports a type.
+
+    The result is True for operators that ONNX does not define.
+    """
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[1], port)
 
@@ -55,7 +61,7 @@ def _allowed(
     except defs.SchemaError:
         return None
     constraints = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
-    # Old opsets lack BF16 for many operators; the arithmetic of these operators allows it.
+    # Old opsets lack BF16 for many operators that can compute in BF16, so FP16 support is enough.
     wanted = {"tensor(float16)", "tensor(bfloat16)"} if brain else {"tensor(float16)"}
 
     def allows(ports: Sequence[defs.OpSchema.FormalParameter]) -> tuple[bool, ...]:

@@ -48,7 +48,7 @@ class Rehearsal(Struct, frozen=True):
 
     @property
     def build(self) -> BuildError | None:
-        """Return the error of the build whose layers are known; None if no layers are known."""
+        """Return the error of the build whose layers are known, or None if no layers are known."""
         if self.built is None or self.layers is None:
             return None
         known = self.layers
@@ -100,7 +100,7 @@ def rehearse(
     fusing = replace(first, fused=True)
     adding = replace(first, accumulate=True)
     ways = [(first, plain)]
-    if not trial.judged:  # there is nothing to compare
+    if not trial.judged:  # no output can be compared
         return Rehearsal(plain, plain, plain, None, None, tuple(ways), layers)
     if not format_.operands_only:
         say("fused")

@@ -40,7 +40,7 @@ _ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items(
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
 _WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
-"""Operators that are decomposed if the build fuses operators: their products are rounded before the bias."""
+"""Operators that are decomposed if the build fuses operators, so that a bias is added after the product."""
 
 
 def rewrite(
@@ -50,7 +50,7 @@ def rewrite(
     probed: bool = True,
     second: SecondLook | None = None,
 ) -> Rewritten:
-    """Rewrite a model so that it computes in FP32, or simulates a narrow type, and measures its tensors.
+    """Rewrite a model so that it measures its tensors while it computes in FP32 or a simulated narrow type.
 
     Args:
         skeleton: the model.
@@ -228,7 +228,7 @@ class _Rewriting:
         return True
 
     def _element(self, value: Value | None) -> int:
-        """Return the ONNX element type that a value has in a build; 0 if unknown."""
+        """Return the ONNX element type that a value has in a build, or 0 if it is unknown."""
         if value is None or value.dtype is None:
             return 0
         return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
@@ -252,7 +252,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Give the tensor ``raw`` the name of ``value``, an output of a node; round it if a build does."""
+        """Name the tensor ``raw`` after the output ``value`` of a node, and round it if a build rounds it."""
         versions = self.versions[value] = Versions(self.scope)
         if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)
@@ -302,7 +302,7 @@ class _Rewriting:
         return FP16 if self.narrowing is None else self.narrowing.format
 
     def _body(self, node: Node, attribute: str, body: onnx.GraphProto) -> None:
-        """Rewrite ``body``, a body of an If or Loop, in place. Tensors in a body are not measured."""
+        """Rewrite the body of an If or Loop in place. Tensors in a body are not measured."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
         here, self.scope = self.scope, WrittenGraph(main=False)
@@ -336,7 +336,7 @@ class _Rewriting:
         return name
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16; return whether this was necessary."""
+        """Replace a product by operators that accumulate in FP16.  Return whether it was replaced."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
@@ -380,7 +380,7 @@ class _Rewriting:
             what: name of the internal number in reports; empty to measure nothing.
 
         Returns:
-            The name of the rounded tensor; ``name`` if it is not rounded.
+            The name of the rounded tensor, or ``name`` if the tensor is not rounded.
         """
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)

@@ -24,7 +24,7 @@ T. J. Dekker, A floating-point technique for extending the available precision, 
 https://doi.org/10.1007/BF01397083
 """
 _MOST_SPLIT = 2.0**110
-"""Largest magnitude that can be split; larger numbers are not rounded."""
+"""Largest magnitude that can be split.  Larger numbers are not rounded."""
 
 Add = Callable[..., str]
 """Function that adds an operator, given type, inputs and attributes, and returns the result's name."""
@@ -33,7 +33,7 @@ Constant = Callable[[float], str]
 
 
 def rounded(name: str, result: str, format_: Format, opset: int, add: Add, constant: Constant) -> str:
-    """Add operators that round an FP32 tensor to a narrow type and back; return the result's name.
+    """Add operators that round an FP32 tensor to a narrow type.  Return the name of the FP32 result.
 
     Args:
         name: the tensor.
@@ -54,7 +54,7 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
 
 
 def bounded(name: str, largest: float, opset: int, add: Add, constant: Constant) -> str:
-    """Add operators that clip a tensor to ``-largest`` to ``largest``; return the result's name."""
+    """Add operators that clip a tensor to ``[-largest, largest]``, and return the result's name."""
     if opset < _CLIP_INPUTS:
         return add("Clip", [name], min=-largest, max=largest)
     return add("Min", [add("Max", [name, constant(-largest)]), constant(largest)])

@@ -25,19 +25,22 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
-"""Default limits of a search and its verification: number of runs, and seconds."""
+"""Default limits of a search with its verification: ``MOST_RUNS`` runs, and this number of seconds."""
 THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
 """The limits with ``--thorough``."""
 _MARGIN = 0.5
 """Share of the allowed error that the search aims at. Another order of operations can double an error."""
 _PRODUCT_COST = 64.0
-"""Cost of keeping a product in FP32, relative to another operator on as many elements."""
+"""Cost of keeping a product in FP32.  Another operator with the same number of elements has the cost 1."""
 _UNKNOWN = 1.0
 _FEW = 3
-"""Largest number of units to test in one run, in the last step, which finds units kept only for margin."""
+"""Largest number of units that the last step tests in one run.
+
+The last step finds the units that are kept only as a safety margin.
+"""
 _MOST_UNITS = 8
-"""Largest number of units per remaining run for which that last step starts."""
+"""The last step starts only if there are at most this many units for each remaining run."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input."""
 
@@ -160,7 +163,7 @@ class KeepSearch:
         chosen = fixed
         alone = bool(region) and self._enough(fixed)
         if not alone and self._whole_set_passes(fixed.union(*outside)):
-            alone = bool(region) and self._enough(fixed)  # without the margin, if that was dropped
+            alone = bool(region) and self._enough(fixed)  # the safety margin may have been dropped
             if not alone:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
                 # The search for the window showed that its first and last units are needed.
@@ -222,15 +225,16 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units of a set that are not needed: if one of them is removed, the set still passes.
+        """Return the units of a set that are not needed.
 
-        If only one run is left, the search removes two or three units together.
+        If one of these units is removed, the set still passes. If only one run is left, the search removes
+        two or three units together.
 
         Args:
             chosen: the set.
             units: the units of the set to test.
-            complete: function like :meth:`_closed`: it returns the set with further nodes that then round
-                nothing.
+            complete: function that adds the nodes to a set that round nothing because of the set. An example
+                is :meth:`_closed`.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -250,7 +254,7 @@ class KeepSearch:
         return found
 
     def _is_worth_testing(self, rest: frozenset[str]) -> bool:
-        """Return whether a set should be tested: it has nodes, and no earlier run shows that it fails."""
+        """Return whether a set has nodes that round, and no earlier run shows that the set fails."""
         return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
     def _passes_test(self, rest: frozenset[str]) -> bool:
@@ -274,11 +278,11 @@ class KeepSearch:
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Return a set with further nodes added: those that round nothing because of the set.
+        """Add to a set the nodes that round nothing if the set is in FP32, and return the result.
 
         An operator that only moves numbers, such as Reshape, rounds nothing if the operators before it or
         after it round. So the operator is added if the operator before it and an operator after it are in the
-        set. Constants beyond the range that the set reads are added, too.
+        set. Constants beyond the range are also added if a node of the set reads them.
         """
         chosen -= self.carriers
         exact: set[str] = set()
@@ -346,7 +350,7 @@ class KeepSearch:
         return all(error is not None and error <= self.target for error in errors)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
-        """Return the error of a set (``paths`` are in FP32) with the rounding model ``way``."""
+        """Return the error with the rounding model ``way`` if the set ``paths`` is in FP32."""
         key, run = (way, paths), self._run(way, paths)
         if run not in self.errors:
             self.budget.charge()

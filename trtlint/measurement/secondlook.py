@@ -36,7 +36,7 @@ def look(
     shares = [add("Cast", [each], to=TensorProto.FLOAT) for each in (beyond, lost)]
     if opset >= _WHERE:
         smallest = add("Where", [some, size, constant(np.inf)])
-    else:  # adds 0 / 1 to numbers other than zero, and 1 / 0 to zeros
+    else:  # add 0 / 1 = 0 to nonzero numbers, and 1 / 0 = infinity to zeros
         none, any_ = (add("Cast", [each], to=TensorProto.FLOAT) for each in (add("Not", [some]), some))
         smallest = add("Add", [size, add("Div", [none, any_])])
     means = [add("ReduceMean", [share], keepdims=0) for share in shares]

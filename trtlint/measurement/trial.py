@@ -40,11 +40,11 @@ class Ranged(Struct, frozen=True):
         return bool(np.isfinite(row[:_SUM]).all() and not np.isnan(row[_SUM]))
 
     def greatest(self, probe: Probe) -> float | None:
-        """Return the largest magnitude of a tensor; None if a number is infinite or NaN."""
+        """Return the largest magnitude of a tensor, or None if a number is infinite or NaN."""
         return float(np.abs(self.figures[probe.column, :_SUM]).max()) if self.finite(probe) else None
 
     def extremes(self, probe: Probe) -> tuple[float, float] | None:
-        """Return the smallest and the largest number of a tensor; None if a number is not finite."""
+        """Return the smallest and the largest number of a tensor, or None if a number is not finite."""
         row = self.figures[probe.column]
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
@@ -63,7 +63,7 @@ class Rehearsed(Struct, frozen=True):
 
     @property
     def worst(self) -> float | None:
-        """Return the largest error of the outputs; None if an output is not finite."""
+        """Return the largest error of the outputs, or None if an output is not finite."""
         return worst(self.errors.values())
 
 
@@ -86,7 +86,7 @@ class Trial:
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
         constant = trivial(skeleton.graph, self.ranged.outputs, feeds)
         self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
-        """The outputs that do not depend on the inputs, with the reason."""
+        """The outputs that are 0 or constant although the inputs affect them, each with the reason."""
 
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
@@ -177,7 +177,7 @@ class Trial:
 def ratio(difference: float, magnitude: float) -> float:
     """Return the error of an output: ``difference / magnitude``.
 
-    If ``magnitude`` is 0, return 0 if ``difference`` is 0, otherwise the largest float.
+    If ``magnitude`` is 0, the result is 0 for a difference of 0, and the largest float for other differences.
     """
     if magnitude:
         return difference / magnitude

@@ -1,4 +1,4 @@
-"""Find outputs that do not depend on the inputs.
+"""Find outputs that are 0 or constant for the given inputs, although the inputs affect them.
 
 Two different models may give the same values for these outputs. So equal outputs do not show that the models
 are equal.
@@ -35,7 +35,7 @@ def zeros(outputs: Batches) -> list[str]:
 
 
 def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
-    """Find float outputs that are 0 or constant although they depend on inputs; return reasons by name.
+    """Return the outputs that are 0 or constant although inputs affect them, each with the reason.
 
     Args:
         graph: the model.

@@ -23,7 +23,7 @@ class WrittenGraph(Struct):
 
 
 class Versions(Struct):
-    """Names of a value in the rewritten model: the name of its exact and of its rounded tensor."""
+    """The names of the exact and of the rounded tensor of a value in the rewritten model."""
 
     scope: WrittenGraph
     exact: str = ""
@@ -50,13 +50,13 @@ class Rewriting(Protocol):
         """Measure or round an internal number of an operator, and return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
+        """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16; return whether this was necessary."""
+        """Replace a product by operators that accumulate in FP16.  Return whether it was replaced."""
 
     def operand(self, name: str) -> str:
         """Round an operand of a product in a decomposed operator, and return the name of the result."""
@@ -114,14 +114,14 @@ class NodeWriter:
         return self._to.constant(values, dtype)
 
     def step(self, name: str, what: str = "") -> str:
-        """Round an internal number as if the operator stored it in the narrow type; return the new name.
+        """Round an internal number to the narrow type, and return the name of the rounded tensor.
 
         If ``what`` is not empty, also measure the number under this name.
         """
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the tensor of a value: in the narrow type if ``rounded``, else exact."""
+        """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:

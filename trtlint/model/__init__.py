@@ -1,1 +1,1 @@
-"""Read ONNX models without their weights: the file reader, the graph, its values, and the origin of nodes."""
+"""Read ONNX models without their weights, and find the values of a graph and the origin of its nodes."""

@@ -1,8 +1,8 @@
 """Assemble a rewritten model file from changed bytes and from byte ranges of the source file.
 
-In the new file, the stored tensors of a graph come before its other fields.  Protobuf allows this: the fields
-of a message can have any order (https://protobuf.dev/programming-guides/encoding/#order).  So unchanged
-tensors that are adjacent in the source file can be copied as one byte range.
+In the new file, the stored tensors of a graph come before its other fields.  So unchanged tensors that are
+adjacent in the source file can be copied as one byte range.  Protobuf allows any order of the fields of a
+message: https://protobuf.dev/programming-guides/encoding/#order.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class ComputedPiece(Protocol):
 Piece = bytes | tuple[int, int] | ComputedPiece
 """A part of the file: bytes, a byte range of the source file (start and stop), or bytes to compute."""
 Make = Callable[[onnx.TensorProto], "list[Piece] | None"]
-"""Function that returns the new pieces of a stored tensor; None to copy the tensor from the source file."""
+"""Function that returns the new pieces of a stored tensor, or None to copy it from the source file."""
 
 _NAME = 8
-"""``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
+"""Number of the field ``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
 _MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
 
 
@@ -122,10 +122,10 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Return the pieces that copy a tensor from the source file under its current name."""
+    """Return the pieces that copy a tensor from the source file, with the current name of the tensor."""
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
-        # The reader never writes such a location: it comes from the file itself.
+        # The reader never writes such a location, so the location comes from the model file itself.
         raise ModelError(
             f"tensor {text(tensor.name)!r} has external data, but the model does not name the file"
         )

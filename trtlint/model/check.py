@@ -20,12 +20,12 @@ _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
 def checker_error(proto: onnx.ModelProto) -> str:
-    """Return the error message of ``onnx.checker`` for a model; empty if the model is valid.
+    """Return the error message of ``onnx.checker`` for a model, or an empty string if it is valid.
 
     The elements of tensors are not checked.
 
     Args:
-        proto: the model without large tensors, which are marked as external data.
+        proto: the model.  Its large tensors are marked as external data.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         folder = Path(name)
@@ -64,7 +64,7 @@ def _check(path: bytes) -> bytes:
     try:
         onnx.checker.check_model(path.decode(), full_check=True)
     except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
-        # The full check infers shapes after the other checks, which the model has then passed.
+        # The full check infers shapes last, so the model has passed all other checks here.
         if _UNREAD not in str(error):
             lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
             raise InferenceError(lines[0] if lines else type(error).__name__) from error

@@ -68,7 +68,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Return the text of the note about an input dimension; empty if no note is needed."""
+    """Return the text of the note about an input dimension, or an empty string if no note is needed."""
     if dim.HasField("dim_param"):
         return "" if dim.dim_param else _NO_NAME
     if not dim.HasField("dim_value") or dim.dim_value > 0:

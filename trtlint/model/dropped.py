@@ -1,9 +1,10 @@
 """Find Add operators that PyTorch's exporter removed, from the metadata of nearby operators.
 
 ``torch.onnx.export(dynamo=True)`` creates operators from FX nodes.  The exporter writes the text of the FX
-node into the metadata of the operator.  This text names the operands of the FX node.  The ONNX values have
-the same names (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  If an
-FX node reads ``%add_3`` and the file has no value with this name, the exporter removed an addition.
+node into the metadata of the operator.  This text names the operands of the FX node.  The ONNX values of
+these operands have the same names
+(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  If an FX node reads
+``%add_3`` and the file has no value with this name, the exporter removed an addition.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from trtlint.model.protos import text
 
 _FX_NODE = "pkg.torch.onnx.fx_node"
 _LONGEST = 65536
-"""Largest number of characters read from the text of an FX node; a node with many operands has thousands."""
+"""Limit of characters that are read from the text of an FX node.  Long texts have thousands of characters."""
 _READ = re.compile(r"%(\w{1,200})")
 _ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
-"""FX names of results of ``aten.add``.  Names of ``addmm`` and ``addcmul`` do not match."""
+"""Pattern of the FX names of ``aten.add`` results.  Names of ``addmm`` and ``addcmul`` do not match."""
 
 
 def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
@@ -30,7 +31,7 @@ def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
         graph: the graph that contains ``node`` and ``value``.
 
     Returns:
-        True or False; None if the metadata of ``node`` do not show whether an addition was removed.
+        True or False, or None if the metadata of ``node`` do not show whether an addition was removed.
     """
     written = _fx_node(node)
     if not written:

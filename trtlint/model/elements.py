@@ -100,21 +100,21 @@ class Value:
 
     @property
     def dtype(self) -> ElementType | None:
-        """The element type (``f32``, ``i64``, ...), None if unknown or not a tensor."""
+        """The element type, such as ``f32``, or None if the value is no tensor or its type is unknown."""
         if self._dtype is None and self._shape is None:
             self._read_type()
         return self._dtype
 
     @property
     def shape(self) -> tuple[Dimension, ...] | None:
-        """The dimensions, None if even the rank is unknown."""
+        """The dimensions, or None if even the rank is unknown."""
         if self._dtype is None and self._shape is None:
             self._read_type()
         return self._shape
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None if unknown."""
+        """The number of dimensions, or None if it is unknown."""
         shape = self.shape
         return None if shape is None else len(shape)
 
@@ -125,7 +125,7 @@ class Value:
 
     @property
     def type_text(self) -> str:
-        """The element type and shape for reports, such as ``f32[1,8,197,64]``; empty if unknown."""
+        """The element type and shape for reports, such as ``f32[1,8,197,64]``.  Empty if both are unknown."""
         return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
@@ -142,10 +142,10 @@ class Node:
     """An operator of the graph.
 
     Attributes:
-        path: unique name: subgraph scopes and node name joined with ``/``.
+        path: unique name, which joins the subgraph scopes and the node name with ``/``.
         op: operator type, such as ``MatMul``.
-        domain: operator domain, empty for ``ai.onnx``.
-        inputs: the input values, None for an omitted optional input.
+        domain: operator domain; empty for ``ai.onnx``.
+        inputs: the input values; an omitted optional input is None.
         outputs: the output values; an omitted optional output has an empty name.
         scope: path of the body that contains the node, such as ``If_3/then_branch``.  It joins the path of
             the ``If``, ``Loop`` or ``Scan`` and the name of the ONNX attribute.  Empty in the main graph.
@@ -202,7 +202,7 @@ class Node:
         return value if isinstance(value, int | float) else default
 
     def input(self, port: int) -> Value | None:
-        """Return the input value at an index; None if the input is omitted."""
+        """Return the input value at an index, or None if the input is omitted."""
         return self.inputs[port] if 0 <= port < len(self.inputs) else None
 
     @property

@@ -1,4 +1,7 @@
-"""Analyse the control flow of a graph: which operators depend on loops and branches, and what loops read.
+"""Analyse the control flow of a graph.
+
+The analysis finds the operators that depend on loops and branches, and the constructs in a loop that read
+values from outside the loop.
 
 A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
 recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -21,10 +24,7 @@ from trtlint.model.values import Constants
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read the shape of their input, but no elements.
-
-So their results do not depend on control flow.
-"""
+"""Operators that read only the shape of their input, so their results do not depend on control flow."""
 
 _MOST_NESTED = 500
 """Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
@@ -99,8 +99,8 @@ class _Constructs:
         - It is in a branch of an ``If``.
         - It depends on an input of a loop body.
 
-        An operator that computes the same result in every iteration is left out. The builder moves it out of
-        the loop.
+        Operators that compute the same result in every iteration are left out, because the builder moves
+        them out of the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -123,7 +123,7 @@ class _Constructs:
 
     @cached_property
     def _leading(self) -> frozenset[Node]:
-        """The operators that a construct depends on."""
+        """The operators on which a construct depends."""
         leading: set[Node] = set()
         for node in reversed(self._graph.nodes):
             level = self._level(node)
@@ -181,7 +181,10 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """Return the outermost loop that contains a node and is in the same branch; None without a branch."""
+        """Return the outermost ``Loop`` that contains a node and is in the same branch of an ``If``.
+
+        The result is None if there is no such ``Loop``.
+        """
         loop, owner = None, self._graph.owner(node)
         while owner is not None:
             if owner.op == "Loop":

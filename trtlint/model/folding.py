@@ -27,7 +27,7 @@ ma: Any = np.ma
 MAX_ELEMENTS = 4096
 """Limit of elements of a result.
 
-Shapes and scales are small.  A hostile ``Expand`` or ``Range`` must not allocate memory.
+Shapes and scales are small.  A hostile ``Expand`` or ``Range`` must not allocate much memory.
 """
 
 
@@ -39,7 +39,7 @@ Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
 
 
 def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
-    """Compute the output of a node with one output; None if it cannot be computed.
+    """Return the output of a node with one output, or None if the output cannot be computed.
 
     Args:
         node: an operator of the default domain.

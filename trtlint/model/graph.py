@@ -1,4 +1,4 @@
-"""The ONNX graph with typed nodes and values; also as a networkx multigraph.
+"""The ONNX graph with typed nodes and values.  It is also available as a networkx multigraph.
 
 Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators).  Edges are the values
 between the nodes.  The key of an edge is the output port and the input port.  Bodies of ``If``, ``Loop`` and
@@ -169,7 +169,7 @@ class Graph:
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Look up a value by its name in a scope, then in the outer scopes; None if it does not exist."""
+        """Return the value with a name in a scope or in its outer scopes, or None if there is none."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
@@ -204,7 +204,7 @@ class Graph:
         return sorted((node for node in self.by_op(*ops) if not node.domain), key=lambda node: node.index)
 
     def owner(self, node: Node) -> Node | None:
-        """Return the operator whose body contains a node; None in the main graph."""
+        """Return the operator whose body contains a node, or None for a node of the main graph."""
         return self._owners.get(node.scope)
 
     def count(self, op: str) -> int:

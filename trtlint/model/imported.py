@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Limit of operators visited from a value to its sources.  One more value is visited to detect the limit."""
+"""Limit of values visited in a search for the sources of a value.  One more visit detects the limit."""
 _DEEPEST = 64
 """Depth limit of the nested subgraphs that are searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
@@ -48,7 +48,7 @@ def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
 def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
     """Return the scopes of the ``If`` branches that never run, because the condition is known.
 
-    ``decided`` returns whether the parser or builder knows a condition.
+    ``decided`` is a function that returns whether the parser or builder knows a condition.
     """
     dead: list[str] = []
     for node in graph.by_op("If"):
@@ -65,7 +65,7 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` with a known condition that contains a node, and the condition.
+    """Return the innermost ``If`` that contains a node and has a known condition, and the condition.
 
     The node itself can be this ``If``.  The result is None if all conditions are unknown.
     """
@@ -159,7 +159,7 @@ def beyond_shapes(node: Node) -> Sequence[Value | None]:
 def sized_by(value: Value) -> frozenset[str | None]:
     """Return the element types of the model inputs from which the builder computes a size.
 
-    The set is empty in two cases:
+    The set is empty if the size depends on no model input.  It is also empty in two other cases:
 
     - The size depends on an operator that the builder cannot use for sizes, such as a convolution.
     - The size depends on a value that a loop passes to its body.

@@ -24,10 +24,10 @@ _PROCESSOR = 3
 _MEMORY = 640 << 20
 """Bytes that the inference of a small model may map, in addition to the memory of the parent process."""
 _MEMORY_PER_BYTE = 16
-"""Further bytes that inference may map, for each byte of a model without its weights."""
+"""Bytes that inference may map in addition, for each byte of the model without its weights."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
-"""Limit of the child's answer: a number of bytes, and further bytes for each byte of the request."""
+"""Limit of the child's answer in bytes: a fixed number, plus a number for each byte of the request."""
 _GIVEN, _FAILED, _REFUSED = range(3)
 """First byte of the child's answer: the library succeeded, failed, or rejected the model."""
 

@@ -30,9 +30,9 @@ _DEEPEST_BODY = 30
 Protobuf allows 100 nested messages; a subgraph needs three.
 """
 _MOST_BYTES = 96 << 20
-"""Limit of bytes copied or written; an export of 20,000 nodes with stack traces takes about half."""
+"""Limit of bytes copied or written.  An export of 20,000 nodes with stack traces needs about half of it."""
 _BYTES_PER_NODE = 100
-"""Bytes that each copied node counts in addition to its size, toward the limit of bytes."""
+"""Bytes that are added to the size of each copied node when the copied bytes are counted."""
 _LONGEST_PATH = 1000
 """Longest path of a call in a name, in characters.  A longer path is cut at its beginning."""
 
@@ -45,7 +45,7 @@ class FunctionCall(Struct, frozen=True):
 
     Attributes:
         name: name of the function, which is the operator type of the call.
-        domain: domain of the function, empty for ONNX's domain.
+        domain: domain of the function; empty for ONNX's domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
     """
 
@@ -288,7 +288,10 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each parameter name of a function with its argument name; empty for an omitted argument."""
+    """Yield each parameter name of a function with its argument name.
+
+    The argument name is empty if the call omits the argument.
+    """
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))

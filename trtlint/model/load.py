@@ -64,12 +64,15 @@ class Model(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user that reading the file has produced so far, such as missing external data."""
+        """Notes for the user about reading the file, such as missing external data.
+
+        Reading more tensors can add notes.
+        """
         return tuple(self.tensors.notes)
 
     @property
     def opset(self) -> int | None:
-        """Opset version of ONNX's domain; None if the model does not import this domain."""
+        """Opset version of ONNX's domain, or None if the model does not import this domain."""
         return self.opsets.get("")
 
 

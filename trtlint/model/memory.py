@@ -1,7 +1,7 @@
 """Read models that are in memory, such as the result of an export, without copying their weights.
 
-The model is copied with its nodes, types and small tensors.  Instead of each tensor above one kilobyte, the
-copy has an index.  If a rule needs the elements of such a tensor, they are read from the original model.
+The model is copied with its nodes, types and small tensors.  The copy has an index in place of each tensor
+above one kilobyte.  If a rule needs the elements of such a tensor, they are read from the original model.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class MemoryModel:
     """A model in memory.
 
     Args:
-        model: an ``onnx.ModelProto``, the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
-            returns, or the ``Model`` of ONNX IR in such an ``ONNXProgram``.  The model is not changed.
+        model: an ``onnx.ModelProto``, or an ``ONNXProgram`` from ``torch.onnx.export(..., dynamo=True)``, or
+            the ONNX IR ``Model`` in an ``ONNXProgram``.  The model is not changed.
         name: name of the argument, for the error message.
 
     Raises:
@@ -114,7 +114,7 @@ class _MemoryTensors(TensorStore):
 
 
 def _package(model: Any) -> str:
-    """Return the Python package that defines an ONNX IR model; empty for any other object."""
+    """Return the Python package that defines an ONNX IR model, or an empty string for another object."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""
@@ -208,13 +208,13 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
     proto = onnx.ModelProto()
     try:
         serde.serialize_model_into(proto, _Override(model, graph=_Override(model.graph, initializers=small)))
-    except Exception as error:  # incomplete models raise anything
+    except Exception as error:  # incomplete models raise exceptions of any class
         raise ModelError(f"ONNX IR cannot write this model: {' '.join(str(error).split())}") from error
     return proto, large
 
 
 class _Override:
-    """A proxy for the object ``whole``, with other values for the attributes in ``instead``."""
+    """A proxy for the object ``whole``, except that the attributes in ``instead`` have other values."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -36,7 +36,7 @@ class Misreading(Struct, frozen=True):
     Attributes:
         reason: the cause:
 
-            - ``operator``: if the parser knows an operator with the same name, it imports that operator.
+            - ``operator``: the parser imports its own operator with the same name, if it knows one.
             - ``domain``: the parser calls another function with the same name.
             - ``crossed``: an argument has the same name as an earlier parameter.
             - ``shadowed``: a parameter has the same name as another tensor.
@@ -169,7 +169,7 @@ class _CallWalk:
                 yield Misreading("attribute", called.rpartition("/")[2], "", called, detail, shown)
 
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
-        """Return ONNX's default value of a number or string attribute; None without a default."""
+        """Return ONNX's default value of a number or string attribute, or None if there is no default."""
         domain = domain_of(node.domain)
         version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/
 from __future__ import annotations
 
 MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Identity"})
-"""Operators that move or repeat elements without changing them; the first input is the data."""
+"""Operators that move or repeat elements without changing them.  The first input contains the elements."""
 REARRANGING = MOVING - {"Expand"}
 """Operators that move elements without repeating them.  A builder may remove these operators."""
 CAST = frozenset({"Cast", "CastLike"})

@@ -31,11 +31,11 @@ _LONGEST = 65536
 _LONGEST_PATH = 1024
 """Longest file path, in characters.  Systems allow 4,096; real paths are far shorter."""
 _EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
-"""Packages whose own lines say nothing about the model."""
+"""Packages of exporters.  A line of their code is not the origin of a node."""
 _MOST_STACK = 512
 """Limit of frames that are read from one stack."""
 _MOST_FRAMES = 64
-"""Limit of frames that are kept from one stack: the innermost ones.  Exporters record about a dozen."""
+"""Limit of frames that are kept from one stack.  The innermost are kept.  Exporters record about a dozen."""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
@@ -54,7 +54,7 @@ class Origin(Struct, frozen=True):
         module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node. None
             if the module is unknown, or is the outermost module.
         stable_module: the module path from metadata only.  It does not change when nodes are renamed.
-        source: the line of code, None if unknown.
+        source: the line of code; None if it is unknown.
     """
 
     module: str | None = None
@@ -149,7 +149,7 @@ def _source(trace: str, doc: str) -> Source | None:
 
 
 def _library(stack: Sequence[Frame]) -> Source | None:
-    """Return the frame of an installed package that the user's code called; None without such a frame.
+    """Return the frame of an installed package that the user's code called, or None if there is none.
 
     Frames of PyTorch and of exporters are ignored.
     """

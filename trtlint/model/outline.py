@@ -20,9 +20,9 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
 
 _KEPT_NUMBERS = 16
-"""Largest number of elements of a float tensor that is kept, such as a scale, epsilon or limit."""
+"""Limit of elements up to which a float tensor is kept.  Examples are scales, epsilons and limits."""
 _KEPT_BYTES = 1024
-"""Bytes of the largest integer tensor that is kept, such as shapes, axes, starts and ends."""
+"""Limit of bytes up to which an integer tensor is kept.  Examples are shapes, axes, starts and ends."""
 _WHOLE = frozenset(
     {
         onnx.TensorProto.BOOL,
@@ -171,5 +171,8 @@ class _NameHider:
 
 
 def _operators() -> frozenset[str]:
-    """Return the words in the names of ONNX operators.  Exporters use these words in node names."""
+    """Return the words in the names of ONNX operators.
+
+    These words are not replaced, because exporters use them in the names of nodes.
+    """
     return frozenset(word for schema in defs.get_all_schemas() for word in _WORD.findall(schema.name))

@@ -95,9 +95,9 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """Return a dimension as a number or a name; None if the size is unknown.
+    """Return a dimension as a number or a name, or None if the size is unknown.
 
-    A negative number is an unknown size, see :mod:`trtlint.model.dimensions`.
+    A negative number means an unknown size, see :mod:`trtlint.model.dimensions`.
     """
     which = dim.WhichOneof("value")
     if which == "dim_value":

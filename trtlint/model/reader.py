@@ -34,18 +34,18 @@ _UNWALKED = 4096
 _DROPPED = 65536
 """Bytes of the longest text or binary field that is kept.
 
-Longer ones are generated documentation or engines.
+Longer fields are generated documentation or engines.
 """
 _MOST_FIELDS = 4_000_000
-"""Limit of protobuf fields, above any real graph; a decoded field takes hundreds of bytes."""
+"""Limit of protobuf fields.  No real graph has so many.  A decoded field takes hundreds of bytes."""
 _MOST_BYTES = 1 << 30
 _HEAD = 4096
 """Bytes at the start of a file that are read to recognize other formats."""
 _DEEPEST = 96
-"""Limit of nested messages; protobuf itself stops at 100."""
+"""Limit of nested messages.  Protobuf itself stops at 100."""
 
 MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, FUNCTION, TRAINING = range(8)
-"""Kinds of protobuf messages; indices of ``PARTS`` and ``_BULKY``."""
+"""Kinds of protobuf messages.  They are the indices of ``PARTS`` and ``_BULKY``."""
 _NAMES = ("model", "graph", "node", "attribute", "tensor", "sparse tensor", "function", "training info")
 
 PARTS: tuple[Mapping[int, int], ...] = (
@@ -58,7 +58,7 @@ PARTS: tuple[Mapping[int, int], ...] = (
     {7: NODE, 11: ATTRIBUTE},
     {1: GRAPH, 2: GRAPH},
 )
-"""For each kind of message: the fields that may contain large tensors, with the kind of the field."""
+"""Fields that may contain large tensors, each with its own kind.  The index is the kind of message."""
 _BULKY: tuple[frozenset[int], ...] = (
     frozenset({6}),  # doc_string
     frozenset({10}),  # doc_string
@@ -69,13 +69,13 @@ _BULKY: tuple[frozenset[int], ...] = (
     frozenset({8}),  # doc_string
     frozenset(),
 )
-"""For each kind of message: the fields that are removed if they are long."""
+"""Fields that are removed if they are long.  The index is the kind of message."""
 
 _VALUE_INFO = 13
 """The field of a graph that declares the types of intermediate values."""
 _GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 7, 25, 1, 8
 _HAS_OPSETS = 3
-"""The IR version from which a model must import operator sets."""
+"""The first IR version in which a model must import operator sets."""
 
 
 class RawModel(Struct, frozen=True):
@@ -284,7 +284,7 @@ class _Compactor:
                     self.domains.add(onnx.OperatorSetIdProto.FromString(bytes(self.data[begin:stop])).domain)
 
     def _tensor(self, start: int, end: int) -> bytes | None:
-        """Return the tensor in ``data[start:end]`` without its elements; None if the tensor is small."""
+        """Return the tensor in ``data[start:end]`` without its elements, or None if the tensor is small."""
         pieces: list[bytes] = []
         copied, payload, external, count = start, 0, False, 0
         for number, wire, at, begin, stop in fields(self.data, start, end):

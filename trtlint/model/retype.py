@@ -67,7 +67,7 @@ _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("GroupNorm", "SkipGroupNorm", "RotaryEmbedding", "MultiHeadAttention", "Attention"), 0),
     "EmbedLayerNormalization": 2,
 }
-"""ONNX Runtime operators whose first result has the type of the input at this port:
+"""ONNX Runtime operators, each with the index of the input whose element type its first result has:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 

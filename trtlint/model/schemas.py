@@ -42,13 +42,16 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """Return the smallest number of inputs over all versions of an operator; 0 if ONNX does not define it."""
+    """Return the smallest number of inputs over all versions of an operator.
+
+    The result is 0 if ONNX does not define the operator.
+    """
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 
 @cache
 def attribute_type(op: str, domain: str, name: str) -> int | None:
-    """Return the type of an operator's attribute (``AttributeProto.AttributeType``); None if undefined."""
+    """Return the ``AttributeProto.AttributeType`` of an operator's attribute, or None if it is undefined."""
     for schema in _versions(op, domain):
         if name in schema.attributes:
             # The type stubs of onnx lack this property.

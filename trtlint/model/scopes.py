@@ -53,7 +53,7 @@ class _OuterValues:
                 for body in bodies(attribute):
                     if node.op_type == "Loop" and not node.domain:
                         added |= _carry(node, body, known.types)
-                    # Inner bodies first: they get copies by name, not through the body around them.
+                    # Visit inner bodies first: they get copies from `known`, not from the copies in `body`.
                     added |= self.graph(body, known)
                     added |= self._copy(body, known.stored)
         return added
@@ -91,9 +91,9 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Set the types of values that a ``Loop`` passes between iterations to the types of their initial values.
+    """Copy the types of a ``Loop``'s initial values to the values that its iterations pass on.
 
-    Only values without a declared shape change.  Return whether a value changed.
+    A value with a declared shape does not change.  Return whether a value changed.
     """
     carried = False
     starts = map(text, node.input[_CARRIED:])

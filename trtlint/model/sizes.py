@@ -28,7 +28,7 @@ def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimen
 
 
 def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
-    """Return the shape that the operands are broadcast to; None if they cannot be broadcast."""
+    """Return the shape that the operands are broadcast to, or None if they cannot be broadcast."""
     rank = max(map(len, shapes))
     together: list[Dimension] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -44,7 +44,7 @@ def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
 
 
 def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
-    """Return the shape of a matrix product; None if an operand is a vector."""
+    """Return the shape of a matrix product, or None if an operand is a vector."""
     if len(left) < 2 or len(right) < 2:
         return None
     batch = broadcast_shape([left[:-2], right[:-2]])
@@ -52,7 +52,7 @@ def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
 
 
 def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
-    """Return the output shape of ``Pad``; ``pads`` has all begin values, then all end values.
+    """Return the output shape of ``Pad``.  ``pads`` has all begin values, then all end values.
 
     The result is None if the length of ``pads`` is not twice the rank of ``data``.
     """
@@ -70,7 +70,7 @@ def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
 
 
 def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
-    """Return the output shape of ``Tile``; None if the length of ``times`` does not match."""
+    """Return the output shape of ``Tile``, or None if the length of ``times`` is not the rank of ``data``."""
     if len(data) != len(times):
         return None
     pairs = zip(data, times, strict=True)
@@ -81,7 +81,7 @@ def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
 
 
 def slice_shape(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
-    """Return the output shape of ``Slice``; None if it cannot be computed.
+    """Return the output shape of ``Slice``, or None if it cannot be computed.
 
     ``bounds`` are starts, ends, and optionally axes and steps.
     """
@@ -118,7 +118,7 @@ def unsqueeze_shape(data: Dimensions, axes: Sequence[int]) -> Dimensions:
 
 
 def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
-    """Return the output shape of ``Concat``; None for scalars or inputs of different ranks."""
+    """Return the output shape of ``Concat``, or None for scalars or inputs of different ranks."""
     if len({len(part) for part in parts}) != 1 or not parts[0]:
         return None
     sizes = [part[axis % len(part)] for part in parts]
@@ -130,7 +130,7 @@ def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
 
 
 def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
-    """Divide the product of some dimensions by the product of others; None if unknown.
+    """Divide the product of ``dividend`` by the product of ``divisor``.  Return None if unknown.
 
     >>> quotient(("batch", 4, 17, 8), [17, 8])
     '4*batch'

@@ -42,7 +42,7 @@ _CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
 
 
 def foreign(head: bytes) -> str | None:
-    """Return a description of the file format for the user; None if the format is unknown.
+    """Return a description of the file format for the user, or None if the format is unknown.
 
     ``head`` is the first bytes of the file.
     """
@@ -53,7 +53,7 @@ def foreign(head: bytes) -> str | None:
 
 
 def text(head: bytes) -> str | None:
-    """Return the kind of text in a file, from its first bytes; None if the file is not text.
+    """Return the kind of text in a file, from its first bytes, or None if the file is not text.
 
     Call this function only for files that are not valid models, because a model can also begin with printable
     bytes.

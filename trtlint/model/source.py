@@ -20,13 +20,13 @@ _HOMES = {"home": 2, "users": 2, "root": 1}
 
 
 class Frame(Struct, frozen=True):
-    """One line of Python code in the exporter's stack when the exporter created a node.
+    """One line of Python code that was on the call stack when the exporter created a node.
 
     Attributes:
         path: path on the exporting machine.  It may contain a user name, so it is never printed.
         line: line number from 1.
-        function: name of the function, empty if unknown.
-        code: text of the line, empty if the exporter did not record it.
+        function: name of the function; empty if unknown.
+        code: text of the line; empty if the exporter did not record it.
     """
 
     path: str
@@ -73,7 +73,7 @@ class Source(PartlyCompared, frozen=True):
         path: path relative to the repository, if the file was found there.  Otherwise, the last two
             components of the path on the exporting machine.
         line: line number from 1.
-        function: name of the function, empty if unknown.
+        function: name of the function; empty if unknown.
         found: True if ``path`` is a file of the repository and contains the line.
         frames: stack frames of the user's code, innermost first.  trtlint searches the repository for
             the lines of these frames.

@@ -56,7 +56,7 @@ class Sources:
         self._known: dict[tuple[Frame, ...], Source | None] = {}
 
     def finder(self) -> Callable[[Source], Source]:
-        """Return the method :meth:`find` for the nodes of one model, with a new limit of file lookups."""
+        """Reset the limit of file lookups, and return :meth:`find` for the nodes of one model."""
         self._looks = _MOST_LOOKS
         return self.find
 
@@ -74,7 +74,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a stack frame in the file with the most similar path; None if no file has it."""
+        """Return the line of a stack frame in the file with the most similar path, or None if none has it."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
@@ -88,7 +88,7 @@ class Sources:
         return None
 
     def _line(self, file: Path, frame: Frame) -> int | None:
-        """Return the number of the line that has the recorded code; None if no line has it.
+        """Return the number of the line that has the recorded code, or None if no line has it.
 
         If several lines have the same code, the line nearest to the recorded line number is returned.
         """
@@ -105,7 +105,7 @@ class Sources:
 
 
 def _lines(file: Path, most: int) -> tuple[str, ...]:
-    """Return the stripped lines of a file; empty if it is missing or too large."""
+    """Return the stripped lines of a file, or no lines if the file is missing or too large."""
     try:
         text = read_bytes(file, most).decode("utf-8", "replace")
     except OSError:  # unreadable, too large, or an invalid name

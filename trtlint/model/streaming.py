@@ -41,7 +41,7 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return an iterator over the elements of a float tensor; None if the elements are not available.
+        """Return an iterator over the elements of a float tensor, or None if they are not available.
 
         Each part is an array of unsigned integers with the bits of the elements.  The buffer is reused, so
         each part overwrites the previous part.  The result is also None if the tensor is not a float tensor.

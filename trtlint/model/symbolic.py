@@ -26,7 +26,7 @@ from trtlint.model.sizes import (
 )
 
 _DEEPEST = 24
-"""Depth limit of arithmetic on sizes.  Exporters write at most half of it."""
+"""Depth limit of arithmetic on sizes.  The arithmetic that exporters write is at most half as deep."""
 _MOST_DIMENSIONS = 16
 _ELEMENTWISE = frozenset(
     {
@@ -49,8 +49,8 @@ class SymbolicShapes:
     """The shapes of the values of a graph, computed on request.
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
-    elements of a value.  This object does not store the function, because the function is a method of the
-    object's owner.  Storing the function would make a reference cycle.  Only the garbage collector frees
+    elements of a value.  This object does not keep the function after the request, because the function is a
+    method of the object's owner.  Keeping it would make a reference cycle.  Only the garbage collector frees
     cycles, and the garbage collector is disabled during a lint.
     """
 
@@ -64,7 +64,9 @@ class SymbolicShapes:
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
-        """Return the shape of a value, with None for unknown dimensions; None if the rank is unknown.
+        """Return the shape of a value, or None if the rank is unknown.
+
+        Each unknown dimension in the shape is None.
 
         Args:
             value: a value of the graph.
@@ -118,7 +120,7 @@ class SymbolicShapes:
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
-        """Return the elements of an integer tensor that holds sizes; None if they cannot be computed.
+        """Return the elements of an integer tensor that holds sizes, or None if they cannot be computed.
 
         Each element is a number, the name of a dynamic dimension, or None.
         """
@@ -187,14 +189,14 @@ class SymbolicShapes:
         return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """Return the output shape of a ``Range`` that starts at 0 with step 1: the input ``limit``."""
+        """Return the output shape of a ``Range`` from 0 with step 1.  Its size is the input ``limit``."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
-        """Return the shape that the elements of ``shape`` describe; None if unknown.
+        """Return the shape that the elements of ``shape`` describe, or None if it is unknown.
 
         If ``known`` is False, or if the elements are unknown, all dimensions of the result are None.
         """

@@ -49,7 +49,7 @@ _MOST_NOTES = 50
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
-"""Size and modification time of a file.  If they differ, the file has changed."""
+"""Size and modification time of a file.  If one of them differs later, the file has changed."""
 
 
 class TensorStore:
@@ -226,7 +226,7 @@ class TensorStore:
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
-        """Return the path of a tensor's external data; None if the data cannot be read.
+        """Return the path of a tensor's external data, or None if the data cannot be read.
 
         Data that are missing, outside the folder of the model, or too short cannot be read.
         """
@@ -254,7 +254,7 @@ class TensorStore:
         return path
 
     def file_of(self, location: str) -> tuple[Path, int] | None:
-        """Return the resolved path and the size of an external data file."""
+        """Return the resolved path and the size of an external data file, or None if it cannot be read."""
         try:
             path = real_file(self.path.parent, location, self.path)
             if path is None:
@@ -307,7 +307,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:
-    """Return the size in bytes of ``raw_data`` or of the external data; -1 if the tensor lacks it."""
+    """Return the bytes that a tensor's elements need, or -1 if its element type or shape is invalid."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
     count = math.prod(tensor.dims)

@@ -29,7 +29,7 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
         graph: the main graph; the bodies of its operators are changed in place.
 
     Returns:
-        The original names by the new names; empty if all names are unique.
+        The original names, by the new names.  The mapping is empty if all names are unique.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
@@ -59,7 +59,7 @@ def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], origi
     own: dict[str, str] = {}
     for name in dict.fromkeys(defined(body)):
         if name in taken and name:
-            # A NUL cannot clash with names of exporters, and each number is used once.
+            # No exporter writes a NUL into a name, and each number is used once, so the name is unique.
             own[name] = f"{name}\0{len(originals)}"
             originals[own[name]] = name
     taken.update(defined(body))

@@ -43,10 +43,10 @@ class Constants:
         self._shapes = SymbolicShapes(graph.nodes)
 
     def array(self, value: Value | None) -> Array | None:
-        """Return the elements of a value, with unknown elements masked; None if all elements are unknown.
+        """Return the elements of a value, or None if all elements are unknown.
 
-        The result is also None for a value with more than 4,096 elements; :meth:`payload` reads larger
-        values.
+        Unknown elements are masked.  The result is also None for a value with more than 4,096 elements;
+        :meth:`payload` reads larger values.
         """
         if value is None:
             return None
@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements of a value equal; None if they differ or are unknown."""
+        """Return the number that all elements of a value equal, or None if they differ or are unknown."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -72,7 +72,7 @@ class Constants:
         return float(first)
 
     def integers(self, value: Value | None) -> tuple[int, ...] | None:
-        """Return all elements of an integer tensor in row order; None if an element is unknown."""
+        """Return all elements of an integer tensor in row order, or None if an element is unknown."""
         array = self.array(value)
         if array is None or array.dtype.kind not in "iu" or ma.is_masked(array):
             return None
@@ -82,8 +82,8 @@ class Constants:
         """Return the axes of an operator, from its second input or, in older opsets, from an attribute.
 
         Returns:
-            The axes as in the file; they can be negative.  Empty if the operator has no axes; None if its
-            axes are unknown.
+            The axes as in the file; they can be negative.  An empty tuple if the operator has no axes, and
+            None if its axes are unknown.
         """
         given = node.input(1)
         if given is not None:
@@ -109,11 +109,11 @@ class Constants:
         return value in self._data_free
 
     def dimensions(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value; None if the rank is unknown.  A dimension is None if unknown."""
+        """Return the shape of a value, or None if the rank is unknown.  Unknown dimensions are None."""
         return self._shapes.dimensions(value, self.array)
 
     def type_text(self, value: Value) -> str:
-        """Format a type for reports, with dimension names that ONNX's shape inference did not find.
+        """Format the type of a value for reports.  Include dimension names that ONNX's inference misses.
 
         >>> constants.type_text(scores)  # inference says f16[?,4,17,17]
         'f16[batch,4,17,17]'
@@ -122,7 +122,7 @@ class Constants:
         return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """Return the stored tensor of a value: its initializer or ``Constant``; None for a computed value.
+        """Return the initializer or ``Constant`` tensor of a value, or None for a computed value.
 
         The search skips ``Identity`` operators.
         """
@@ -141,7 +141,7 @@ class Constants:
         return None
 
     def payload(self, value: Value | None) -> np.ndarray[Any, Any] | None:
-        """Read all elements of a stored tensor from the file; None if the value is not stored."""
+        """Read all elements of a stored tensor from the file.  Return None if the value is not stored."""
         tensor = self.stored(value)
         return None if tensor is None else self._tensors.array(tensor)
 
@@ -201,7 +201,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """Return the elements of an operand that is already computed or loaded; else None."""
+        """Return the elements of an operand that is already computed or loaded, or None if it is not."""
         known = self._arrays.get(value)
         if known is not None:
             return known

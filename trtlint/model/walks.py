@@ -15,7 +15,10 @@ from msgspec import Struct
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
-"""Limit of steps, deeper than any real block.  It keeps the time of all searches linear in the nodes."""
+"""Limit of steps, deeper than any real block.
+
+It makes the total time of the searches proportional to the number of nodes.
+"""
 
 
 class Watch(Struct, eq=False):
@@ -55,7 +58,7 @@ def cut_short() -> None:
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """Yield a value, the first input of the operator that computes the value, and so on upstream.
+    """Yield a value and the values upstream of it, along the first input of each operator.
 
     Args:
         value: start value, yielded first.
@@ -86,7 +89,7 @@ def behind(value: Value, operators: Set[str]) -> Value:
 def search(
     value: Value, before: Callable[[Node], Iterable[Value | None]], most: int = MAX_STEPS
 ) -> Iterator[tuple[Value, Node | None]]:
-    """Yield a value, and the values from which it is computed, breadth first, without duplicates.
+    """Yield a value and all values from which it is computed, breadth first and each value once.
 
     Args:
         value: start value, yielded first.

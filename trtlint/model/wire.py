@@ -11,7 +11,7 @@ from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
-"""Wire types; 3 and 4 delimit groups, which ONNX messages do not use."""
+"""Wire types.  The wire types 3 and 4 delimit groups, and ONNX messages have no groups."""
 
 Buffer = bytes | memoryview | View
 Field = tuple[int, int, int, int, int]

@@ -15,9 +15,9 @@ from trtlint.network.types import narrowed, saturated, wide
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
-    ``inputs`` are query, key, value, the mask, and the scale of the quantized softmax.  The mask and the
-    scale may be None.  TensorRT stores the mask and the scale as settings of the layer, and
-    :mod:`trtlint.network.run` adds both to the inputs.
+    ``inputs`` has five elements: the query, the key, the value, the mask, and the scale of the quantized
+    softmax.  The mask and the scale may be None.  TensorRT stores them as settings of the layer.  The module
+    :mod:`trtlint.network.run` appends these two settings to ``inputs``.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])

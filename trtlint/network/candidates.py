@@ -11,10 +11,10 @@ from trtlint.network.layers import Network
 
 
 def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
-    """Return the tensors of the network that have the same name as a tensor in the ONNX main graph.
+    """Return the names of network tensors that are also names of tensors in the ONNX main graph.
 
-    The key is the position of the tensor in ``Network.tensors``, the value is the name.  Names that subgraphs
-    or functions also use are left out, except the names of outputs of the model.
+    The key of each name is the position of the tensor in ``Network.tensors``.  The function leaves out a name
+    that a subgraph or a function also uses, unless the tensor is an output of the network.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

@@ -26,14 +26,17 @@ _LONGEST = 500
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare a model with the network that TensorRT's parser makes from it. Send progress and results.
+    """Compare a model with its TensorRT network. Send progress and results.
+
+    TensorRT's parser makes the network from the model.
 
     Args:
         request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs of the user),
             ``probe`` (True to generate edge cases) and ``shapes`` (shapes of inputs by name).
-        say: function that receives the messages.  ``{"done": share}``: progress.  ``{"inputs": ...}``: inputs
-            that cannot be used.  ``{"reason": ...}``: nothing can be compared.  ``{"memory": True}``: too
-            little memory.  ``{"agreement": ...}``: the result.
+        say: function that receives the messages.  Each message is a dictionary with one of these keys:
+            ``done`` (the finished share of the work, 0 to 1), ``inputs`` (why the inputs of the user cannot
+            be used), ``reason`` (why nothing can be compared), ``memory`` (True: there is too little memory)
+            and ``agreement`` (the result).
     """
     began = time.monotonic()
     path = Path(request["model"])
@@ -69,7 +72,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _unreadable(model: Model) -> str:
-    """Return the first external data file that cannot be read; empty if all files can be read."""
+    """Return the first unreadable external data file, or an empty string if all files are readable."""
     for location in model.tensors.locations:
         found = model.tensors.file_of(location)
         try:

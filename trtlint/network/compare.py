@@ -1,4 +1,4 @@
-"""Compare the network that TensorRT's parser makes with the ONNX model, in a separate process."""
+"""Start a process that compares an ONNX model with the network that TensorRT's parser makes from it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CompareRequest(Struct, frozen=True):
     """The inputs of a comparison.
 
     Attributes:
-        inputs: ``.npz`` files, and folders with such files; empty if trtlint generates the inputs.
+        inputs: the ``.npz`` files of the user; empty if trtlint generates the inputs.
         probe: whether to also generate edge cases, such as zeros.
         shapes: shapes of generated inputs, by input name.
     """
@@ -41,7 +41,7 @@ class CompareRequest(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Return the kind of the inputs as a text for reports."""
+        """Return the kind of the inputs: ``given`` by the user, ``made`` by trtlint, or :data:`PROBE`."""
         return "given" if self.inputs else PROBE if self.probe else "made"
 
 
@@ -98,7 +98,7 @@ def compare_network(
         )
     inputs = Inputs(request.inputs)
     document = {
-        "model": os.path.abspath(model),  # noqa: PTH100 - a link stays
+        "model": os.path.abspath(model),  # noqa: PTH100 - keeps symbolic links
         **inputs.request,
         "probe": request.probe,
         "shapes": dict(request.shapes),

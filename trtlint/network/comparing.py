@@ -41,7 +41,7 @@ https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md
 """
 _PACKED = frozenset({TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1})
 _CANCELLED = 1e-4
-"""Ratio of the rounding error to the largest operand, if nearly equal FP32 numbers are subtracted."""
+"""Largest rounding error of a subtraction of nearly equal FP32 numbers, relative to the largest operand."""
 _STEPS = 100
 """Number of progress reports in one run of the network."""
 
@@ -128,7 +128,7 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs. Return why ONNX Runtime rejects the inputs; empty if it accepts them.
+        """Compare on one set of inputs. Return ONNX Runtime's error if it rejects them, else an empty string.
 
         Args:
             name: the name of the inputs in the report.
@@ -158,7 +158,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return the results as JSON data: some of the fields of :class:`Agreement`."""
+        """Return the results as JSON data, which sets some of the fields of :class:`Agreement`."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -209,14 +209,14 @@ class Comparing:
         names = self._names(frozenset(DTYPES.values()))
         try:
             found = Expected(by_reference(path, names), names)
-        except Exception:  # noqa: BLE001 - whatever the reference raises for what it does not know
+        except Exception:  # noqa: BLE001 - ONNX's reference raises many classes for unsupported models
             raise NotComparableError(f"ONNX Runtime rejects the model: {reason}") from None
         self.by_reference = True
         return found, proto
 
     @staticmethod
     def _has_4_bit_input(proto: ModelProto) -> bool:
-        """Return whether an input has a 4-bit type, of which NumPy stores two numbers in a byte."""
+        """Return whether an input of the model has a 4-bit type."""
         elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
         return not _PACKED.isdisjoint(elements)
 
@@ -230,7 +230,7 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare network tensor number ``tensor`` with ONNX's. Return the value that later layers read."""
+        """Compare network tensor number ``tensor`` with ONNX's tensor. Return the value for later layers."""
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -265,7 +265,7 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's result of a layer that equals an ONNX node, so that it is not computed; else None."""
+        """Return ONNX's result if an ONNX node has the layer's inputs, weights and settings, else None."""
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -330,14 +330,14 @@ class Comparing:
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether a 16-bit overflow explains a difference to ``expected``, an FP32 result."""
+        """Return whether a 16-bit overflow explains why ``got`` differs from the FP32 result ``expected``."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains that only ONNX Runtime differs, and ONNX's reference agrees.
+        """Return whether rounding explains why the network agrees with ONNX's reference, not ONNX Runtime.
 
         ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
         numbers has a rounding error that is small compared with these numbers.
@@ -385,7 +385,7 @@ def _largest(array: Array) -> float:
 
 
 def _involves_double(expected: Array, known: Mapping[str, Array]) -> bool:
-    """Return whether a tensor, or a tensor that it is computed from, is DOUBLE."""
+    """Return whether a tensor or one of its source tensors has the type DOUBLE."""
     return any(array.dtype == np.float64 for array in (expected, *known.values()))
 
 

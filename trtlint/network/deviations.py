@@ -53,7 +53,8 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
     """Return whether two results of a TopK differ only in ways that ONNX permits.
 
-    ONNX permits any choice among equal elements, and any order of results that need not be sorted.
+    ONNX permits any choice among equal elements.  If the attribute ``sorted`` is 0, ONNX also permits any
+    order of the results.
     """
     source = inputs[0] if inputs else None
     if source is None:
@@ -131,7 +132,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
 
 
 def is_unclear(node: NodeProto) -> bool:
-    """Return whether ONNX does not define the result of a node.
+    """Return whether ONNX does not fully define the result of a node.
 
     For example, ONNX Runtime and ONNX's reference disagree on a Loop without an initial condition.
     https://onnx.ai/onnx/operators/onnx__Loop.html
@@ -140,10 +141,10 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether the network's tensor differs only by rows at its end that a Slice removes.
+    """Return whether a tensor differs from ONNX's only by more rows at its end, which Slices remove.
 
-    TensorRT adds rows to the stacked outputs of a Loop that ends early. The function returns True only
-    if no operator other than Slice reads the tensor. The results of the Slices are compared separately.
+    If a Loop ends early, TensorRT adds rows to its stacked outputs. The function returns True only if no
+    operator other than Slice reads the tensor. trtlint compares the results of the Slices separately.
 
     Args:
         graph: the ONNX graph.
@@ -163,7 +164,7 @@ def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
 def deviation(
     node: NodeProto, inputs: Inputs, values: tuple[Array, Array], found: Difference, opset: int
 ) -> str:
-    """Return the name of the documented deviation that explains a difference; empty if there is none.
+    """Return the name of the documented deviation that explains a difference, or an empty string.
 
     Args:
         node: the node that computes the tensor.

@@ -29,11 +29,11 @@ from trtlint.network.parts import Parts
 from trtlint.network.refused import RuntimeRefusedError, reason_of
 
 _LEAST = 128 << 20
-"""Bytes of tensors that may be in memory at once, even on a machine with little memory."""
+"""Smallest limit, in bytes, for the tensors of one part of a model."""
 _HEAVY = 64 << 20
-"""Size of the weights, in bytes, above which the option against prepacking (a copy of the weights) is set."""
+"""Size of the weights, in bytes, from which trtlint turns off prepacking.  Prepacking copies the weights."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Size in bytes of the largest model that ONNX's reference evaluator computes; the evaluator is slow."""
+"""Size in bytes of the largest model that trtlint computes with ONNX's slow reference evaluator."""
 _ROOT = Path("/")
 
 Feeds = Mapping[str, Array]
@@ -229,7 +229,9 @@ class Expected:
         self._go_on()
 
     def take(self, name: str) -> Array | None:
-        """Return the value of a tensor, and free its memory. None if ONNX Runtime does not return the tensor.
+        """Return the value of a tensor, or None if ONNX Runtime does not return the tensor.
+
+        This object does not keep the value after the call.
 
         Raises:
             RuntimeRefusedError: ONNX Runtime rejects the inputs.

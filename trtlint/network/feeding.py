@@ -33,14 +33,14 @@ def compare_all(
 
     Args:
         inputs: names, types and shapes of the inputs of the model.
-        given: the input files of the user; inputs are generated if there are none.
+        given: the input files of the user. If there are no files, trtlint generates inputs.
         comparing: object that compares the model and its network on one set of inputs.
         shapes: shapes of generated inputs, by name.
-        probe: whether to add edge cases after the first set.
+        probe: whether to also compare on edge cases, if trtlint generates inputs.
 
     Raises:
         InputsError: the inputs of the user cannot be used.
-        NotComparableError: the model rejects all inputs.
+        NotComparableError: the model rejects a set of the user's inputs, or all generated inputs.
         MemoryError: there is too little memory.
     """
     if given.names:
@@ -64,7 +64,7 @@ def compare_all(
     if base is None:
         raise NotComparableError(f"the model rejects all generated inputs; give your own: {failure}")
     for name, feeds in probes(comparing.proto, inputs, base) if probe else ():
-        comparing.run(name, feeds)  # the model may reject some sets
+        comparing.run(name, feeds)  # no error if the model rejects an edge case
 
 
 def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> dict[str, Array]:
@@ -72,7 +72,7 @@ def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> di
 
 
 def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
-    """Return an input with its shape in ``shapes``; unchanged if ``shapes`` does not have the input."""
+    """Return an input with its shape from ``shapes``, or unchanged if ``shapes`` has no suitable shape."""
     shape = shapes.get(value.name)
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value

@@ -19,7 +19,7 @@ _LEAST_OPSET = 9
 
 
 def bound_loops(proto: ModelProto) -> None:
-    """Limit the trip count of each ``Loop`` of a model to :data:`MOST`, in place.
+    """Change a model in place, so that the trip count of each ``Loop`` is at most :data:`MOST`.
 
     The results of a Loop with more iterations are then wrong.  trtlint does not compare these results,
     because the computation of the network fails at the same limit.

@@ -23,7 +23,7 @@ TOLERANCES: Mapping[str, float] = {
 }
 """Largest relative difference that counts as rounding, by element type."""
 _LEAST = 1e-3
-"""Smallest magnitude for relative differences; smaller magnitudes are replaced by this number."""
+"""Smallest magnitude to which differences are compared.  It replaces smaller magnitudes of tensors."""
 _SAMPLE = 10_000
 """Number of elements from which the usual magnitude of a tensor is estimated."""
 _QUANTILE = 95
@@ -34,7 +34,7 @@ _PAGE = 1 << 18
 _MASKED = 1e6
 """Magnitude above which a number counts as a mask value, if the tensor also has smaller numbers."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
-"""Magnitudes above which a narrow type may overflow or not, depending on the order of a sum."""
+"""By type, the magnitude from which a sum may overflow.  The order of the addition decides."""
 
 
 class Difference(Struct, frozen=True, eq=False):
@@ -43,8 +43,8 @@ class Difference(Struct, frozen=True, eq=False):
     Attributes:
         beyond: BOOL array, True for each element whose difference exceeds the tolerance; None if the shapes
             differ.
-        place: the position of the element with the largest difference.
-        worst: the largest absolute difference; None if all differences are NaN or infinite.
+        place: the position of the element with the largest difference; empty if the shapes differ.
+        worst: the largest absolute difference; None if the shapes differ or no difference is finite.
         got: value of the network's tensor at ``place``; if the shapes differ, the shape of this tensor.
         expected: value of ONNX's tensor at ``place``; if the shapes differ, the shape of this tensor.
     """
@@ -59,7 +59,7 @@ class Difference(Struct, frozen=True, eq=False):
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
     """Return the relative difference that is allowed for a type.
 
-    In a network with a 16-bit type, FP32 gets the tolerance of the 16-bit type.
+    In a network with 16-bit types, FP32 and FP16 get the largest tolerance of these 16-bit types.
 
     Args:
         kind: TensorRT's name of the type, such as ``HALF``.
@@ -103,7 +103,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return which elements differ too much (a BOOL array), and the absolute differences.
+    """Return a BOOL array that marks elements beyond the tolerance, and the absolute differences.
 
     Elements that are NaN in ONNX's tensor may have any value.
     """
@@ -142,8 +142,8 @@ def is_identical(one: Array, other: Array) -> bool:
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
     """Return whether all differences are small compared with the usual magnitude of the tensor.
 
-    This is a quick check before an exact comparison. It compares blocks that fit into the processor's cache,
-    which takes a third of the time of comparing whole tensors.
+    This is a quick check before an exact comparison. It compares blocks that fit into the processor's cache.
+    Comparing the blocks takes a third of the time of comparing whole tensors.
     """
     if got.dtype == expected.dtype and is_identical(got, expected):
         return True

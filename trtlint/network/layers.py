@@ -41,7 +41,8 @@ class Layer(Struct, frozen=True):
         inputs: positions of the input tensors in ``Network.tensors``; None for an unconnected input.
         outputs: positions of the output tensors in ``Network.tensors``.
         types: TensorRT's names of the element types of the outputs.
-        settings: the attributes of the layer by name, as in the Python API.  Enumeration values are names.
+        settings: the attributes of the layer, by their names in the Python API.  The value of an enumeration
+            is stored as its name.
         group: the number of the loop, conditional or attention that contains the layer; -1 for other layers.
     """
 

@@ -50,7 +50,7 @@ def _values(tensor: Any) -> tuple[int, ...]:
 
 
 def _integers_of(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return a setting of a layer from an input or an attribute; None if the layer has neither.
+    """Return a setting of a layer from an input or an attribute, or None if the layer has neither.
 
     Args:
         layer: the layer.
@@ -181,7 +181,7 @@ def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute a padding layer: add zeros at the ends of the last axes. Negative padding crops."""
+    """Compute a padding layer: add zeros at both ends of the last axes. Negative padding removes elements."""
     (x,) = inputs
     before, after = layer.get("pre_padding_nd", (0, 0)), layer.get("post_padding_nd", (0, 0))
     for axis, first, last in zip(range(x.ndim - len(before), x.ndim), before, after, strict=True):

@@ -25,7 +25,7 @@ from trtlint.model.reader import decode, read
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
-"""Bytes of weights above which trtlint passes pointers.  The parser reads the file of a smaller model."""
+"""Size of the weights, in bytes, from which trtlint passes pointers.  The parser reads smaller files."""
 _LEAST = 1 << 16
 """Size in bytes of the smallest initializer that is passed by pointer."""
 _OUTSIDE = "weights"
@@ -140,6 +140,6 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
     for tensor in all_tensors(proto):
         stored = place_of(tensor) if raw.tensors.is_left(tensor) else None
         if stored is not None and stored[2] is not None:
-            # as it is stored: the parser does not read all forms alike
+            # keep the stored bytes, because the parser does not read all representations alike
             tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2]).tobytes())
     return proto, found

@@ -1,9 +1,8 @@
 """Run a model in ONNX Runtime in several parts, so that few tensors are in memory at once.
 
 ONNX Runtime always computes the whole model, even if only a few tensors are requested.  If all tensors
-together need too much memory, trtlint splits the model.  Each part is a model with its own session, which
-returns all tensors of the part.  If a later part reads one of these tensors, the tensor becomes an input of
-the later part.
+together need too much memory, trtlint splits the model.  Each part is a model with its own session.  If a
+later part reads a tensor of an earlier part, the tensor becomes an input of the later part.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from trtlint.network.types import BY_BITS, NATIVE
 _FIRST = 32
 """Number of nodes in the first part."""
 _GROWTH = 4
-"""Largest ratio of a part's length to the length of the previous part."""
+"""Largest ratio of the number of nodes in a part to the number of nodes in the previous part."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 """Words in the names of operators with inputs or outputs that are not tensors."""
 

@@ -76,7 +76,7 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 def _bounded(x: Any, least: Any) -> Any:
-    """Raise the elements of an array to a lower bound, in place."""
+    """Replace the elements of an array that are below a lower bound by the bound, in place."""
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 
@@ -176,7 +176,7 @@ _ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
 
 
 def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute a cast layer. Integer types drop the fraction."""
+    """Compute a cast layer. A cast to an integer type drops the fraction."""
     (x,), name = inputs, layer.types[0]
     if dtype_of(name).kind == "b":
         return [np.asarray(wide(x) != 0)]

@@ -1,4 +1,4 @@
-"""Generate edge-case inputs for operators whose import by parsers is known to have bugs."""
+"""Generate edge-case inputs for operators that parsers are known to import incorrectly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from trtlint.network.types import is_float
 
 _LARGEST_SCALE = 1e4
 _STEPS = 300
-"""Quantization steps that a probe adds to the magnitude of inputs.  INT8 ends at 127, UINT8 at 255."""
+"""Number of quantization steps that a probe adds to the magnitude of inputs, to exceed INT8 and UINT8.
+
+INT8 ends at 127 and UINT8 at 255.
+"""
 
 Feeds = Mapping[str, Array]
 
@@ -24,7 +27,7 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
 
     Args:
         proto: the model.
-        inputs: the inputs of the model, with dynamic dimensions.
+        inputs: the inputs of the model. Their shapes show which dimensions are dynamic.
         base: a set of inputs that the model accepts. Each yielded set is a variation of this set.
     """
     seen: list[Feeds] = [base]
@@ -60,7 +63,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
 
 
 def _below_zero(array: Array) -> Array:
-    """Return an array of -1.  For an unsigned type, return an array of 200, which is negative as INT8."""
+    """Return an array filled with -1, or with 200 for an unsigned type.  As INT8, 200 is negative."""
     return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
 
 
@@ -116,7 +119,7 @@ def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array
 
 
 def _largest_scale(proto: ModelProto) -> float:
-    """Return the largest scale among the QuantizeLinear operators of a model; 0 if no scale is known."""
+    """Return the largest scale of a model's QuantizeLinear operators, or 0 if no scale is usable."""
     largest = 0.0
     for graph in graphs(proto):
         known = {tensor.name: tensor for tensor in graph.initializer if not tensor.external_data}

@@ -14,7 +14,7 @@ from trtlint.network.pointwise import Compute, Inputs
 from trtlint.network.types import is_float, narrowed, wide
 
 _MOST_PLACES = 1 << 16
-"""Largest number of positions in a pooling window that are processed one by one."""
+"""Largest number of elements in a pooling window.  trtlint does not compute larger windows."""
 
 
 def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:

@@ -92,6 +92,6 @@ class NetworkReader:
             tensor = getattr(attention, name, None)
             if tensor is not None:
                 settings[name] = self._tensor(tensor)
-        if "normalization_quantize_scale" in settings:  # else, the Python API logs an error
+        if "normalization_quantize_scale" in settings:  # without this check, the Python API logs an error
             settings.update(read_settings(attention, ("normalization_quantize_to_type",)))
         return settings

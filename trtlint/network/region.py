@@ -1,6 +1,6 @@
 """Find the nodes that compute a tensor, and run them in ONNX's reference evaluator.
 
-The nodes start from tensors that agree in the network and in ONNX.
+The inputs of these nodes are tensors that agree in the network and in ONNX.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Subgraph(Struct, frozen=True, eq=False):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Return the operator types of all nodes except the last node and constants."""
+        """Return the operator types of the nodes, except constants and the last node."""
         return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
 
 
@@ -79,7 +79,7 @@ class Regions:
     def second_opinion(
         self, region: Subgraph, tensor: str, values: Mapping[str, Array], types: Types | None = None
     ) -> Array | None:
-        """Compute a tensor with ONNX's reference evaluator; None if the evaluator fails.
+        """Compute a tensor with ONNX's reference evaluator. Return None if the evaluator fails.
 
         Args:
             region: the nodes that compute the tensor.
@@ -114,7 +114,7 @@ class Regions:
                 found: Any = evaluator.run(None, {name: values[name] for name in region.inputs})
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001 - whatever it raises for what it does not know
+        except Exception:  # noqa: BLE001 - ONNX's reference raises many classes for unsupported nodes
             return None
         return np.asarray(found[0])
 

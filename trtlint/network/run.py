@@ -15,7 +15,7 @@ from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
 _LONGEST = 200
-"""Largest length of a reason in characters."""
+"""Largest number of characters in the reason of a :class:`Missing`."""
 
 
 class Missing(Struct, frozen=True):
@@ -141,7 +141,7 @@ class Runner:
             raise
         except NotComputedError as error:
             reason = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever NumPy and ONNX Runtime raise for what does not fit
+        except Exception as error:  # noqa: BLE001 - NumPy and ONNX Runtime raise many classes
             reason = f"{step.layer.kind}: {error}"
         return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
 
@@ -221,7 +221,7 @@ class _Loop:
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition ends the loop, by its value at the start of the iteration."""
+        """Return whether the condition is false. The loop then ends without the results of this iteration."""
         for layer in self._while:
             (tensor,) = layer.inputs
             value = _of(inner, tensor)
@@ -273,7 +273,7 @@ def _of(scope: _BlockTensors, tensor: int | None) -> Value:
 
 
 def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
-    """Compute the outputs of a layer. If an input is :class:`Missing`, all outputs are."""
+    """Compute the outputs of a layer. If an input is :class:`Missing`, all outputs are missing, too."""
     inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":
         for name in ("mask", "normalization_quantize_scale"):

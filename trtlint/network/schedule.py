@@ -18,12 +18,12 @@ _TENSORS = ("mask", "normalization_quantize_scale")
 _LOOP = frozenset({"RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"})
 _STARTS = frozenset({"RECURRENCE", "ITERATOR"})
 _ENDS = _LOOP - _STARTS
-"""Layers at the end of a loop, which :class:`trtlint.network.run.Runner` evaluates after each iteration."""
+"""Kinds of the layers that end a loop or return its results."""
 
 Guard = frozenset[tuple[int, bool]]
-"""The branches of conditionals that need a step.
+"""The branches of conditionals that must be selected, so that a step is needed.
 
-A branch is the number of the conditional, and True for its true branch.
+Each branch is a pair: the number of the conditional, and whether the branch is the true branch.
 """
 
 
@@ -48,9 +48,9 @@ class Block(Struct, eq=False):
 
     Attributes:
         steps: the steps.
-        guards: for each step, the branches that need the tensors of the step. The step is skipped if no such
-            branch is selected. Empty if a step outside conditionals needs the tensors.
-        last: for each step, the tensors that no later step of this block reads.
+        guards: for each step, the branches that must all be selected, so that the step is needed. The set is
+            empty if the step is always needed. A step that is not needed is skipped.
+        last: for each step, the tensors that can be deleted after it, because no later step reads them.
         bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """
 
@@ -120,7 +120,7 @@ class _Scheduler:
         return None
 
     def block(self, group: int | None) -> Block:
-        """Return the steps of one iteration of loop ``group``; for None, the steps outside loops."""
+        """Return the steps of one iteration of loop ``group``, or the steps outside loops for None."""
         steps = [
             ScheduledStep(layer, self._needs(layer), layer.outputs)
             for layer in self._network.layers
@@ -174,9 +174,9 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return, for each step, the branches of conditionals that need the tensors of the step.
+        """Return, for each step, the branches that contain all readers of the tensors of the step.
 
-        The result for a step is empty if steps outside the branches also need the tensors of the step.
+        The result for a step is empty if the readers have no branch in common.
 
         Args:
             steps: the steps of a block.
@@ -211,7 +211,7 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
 
     Args:
         steps: the steps.
-        extra: further tensors that a step needs, by ``id()`` of the step.
+        extra: tensors that a step needs in addition to its ``needs``, by ``id()`` of the step.
     """
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits: list[int] = []

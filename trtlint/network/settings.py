@@ -12,7 +12,7 @@ CLASSES = {
     "CONDITIONAL_INPUT": "IIfConditionalInputLayer",
     "CONDITIONAL_OUTPUT": "IIfConditionalOutputLayer",
 }
-"""TensorRT's layer classes whose name cannot be derived from the layer kind, by layer kind."""
+"""By layer kind, the TensorRT class whose name cannot be derived from the layer kind."""
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "ACTIVATION": ("type", "alpha", "beta"),
     "CAST": ("to_type",),

@@ -35,7 +35,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the elements of the initializer ``name``; None if it is missing or unreadable."""
+        """Return the elements of the initializer ``name``, or None if it is missing or unreadable."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None
@@ -103,7 +103,7 @@ class Twins:
         ) and any(name is not None for name in names)
 
     def _is_stored(self, array: Array, name: str, rank: int) -> bool:
-        """Return whether an array equals an initializer, possibly with leading dimensions of 1."""
+        """Return whether an array equals an initializer. The array may have more leading dimensions of 1."""
         values = self._stored.array(name)
         if values is None or values.ndim > rank or values.ndim < 2:
             return False

@@ -1,4 +1,4 @@
-"""Read the weights of a layer when the layer is computed, without caching."""
+"""Read the weights of a layer each time that the layer is computed, without a cache."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HALVES = frozenset({"INT4", "FP4"})
 
 
 class LayerWeights(Struct, frozen=True, eq=False):
-    """Weights that a layer has as an attribute.
+    """Weights in an attribute of a layer.
 
     Attributes:
         layer: the layer, an object of the TensorRT library.
@@ -43,7 +43,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
         return cls(layer, name)
 
     def array(self) -> Array | None:
-        """Return the weights as a flat array; None if the attribute is empty.
+        """Return the weights as a flat array, or None if the attribute is empty.
 
         Raises:
             NotComputedError: the values cannot be read.
@@ -55,10 +55,11 @@ class LayerWeights(Struct, frozen=True, eq=False):
 
 
 def _raw(weights: Any) -> Array | None:
-    """Read weights of a type that NumPy lacks; None if there are no weights.
+    """Read weights of a type that NumPy lacks, or return None if there are no weights.
 
-    TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
-    structure in memory, if the type and count in this structure agree with the Python API.
+    TensorRT's Python API gives no access to the bytes of such weights.  So trtlint reads the values from the
+    C structure in memory.  First, it checks that the type and the count in this structure agree with the
+    Python API.
     """
     kind, count = str(weights.dtype.name), int(weights.size)
     if not count:

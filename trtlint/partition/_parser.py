@@ -38,14 +38,15 @@ _UNTAKEN = frozenset({
     onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
     onnx.TensorProto.UINT4,
 })  # fmt: skip
-"""Element types whose nodes the RTX provider does not pass to the parser (``IsSupportedDataType``).
+"""Element types of tensors that the RTX provider does not support (``IsSupportedDataType``).
 
+The provider does not pass nodes with such tensors to the parser.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
 """Element types of graph inputs and outputs for which the RTX provider rejects the graph.
 
-The source is ``IsSupportedInputOutputDataType`` in the same file.
+The source is ``IsSupportedInputOutputDataType`` in the file that ``_UNTAKEN`` links to.
 """
 
 Say = Callable[[Any], None]
@@ -53,15 +54,16 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """Error: the provider gives up, because it has called the parser too often."""
+    """Error: the provider gives up after too many parser calls."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
     """Divide a model into parts, and send the parts to the parent process.
 
     Args:
-        request: the keys ``model`` (a path), ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and
-            ``exclude``, see :class:`trtlint.partition.result.ProviderSettings`.
+        request: the keys ``model`` (a path), ``rewrite`` (whether to apply ONNX Runtime's rewrites),
+            ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``. The last three keys are fields of
+            :class:`trtlint.partition.result.ProviderSettings`.
         say: function that receives the stage, then the result.
     """
     path = Path(request["model"])
@@ -103,7 +105,7 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
     """Read a model.  If ONNX Runtime can load the model, apply ONNX Runtime's rewrites."""
     model = onnx.load(path, load_external_data=False)
     if model.functions:
-        inline(model)  # as trtlint names the nodes of functions
+        inline(model)  # gives the nodes of functions the names that trtlint reports
     marked = mark(model.graph)
     if rewrite:
         found = rewritten_by_onnxruntime(model, path.parent)
@@ -127,7 +129,7 @@ class _Parser:
     def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
-        ``nodes`` are the nodes of the graph, and ``around`` has the further data of the graph.
+        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph.
         """
         yield from self._taken(nodes, region, around, 1)
 
@@ -299,7 +301,7 @@ class _Dividing:
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
-    """Return why the provider of TensorRT-RTX rejects a whole graph; empty if it accepts the graph."""
+    """Return why the provider of TensorRT-RTX rejects a whole graph, or an empty string if it does not."""
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
@@ -312,7 +314,8 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
 def _store_constants(graph: onnx.GraphProto) -> None:
     """Convert Constant nodes to initializers, as ONNX Runtime does when it loads a model.
 
-    The function calls itself for each subgraph. protobuf reads at most 100 nested messages, so it ends.
+    The function calls itself for each subgraph. The depth is limited: protobuf reads at most 100 nested
+    messages.
     """
     kept = []
     for node in graph.node:
@@ -332,7 +335,7 @@ def _store_constants(graph: onnx.GraphProto) -> None:
 
 
 def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
-    """Return a copy of the tensor in a Constant node; None for other nodes."""
+    """Return a copy of the tensor in a Constant node, or None for other nodes."""
     if node.op_type != "Constant" or node.domain or len(node.attribute) != 1 or len(node.output) != 1:
         return None
     (given,) = node.attribute

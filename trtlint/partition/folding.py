@@ -1,8 +1,8 @@
 """Find the nodes that ONNX Runtime removes before an execution provider divides a model.
 
-When ONNX Runtime loads a model, Constant nodes become initializers.  Its basic optimizations (level 1)
-compute values that depend only on constants, and remove Identity nodes.  If the condition of an If is
-constant, these optimizations also replace the If by the nodes of one branch.
+When ONNX Runtime loads a model, it converts Constant nodes to initializers.  The basic optimizations
+(level 1) of ONNX Runtime compute values that depend only on constants, and remove Identity nodes.  If the
+condition of an If is constant, these optimizations also replace the If by the nodes of one branch.
 https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
@@ -21,9 +21,9 @@ _HALF_FOLDED = REARRANGING | CAST | {
     *("Concat", "Constant", "ConstantOfShape", "Expand", "Gather", "GatherND", "QuantizeLinear"),
     *("ScatterND", "Slice", "Split"),
 }  # fmt: skip
-"""Operators on FP16 tensors that ONNX Runtime 1.32 computes if all operands are stored.
+"""Operators that ONNX Runtime 1.32 computes for stored operands even if a tensor is FP16.
 
-They have a CPU kernel for FP16:
+These operators have a CPU kernel for FP16:
 https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.md
 """
 
@@ -33,10 +33,10 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: maps the scope of each branch that a constant condition selects to the scope of the graph that
-            the nodes of the branch move to.
-        renamed: maps the name of each output of an If with a constant condition to the name of the value that
-            replaces the output.
+        moved: for each branch that a constant condition selects, the scope of the graph to which ONNX Runtime
+            moves the nodes of the branch. The key is the scope of the branch.
+        renamed: for each output of an If with a constant condition, the name of the value that replaces the
+            output. The key is the name of the output.
     """
 
     nodes: frozenset[Node]
@@ -87,9 +87,9 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Replace each target graph by the graph where the nodes finally arrive.
+    """Return ``moved`` with the graph in which the nodes of each branch finally are.
 
-    The nodes of a target graph may move to another graph, too.
+    The target of a branch may be another branch, whose nodes also move.
     """
     found = {}
     for scope, target in moved.items():

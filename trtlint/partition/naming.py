@@ -25,8 +25,8 @@ def operator(node: onnx.NodeProto) -> Operator:
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
     """Return the path of a node for reports.
 
-    If the ``doc_string`` of the node holds a path, this path is returned. Otherwise, the path is made from
-    ``scope`` and the name of the node.  An unnamed node is named by its operator type and ``index``.
+    If the ``doc_string`` of the node holds a path, return this path. Otherwise, make the path from ``scope``
+    and the name of the node.  The name of an unnamed node is made from its operator type and ``index``.
 
     ``index`` is the position of the node in its graph, and ``scope`` the path of the graph.
     """

@@ -1,4 +1,4 @@
-"""Find the nodes in the file that ONNX Runtime's rewritten nodes come from.
+"""Find the nodes in the file from which ONNX Runtime's rewritten nodes come.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
 condition. But reports name the nodes in the file.  So trtlint stores the path of each node in the
@@ -18,7 +18,7 @@ from trtlint.model.graph import WITH_BODIES
 from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
-"""Pattern of the name suffix of a DequantizeLinear that ONNX Runtime copied for a further reader.
+"""Pattern of the name suffix of a DequantizeLinear that ONNX Runtime copied for another reader.
 
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
@@ -82,14 +82,14 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the nodes that rewrites merged into other nodes, by the path of the other node."""
+    """Return the nodes that rewrites merged into other nodes, by the path of the node that remains."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):
             readers.setdefault(name, []).append(path)
     home: dict[str, str] = {path: path for path in kept}
     found: Merged = {}
-    # Dictionaries keep their order: readers come before producers when it is reversed.
+    # The dictionary has the order of the graph. In the reversed order, readers come before producers.
     for path, node in reversed(list(before.items())):
         if path in kept or node.op_type in WITH_BODIES or node.op_type in ("Identity", "Constant"):
             continue

@@ -42,7 +42,8 @@ https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_exec
 _NO_INTERFACE = _UNTAKEN | {"f64"}
 """Element types of graph inputs and outputs for which the RTX provider rejects the whole graph.
 
-The provider does not check scalars (``IsSupportedInputOutputDataType`` in the same file).
+The provider does not check scalars.  The source is ``IsSupportedInputOutputDataType`` in the file that
+``_UNTAKEN`` links to.
 """
 NAMELESS = frozenset({"ScatterElements"})
 """Operators that the parser refuses with an error that names no node.
@@ -161,13 +162,13 @@ class _Prediction:
         )
 
     def _failure(self, parts: Iterable[Sequence[Node]]) -> str:
-        """Return why ONNX Runtime cannot create the session; empty if it can."""
+        """Return why ONNX Runtime cannot create the session, or an empty string if it can."""
         if self._provider == "tensorrt":
             return shapeless_words(self._shapeless())
         return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
     def _shapeless(self) -> list[str]:
-        """Return the inputs of regions in the main graph that have no known shape."""
+        """Return the names of region inputs without a known shape, for regions in the main graph."""
         nodes = self._scopes.get("", [])
         offered = [position for position, node in enumerate(nodes) if node not in self._refused]
         if len(offered) == len(nodes):
@@ -189,7 +190,7 @@ class _Prediction:
         return Left(node.path, node.op, reason.why, reason.rules)
 
     def _rejection(self, scope: str) -> str:
-        """Return why the provider of TensorRT-RTX rejects a whole graph; empty if it accepts the graph."""
+        """Return why the provider of TensorRT-RTX rejects a whole graph, or an empty string."""
         if self._provider != "nv-tensorrt-rtx":
             return ""
         owner = next(iter(self._graph.owners(scope)), None)
@@ -202,7 +203,7 @@ class _Prediction:
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
-        """Return why the provider does not pass a node to the parser; empty if it passes the node."""
+        """Return why the provider does not pass a node to the parser, or an empty string if it does."""
         if node.op in self._settings.exclude:
             return "a provider option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)
@@ -219,7 +220,7 @@ class _Prediction:
         """
         found: dict[str, _PredictedGraph] = {}
         split_bodies: set[Node] = set()
-        # A body's path begins with its owner's, so that longer paths are further in.
+        # The path of an inner subgraph is longer: it begins with the path of the outer subgraph.
         for scope in sorted(self._scopes, key=len, reverse=True):
             nodes = self._scopes[scope]
             offered = (

@@ -18,7 +18,7 @@ _SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
     "Tile": (1,),
     "TopK": (1,),
 }
-"""Indexes of the operator inputs whose values are a shape for TensorRT, by operator."""
+"""By operator, the indexes of the inputs whose values TensorRT uses as a shape."""
 _PASSING = MOVING | CAST | {"Concat"}
 _DEEPEST = 20
 
@@ -26,7 +26,7 @@ _DEEPEST = 20
 def shape_input_words(name: str) -> str:
     """Explain why the provider of TensorRT-RTX fails because of the input ``name``.
 
-    The text is empty if ``name`` is empty.
+    If ``name`` is empty, the function returns an empty string.
 
     The provider makes optimization profiles for dynamic dimensions, but not for inputs whose values are a
     shape.  If no dimension is dynamic, the provider fails with "No explicit or implicit shapes were provided
@@ -43,9 +43,9 @@ def shape_input_words(name: str) -> str:
 
 
 def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
-    """Return the name of a model input whose values are used as a shape; empty if there is none.
+    """Return the name of a model input whose values are used as a shape, or an empty string.
 
-    Parts with a dynamic dimension are ignored, because the provider makes a profile for them.
+    The function ignores parts with a dynamic dimension, because the provider makes a profile for them.
     """
     for part in parts:
         own = {value for node in part for value in node.outputs}
@@ -61,7 +61,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
 
 
 def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
-    """Return the model input from which the elements of a value come; None if there is none."""
+    """Return the model input from which the elements of a value come, or None if there is none."""
     if value is None or value.initializer is not None or depth > _DEEPEST:
         return None
     if value.producer is None:

@@ -1,6 +1,6 @@
-"""Turn the regions that the parser accepts into parts, as both providers do after the parser.
+"""Convert the regions that the parser accepts to parts, in the same steps as both providers.
 
-The code of these steps is the same in both providers:
+The code for these steps is the same in both providers:
 
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
 (``GetCapability``, ``DetectTensorRTGraphCycles``),
@@ -111,11 +111,11 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
-    """Return the regions and nodes on a path that ends in a cycle; empty if there is no cycle.
+    """Return the vertices on a path that ends in a cycle, or an empty list if there is no cycle.
 
-    The path is a list of vertices.  Each region is one vertex.  The providers identify a node outside of
-    regions only by its name.  So all such nodes with the same name are one vertex, and all such nodes
-    without a name are one vertex.
+    Each region is one vertex.  The providers identify a node outside of regions only by its name.  So all
+    nodes outside of regions that have the same name are one vertex.  All nodes outside of regions that have
+    no name are also one vertex.
     """
     following = _following(operators, regions)
     done: set[int] = set()
@@ -161,22 +161,23 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
         own = vertex[position]
         for name in operator.outputs:
             for reader in readers.get(name, ()):
-                if reader != own or own >= len(regions):  # nodes of one name may read each other
+                if reader != own or own >= len(regions):  # nodes with the same name may read each other
                     following[own][reader] = None
     return [list(each) for each in following]
 
 
 def interface_words(name: str, dtype: str) -> str:
-    """Explain why the provider of TensorRT-RTX rejects a graph with an input or output of this type."""
+    """Explain why the provider of TensorRT-RTX rejects a graph with an input or output of type ``dtype``."""
     return f"the provider accepts no {dtype} inputs or outputs, such as {name}"
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Explain why the TensorRT provider fails because of inputs without shapes; empty if there are none.
+    """Explain why the TensorRT provider fails because of inputs without shapes.
 
-    ``names`` are the names of these inputs.  From the second parser call on, every input of a region needs a
-    shape.  Each dimension must have a size or a name (``GetSupportedList``).  The plug-in provider of
-    TensorRT-RTX has no such check.
+    ``names`` are the names of these inputs.  If there are none, the function returns an empty string.
+
+    From the second parser call on, every input of a region needs a shape.  Each dimension must have a size or
+    a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
     """
     if not names:
         return ""
@@ -188,9 +189,9 @@ def borders(
 ) -> list[tuple[str, bool]]:
     """Return the tensors that cross the border of a part.
 
-    Each result is the name of a tensor, and a flag that is True if the tensor flows into the part.
-    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model; they are left out
-    because every session copies them.
+    Each element of the result is the name of a tensor, and a flag that is True if the tensor flows into the
+    part.  The function returns only tensors between nodes.  ``outputs`` are the outputs of the model.  If a
+    part computes such an output, the function leaves it out, because every session copies the outputs.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from trtlint.knowledge.providers import Provider
 
 Basis = Literal["predicted", "parser"]
-"""Source of the information which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
+"""How trtlint knows which nodes TensorRT accepts: from its findings, or from NVIDIA's parser."""
 
 
 class ProviderSettings(Struct, frozen=True):
@@ -56,10 +56,11 @@ class Split(Struct, frozen=True):
         rules: the ids of the rules with findings about these nodes.
         why: reason in words; empty if unknown.
         fixes: rewrites of ``trtlint fix`` after which TensorRT accepts these nodes.
-        parts: number of parts if TensorRT accepted all of these nodes; None if not counted.
-        left: number of nodes outside of TensorRT if TensorRT accepted all of these nodes; None if not
+        parts: number of parts that the model would have if TensorRT accepted all of these nodes; None if not
             counted.
-        bytes: bytes of the tensors that cross a border at these nodes.  Tensors of dynamic size are not
+        left: number of nodes outside of parts that the model would have if TensorRT accepted all of these
+            nodes; None if not counted.
+        bytes: bytes of the tensors that flow between these nodes and parts.  Tensors of dynamic size are not
             counted.
     """
 
@@ -92,7 +93,8 @@ class Partition(Struct, frozen=True):
 
     Attributes:
         provider: the execution provider that divides the model.
-        basis: the source of the nodes that TensorRT accepts: ``predicted`` or NVIDIA's ``parser``.
+        basis: how trtlint knows which nodes TensorRT accepts: ``predicted`` (from its findings) or ``parser``
+            (from NVIDIA's parser).
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.

@@ -15,14 +15,14 @@ import onnx
 from trtlint.files.telemetry import onnx_runtime
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
-"""Prefixes in the names of Casts (and of their results) that ONNX Runtime adds to run FP16 on a CPU.
+"""Prefixes of names of added Casts and of their results.  ONNX Runtime adds Casts to run FP16 on a CPU.
 
 A GPU provider never gets these Casts:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
-"""Name of the session option with the folder of external data, for a model in memory.
+"""Name of the session option for the folder of external data.  A model in memory needs this option.
 
 https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
 """
@@ -31,7 +31,7 @@ _NAMES = frozenset(onnx.TensorProto.DataType.keys())
 
 
 def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
-    """Return a model after ONNX Runtime's rewrites; None if ONNX Runtime cannot load the model.
+    """Return a model after ONNX Runtime's rewrites, or None if ONNX Runtime cannot load the model.
 
     Args:
         model: the model, with external data in files.
@@ -111,8 +111,8 @@ def _is_external(model: onnx.ModelProto) -> bool:
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
     """Remove the Casts that ONNX Runtime adds to run a model on the CPU.
 
-    ONNX Runtime sometimes removes a Cast in the file together with an added Cast that reverses the first
-    Cast.  In this case, the result is None, because the types in the model would be wrong.
+    ONNX Runtime sometimes removes a Cast in the file together with an added Cast that reverses the Cast in
+    the file.  The function then returns None, because the types in the model would be wrong.
 
     Args:
         model: the model after ONNX Runtime's rewrites.
@@ -141,7 +141,7 @@ def _remove_casts(graph: onnx.GraphProto) -> bool:
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]
     if not inserted:
         return any(found)
-    # Each of its operand and its result, one has the name of the file, the other one begins with the prefix.
+    # The operand or the result of an added Cast has its name from the file. The other name has the prefix.
     names: dict[str, str] = {}
     for node in inserted:
         short, long = sorted((*node.input, *node.output), key=lambda name: name.startswith(_CASTS))
@@ -173,6 +173,7 @@ def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
 def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
     """Return the subgraphs of the nodes of a graph.
 
-    protobuf reads at most 100 nested messages, so functions that call themselves for each subgraph end.
+    Functions can call themselves for each subgraph.  The depth is limited: protobuf reads at most 100 nested
+    messages.
     """
     return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]

@@ -28,7 +28,7 @@ class Simulation(Struct, frozen=True):
         partition: the parts; None if the process crashed or was stopped.
         version: release of the parser.
         rewritten: whether ONNX Runtime's rewrites were applied to the graph.
-        ended: the end of the process in words, such as a crash.
+        ended: how the process ended, in words.
     """
 
     partition: Partition | None
@@ -48,7 +48,7 @@ def simulate(
 ) -> Simulation:
     """Divide a model into parts with NVIDIA's parser, in the same way as an execution provider.
 
-    ``rewrite`` is whether ONNX Runtime's rewrites are applied first.
+    If ``rewrite`` is true, ONNX Runtime's rewrites are applied first.
 
     Raises:
         DryBuildError: the parser cannot read this model.
@@ -129,8 +129,13 @@ def _with_merged(
 ) -> tuple[tuple[str, ...], ...]:
     """Replace rewritten nodes in parts by the original nodes in the file.
 
-    If ONNX Runtime merged other nodes into a node of a part (``merged``), the part gets the other nodes.
-    A copied node counts once.  The nodes that ONNX Runtime added (``added``) are left out.
+    A copied node counts once.
+
+    Args:
+        parts: the paths of the nodes of each part.
+        merged: the nodes that ONNX Runtime merged into another node, by the path of the other node.  They
+            become nodes of the same part as the other node.
+        added: the paths of the nodes that ONNX Runtime added.  They are left out.
     """
     found = []
     for part in parts:

@@ -34,7 +34,7 @@ SCHEMA = "trtlint.baseline/1"
 _MOST_BYTES = 64 << 20
 """Largest baseline in bytes, about 400,000 sites.
 
-A real baseline takes four times its size in memory, but other JSON can take 25 times.
+A real baseline takes four times its size in memory. Other JSON can take 25 times its size.
 """
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
@@ -171,7 +171,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move the entries of a renamed model to ``key``. Return its former path; None if not renamed."""
+        """Move the entries of a renamed model to ``key``. Return its former path, or None if not renamed."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -219,8 +219,8 @@ class Baseline:
     def shrink(self, protected: Iterable[Path] = ()) -> int:
         """Remove entries that match no finding, and entries of deleted models.
 
-        The modules and nodes of other entries are updated, but not their fingerprints. No entry is added. The
-        file is written if it changed.
+        Other entries get their current modules and nodes, but keep their fingerprints. No entry is added. The
+        file is written if its content changed.
 
         Args:
             protected: files that must not be replaced.
@@ -285,7 +285,7 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
     """Return the sites of all findings, for all targets, by rule and fingerprint.
 
-    ``conditional`` includes suppressed findings and findings that depend on unset options.
+    If ``conditional`` is true, include suppressed findings and findings that depend on unset options.
     """
 
     def findings() -> Iterator[Finding]:
@@ -377,8 +377,8 @@ def _gone(
 ) -> tuple[StaleBaselineEntry, ...]:
     """Describe the entries that match no site.
 
-    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. The
-    fixed block is found by its module or node, which has no site any more.
+    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. So
+    the fixed block is found by its module or node, because it no longer has a site.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

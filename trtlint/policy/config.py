@@ -1,8 +1,8 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-Like ruff, trtlint uses the first file in the folder of the model and the folders above. ``[[models]]``
-sections override the general part, and the command line overrides both. Paths and globs are relative to the
-folder of the file.
+Like ruff, trtlint uses the nearest file in the folder of the model or in a folder above. ``[[models]]``
+sections override the general part of the file, and the command line overrides both. Paths and globs are
+relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TABLE = "tool.trtlint"
 _MOST_BYTES = 1 << 20
 """Largest configuration in bytes."""
 _DEEPEST = 16
-"""Maximum nesting of tables and lists; the schema needs four."""
+"""Maximum nesting depth of tables and lists. The schema needs a depth of four."""
 
 
 class ConfigError(SettingError):
@@ -213,7 +213,7 @@ def shown(file: Path) -> str:
 
 
 def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
-    """Combine a target in the configuration with options of the command line, which take precedence.
+    """Combine a configured target with options of the command line. The command line takes precedence.
 
     A version on the command line replaces the configured versions of TensorRT and TensorRT-RTX.
     """

@@ -31,7 +31,7 @@ def unsearched(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
 
 
 def grave(fail_on: FailOn) -> tuple[Severity, ...]:
-    """Return the severities that make a run fail; empty for ``never``."""
+    """Return the severities that make a run fail, or an empty tuple for ``never``."""
     return () if fail_on == "never" else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
 
 

@@ -16,8 +16,8 @@ _HEAD = 512
 def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
     """Check that trtlint may write a baseline to a path.
 
-    A damaged baseline, or a baseline with merge conflicts, may be overwritten.  A file with other content may
-    not: the user may have given a model by mistake as the value of ``--write-baseline``.
+    A damaged baseline, or a baseline with merge conflicts, may be overwritten.  A file with other content
+    must not be overwritten, because the user may have given a model to ``--write-baseline`` by mistake.
 
     Args:
         file: the path of the new baseline.

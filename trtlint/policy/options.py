@@ -106,7 +106,7 @@ class EpOptions(Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[BuildCommand, ...]:
-        """The provider and its options as a build command; empty if no provider is set.
+        """The provider and its options as a build command, or an empty tuple if no provider is set.
 
         Raises:
             CommandError: an option is not written as ``KEY=VALUE``.

@@ -1,9 +1,9 @@
 """Match baseline entries to a model that was renamed or moved.
 
-An entry names its model by path. If this file no longer exists, the entries are given to another model. The
-other model must have the same findings, and no entries of its own. A rename does not change fingerprints. So,
-for each rule in the entries, the fingerprints of the entries and of the findings must be equal. Otherwise,
-the entries could hide findings of a different model.
+An entry names its model by path. If this file no longer exists, another model can get the entries. This model
+must have the same findings, and no entries of its own. A rename does not change fingerprints. So, for each
+rule in the entries, the fingerprints of the entries and of the findings must be equal. Otherwise, the entries
+could hide findings of a different model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import Generic, Protocol, TypeVar
 
 _CANDIDATES = 100
-"""Largest number of deleted models with the same fingerprint that are compared."""
+"""Largest number of deleted models with a certain fingerprint that are compared with a model."""
 Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 
@@ -48,7 +48,7 @@ class Renames(Generic[_AnEntry]):
                 self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
 
     def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
-        """Return the former path of a model that was renamed; None if no deleted model has the same findings.
+        """Return the former path of a renamed model, or None if no deleted model has the same findings.
 
         Each path is returned only once.
 

@@ -42,7 +42,7 @@ class Selectable(Protocol):
 
     @property
     def group(self) -> str:
-        """Return the group of the rule; empty if unknown."""
+        """Return the group of the rule, or an empty string if it is unknown."""
 
     @property
     def status(self) -> str:
@@ -154,7 +154,7 @@ def covers(selector: str, rule: Selectable) -> bool:
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """Return the most specific selector that matches a rule; None if no selector matches.
+    """Return the most specific selector that matches a rule, or None if no selector matches.
 
     Of several equally specific selectors, return the last.
     """
@@ -205,7 +205,7 @@ def _exactly(rule: Selectable) -> int:
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """Return how specific a selector is for a rule; None if the selector does not match the rule.
+    """Return a rating of how specific a selector is for a rule, or None if it does not match the rule.
 
     ``ALL`` has the rating 1, and a group has the rating 2. A prefix of ids has a higher rating. The longer
     the prefix, the higher the rating.

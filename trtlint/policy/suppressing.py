@@ -30,10 +30,10 @@ from trtlint.policy import schema, suppression
 from trtlint.policy.selection import require
 
 _CHUNK = 1 << 20
-"""Bytes of weights that are copied at once."""
+"""Number of bytes of weights to copy at once."""
 _PART = r"[^.\\/:\0][^\\/:\0]*"
 _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
-"""Pattern of file names of weights.  Other names could be files that a tool of the user reads or runs."""
+"""Pattern of the names of weight files.  The user's tools may read or run files with other names."""
 
 
 class SuppressOptions(Struct, frozen=True):
@@ -46,7 +46,7 @@ class SuppressOptions(Struct, frozen=True):
         output: the copy to write.
         node: glob of the nodes; None for all nodes.
         module: glob of the modules; None for all modules.
-        expires: the last day of the suppression, ``2027-03-31``; None for no end.
+        expires: the last day of the suppression, such as ``2027-03-31``; None if it never expires.
         rules: files and folders with more rules.
     """
 

@@ -30,9 +30,9 @@ _LONGEST = 1 << 20
 _MOST = 1000
 """Maximum number of suppressions in the metadata of a model."""
 _MOST_CHECKED = 1_000_000
-"""Maximum product of two numbers: suppressions in a model, and sites of its findings."""
+"""Maximum product of the number of suppressions in a model and the number of sites of its findings."""
 _MOST_COMPARED = 2_000_000_000
-"""Maximum product of two lengths in characters: of all globs in a model, and of all its site names."""
+"""Maximum product of the characters in all globs of a model and the characters in all its site names."""
 
 
 class Acceptance(Struct, frozen=True):
@@ -171,8 +171,8 @@ def _split(
     All suppressions in ``entries`` must match the rule of the finding.
 
     Returns:
-        The first result is a finding with the remaining sites, which no valid suppression matches; None if no
-        site remains. The second result has one suppressed finding for each suppression that applies.
+        The first result is a finding with the sites that no valid suppression matches, or None if there are
+        no such sites. The second result has one suppressed finding for each suppression that applies.
     """
     if not entries:
         return finding, []

@@ -21,7 +21,10 @@ _ROOM = 8 << 30
 _LARGEST_FILE = 4 << 30
 """Bytes of the largest file that the process may write, such as its log."""
 _GRACE = 10
-"""Seconds that are added to the default limit of processor time: wall time times number of processors."""
+"""Seconds that are added to the default limit of processor time.
+
+The default limit is the limit of wall time, multiplied by the number of processors.
+"""
 
 _SET_DEATH_SIGNAL = 1
 
@@ -47,9 +50,9 @@ def main(order_file: str) -> None:
 def _end_with(parent: int) -> None:
     """Let the system end this process when the thread that started it ends (Linux only).
 
-    ``parent`` is the process id of the parent.  A watching thread in this process might never run,
-    because native code can hold the interpreter lock. On other systems, only the limit of processor time
-    ends this process.
+    ``parent`` is the process id of the parent.  A thread in this process cannot replace this function: it
+    might never run, because native code can hold the interpreter lock.  On other systems, only the limit of
+    processor time ends this process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):

@@ -1,6 +1,6 @@
 """Run computations in forked child processes, with limits of processor time and memory.
 
-Native code for some models crashes, or uses too much time or memory.  Python cannot interrupt native code.
+Native code crashes on some models, or uses too much time or memory.  Python cannot interrupt native code.
 But the operating system can end a child process that runs such code. The child inherits all data and starts
 in a few milliseconds. On systems without ``os.fork``, computations run in this process.
 """
@@ -156,7 +156,7 @@ def _run_in_child(work: Callable[[int], object], memory: int, writer: int) -> No
 
 
 def limit_time(seconds: float) -> None:
-    """Limit the processor time of this process, in seconds since the start of the process."""
+    """Limit the processor time of this process to a number of seconds, counted from its start."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -285,7 +285,7 @@ def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int
 
 
 def _read(child: Child) -> bytes | ComputationError | None:
-    """Read the answer to one computation; None if the child ended.
+    """Return the answer to one computation, or None if the child ended.
 
     Raises:
         TimeoutError: the answer does not arrive in time.

@@ -200,7 +200,7 @@ def machine_memory() -> int:
 
 
 def _signal_name(code: int) -> str:
-    """Return the name of the signal in an exit code; on Windows, the exception code in hex."""
+    """Return the name of the signal that an exit code means, or the exception code in hex on Windows."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name

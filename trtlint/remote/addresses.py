@@ -45,7 +45,7 @@ class Address(Struct, frozen=True):
 
 
 def is_address(text: str) -> bool:
-    """Return whether a command-line argument is an address; False for a path."""
+    """Return whether a command-line argument is an address and not a path."""
     return _ADDRESS.match(text) is not None
 
 
@@ -100,7 +100,7 @@ def is_loopback(host: str) -> bool:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address in ``host``, such as ``127.0.0.1``; None if the host is a name."""
+    """Return the IP address in ``host``, such as ``127.0.0.1``, or None if ``host`` is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:
@@ -110,5 +110,5 @@ def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether an IP address is public; False for loopback, private and multicast addresses."""
+    """Return whether an IP address is public.  Loopback, private and multicast addresses are not public."""
     return address.is_global and not address.is_multicast

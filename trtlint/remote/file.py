@@ -121,7 +121,7 @@ class RemoteFile(Struct):
             RemoteError: the file changed.
         """
         if self._etag:
-            return  # every request has sent this ETag in If-Match
+            return  # every request sent this ETag in If-Match, so the server has checked it
         self.requests += 1
         self._system.invalidate_cache()
         if _info(self._system, self._path, self.address)[:2] != (self.size, self.version):
@@ -160,7 +160,7 @@ class RemoteFile(Struct):
             return list(pool.map(self._part, spans))
 
     def _part(self, span: Span) -> bytes:
-        # Without the cache, which would read megabytes ahead for each of many small parts.
+        # Do not use the cache: it would read megabytes ahead for each of many small parts.
         data: bytes = self._system.cat_file(self._path, *span, cache_type="none")
         return data
 
@@ -187,7 +187,10 @@ def remote_file(address: Address) -> RemoteFile:
 
 
 def version_of(address: Address) -> str:
-    """Return a text that identifies the version and size of a remote file; empty if unknown or unreadable."""
+    """Return a text that identifies the version and size of a remote file.
+
+    The text is empty if the version is unknown, or if the file cannot be read.
+    """
     try:
         file = remote_file(address)
     except RemoteError:

@@ -44,8 +44,8 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         """Check that a response has the same version of the file as the first response.
 
         A server may ignore the header ``If-Match``, so the client must check the version. ETag, modification
-        time and size are each compared if both responses have the value.  A response without these headers
-        passes.
+        time and size are each compared if both responses have the value.  A response without any of these
+        values passes.
 
         Raises:
             OSError: the version differs.
@@ -84,7 +84,8 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
             url: the file.
             start: first byte; None for the whole file.
             end: end of the part (exclusive).
-            kwargs: ``etag``, the required version; ``most``, the size of the whole file in bytes.
+            kwargs: ``etag`` is the required version.  ``most`` is the size of the whole file in bytes; it is
+                needed only if ``start`` is None.
         """
         headers = dict(_PLAIN)
         if start is not None and end is not None:
@@ -180,7 +181,7 @@ def require_allowed(named: URL, target: URL) -> None:
     """Raise an error for a redirect to another scheme or to a local address.
 
     ``named`` is the user's address, and ``target`` the target of the redirect.  This function does not
-    resolve host names. When the connection is made, names with local addresses are rejected.
+    resolve host names.  A host name with a local address is rejected later, when the connection is made.
 
     Raises:
         RedirectError: the redirect is not allowed.

@@ -19,9 +19,9 @@ _SMALL = 4 << 20
 """Size in bytes of the largest model that is fetched whole.  Reading parts of it would take longer."""
 _LEAST_VALUES = 1 << 20
 _VALUES = 100
-"""Divisor of the limit for reading tensor values.
+"""Divisor of the file size in the limit for reading tensor values.
 
-The limit is the file size divided by this number, and at least 1 MiB.
+The limit is the file size divided by this number, but at least 1 MiB.
 """
 
 

@@ -21,8 +21,9 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
     """Copy the rows of a Parquet file to a file of JSON Lines.
 
     Args:
-        request: the keys ``path`` (the Parquet file), ``lines`` (the file to write) and ``names`` (the
-            columns). The limits are ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
+        request: ``path`` is the Parquet file, ``lines`` is the file to write, and ``names`` are the columns
+            to copy. Three other keys are limits: ``rows`` limits the number of rows, ``bytes`` the size of
+            all lines, and ``longest`` the size of one text. Sizes are in bytes.
         say: function that receives the error message if the rows cannot be copied.
     """
     import pyarrow

@@ -11,7 +11,7 @@ from trtlint.engine.finding import Finding, ModelReport
 from trtlint.report.counts import plural
 
 _GONE = 5
-"""Largest number of baseline entries without a finding that are named for each model."""
+"""Largest number of notes about stale baseline entries of a model. A stale entry matches no finding."""
 
 
 class Accepted(Struct):
@@ -19,9 +19,9 @@ class Accepted(Struct):
 
     suppressed: int = 0
     own: int = 0
-    """Findings that the metadata of the models suppresses."""
+    """Number of findings that the metadata of the models suppresses."""
     known: int = 0
-    """Nodes, modules and source lines whose findings are in the baseline."""
+    """Number of baseline entries that match findings. An entry is for a node, module or source line."""
     withheld: int = 0
     gone: int = 0
 
@@ -44,9 +44,9 @@ class Accepted(Struct):
 
     @property
     def line(self) -> str:
-        """Return the closing line about hidden findings, ``2 findings suppressed, 3 places in the baseline``.
+        """Return the closing line about hidden findings, or an empty string if none are hidden.
 
-        The line is empty if no findings are hidden.
+        An example is ``2 findings suppressed, 3 places in the baseline``.
         """
         parts = []
         if self.suppressed:
@@ -86,7 +86,7 @@ def no_findings(accepted: int) -> str:
 
 
 def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield a note for each entry of the baseline that matches no finding of the model any more."""
+    """Yield a note for each baseline entry that no longer matches a finding of the model."""
     gone = list(dict.fromkeys(gone for model in models for gone in model.gone))
     for entry in gone[:_GONE]:
         place = f" at {entry.place}" if entry.place else ""

@@ -74,12 +74,12 @@ class Closing(Struct):
     def hidden(self) -> str:
         """Return a line that counts the hidden findings and names the options that show them.
 
-        The line is empty if no findings are hidden.
+        Return an empty string if no findings are hidden.
         """
         return hidden_line(self._hidden, self._accepted, self._folded)
 
     def further(self, width: int | None) -> Iterator[str]:
-        """Yield lines that suggest the next commands; for several files, at most one suggestion.
+        """Yield lines that suggest the next commands. For several files, yield at most one suggestion.
 
         Args:
             width: terminal cells of a line; None for unlimited lines.

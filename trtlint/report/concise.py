@@ -98,7 +98,7 @@ def conditional(models: Sequence[ModelReport]) -> list[Finding]:
 
 
 def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
-    """Yield a line that counts the hidden findings; yield nothing if none are hidden.
+    """Yield a line that counts the hidden findings, or nothing if none are hidden.
 
     Args:
         unseen: findings that the report hides because they depend on unset options.

@@ -16,9 +16,9 @@ from trtlint.report.page.shell import shell
 _ROWS = 400
 """Largest number of table rows."""
 _WIDE, _HIGH, _LEFT = 640, 18, 260
-"""Pixels: width of the chart, height of a row, and width of the column of names."""
+"""Width of the chart, height of a row, and width of the column of names, in pixels."""
 _DECADES = 12
-"""Powers of ten on the axis of the chart, which starts at 1e-4."""
+"""Number of powers of ten on the axis of the chart. The axis starts at 1e-4."""
 _LEAST = -4
 
 

@@ -42,7 +42,7 @@ def by_severity(severities: Counter[str]) -> str:
 
 
 def either(option: str) -> str:
-    """Return an option as the user writes it; a switch becomes ``--fp16 or --no-fp16``."""
+    """Return an option as the user writes it. A switch becomes ``--fp16 or --no-fp16``."""
     if option in _WITH_VALUE or option.startswith("--no-"):
         return option
     return f"{option} or --no-{option.removeprefix('--')}"
@@ -60,9 +60,9 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 
 
 def hidden(conditional: Iterable[Finding]) -> str:
-    """Return a line that counts the findings hidden because they depend on unset options.
+    """Return a line that counts the findings that are hidden because they depend on unset options.
 
-    The line is empty if there are no such findings.
+    Return an empty string if there are no such findings.
     """
     depends = [finding.depends for finding in conditional]
     if not depends:
@@ -75,7 +75,7 @@ def hidden(conditional: Iterable[Finding]) -> str:
 def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
     """Return one line about all hidden findings and the options that show them.
 
-    The line is empty if no findings are hidden.
+    Return an empty string if no findings are hidden.
 
     Args:
         conditional: hidden findings that depend on unset options.

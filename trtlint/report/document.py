@@ -1,6 +1,6 @@
-"""Reports that are written once, as a :class:`Document`, for GitHub Markdown and for HTML.
+"""Reports as a :class:`Document`, which is converted to GitHub Markdown or HTML.
 
-A document consists of parts, and each part of paragraphs, tables and lists.
+A document consists of parts. A part consists of paragraphs, tables and lists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST = 1000
 
 
 class Code(Struct, frozen=True):
-    """Text in a document in a fixed-width font, such as the name of a file or a node."""
+    """Text of a document in a fixed-width font, such as the name of a file or a node."""
 
     text: str
 

@@ -15,7 +15,7 @@ from trtlint.report.names import last_component
 from trtlint.report.sizes import shortened
 
 _ROWS = 8
-"""Largest number of rows without labels; labelled rows are always drawn."""
+"""Largest number of drawn rows, unless more rows have labels. Labelled rows are always drawn."""
 _GUTTER = "   |"
 _GAP = "  "
 
@@ -42,7 +42,7 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
         width: cells of a line; None for unlimited lines and full names.
 
     Returns:
-        The lines; empty if there are no nodes.
+        The lines, or an empty list if there are no nodes.
     """
     rows = marks[0].rows
     if not rows:
@@ -96,7 +96,7 @@ def kept(marked: Sequence[bool], most: int) -> list[int]:
 
     Args:
         marked: for each row, true if it has a label.
-        most: largest number of rows to draw; labelled rows are drawn even above this limit.
+        most: largest number of rows to draw. Labelled rows are drawn even above this limit.
     """
     labelled = [i for i, mark in enumerate(marked) if mark]
     if len(marked) <= most:

@@ -18,7 +18,7 @@ from trtlint.report.escape import clean
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
-"""Fields of every fact that the functions of this module print in a special way."""
+"""Fields that every fact has. The functions of this module print these fields in a special way."""
 
 
 class FactEntry(Struct, frozen=True):

@@ -67,7 +67,7 @@ def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
 
 
 def details(finding: Finding, target: str, *, several: bool = False) -> Iterable[tuple[str, str]]:
-    """Yield the lines below the drawing of a finding, as key and value: ``("fix", "...")``."""
+    """Yield the lines below the drawing of a finding as pairs of key and value: ``("help", "...")``."""
     if finding.depends:
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:

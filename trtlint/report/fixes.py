@@ -41,7 +41,7 @@ _SHOWN = 8
 _CASTING = re.compile(r"widen-|keep-fp32")
 """Names of the rewrites that put Casts to FP32 around nodes."""
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
-"""Targets for which TensorRT builds weakly typed networks: the builder chooses the types."""
+"""Pattern of targets with weakly typed networks, in which TensorRT's builder chooses the types."""
 _STRONGLY = (
     "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
     "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
@@ -167,8 +167,9 @@ def _text(
 
 
 def casts_note(outcome: FixOutcome) -> str:
-    """Return a warning that a weakly typed build may ignore Casts to FP32; empty if there is no such risk.
+    """Return a warning that a weakly typed build may ignore Casts to FP32.
 
+    Return an empty string if there is no such risk.
     https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
     """
     added = any(_CASTING.match(each.fix) for each in outcome.applied)
@@ -190,8 +191,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the severity and the rule that a rewrite is for.
 
-    The text is empty if the rewrite has no rule. In this case, a measurement or the ONNX checker requires
-    the rewrite.
+    The text is empty if no rule recommends the rewrite. Then a measurement or the ONNX checker requires it.
     """
     return f"{severity}[{rule}] " if rule else ""
 
@@ -285,9 +285,9 @@ def _data(
 
 
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
-    """Return the nodes that the provider of ONNX Runtime runs before and after the fixes, for each target.
+    """Return, for each target, the nodes that an execution provider runs before and after the fixes.
 
-    The result is empty if no provider was given.
+    The result is empty if the user gave no execution provider of ONNX Runtime.
     """
     states = {"before": outcome.before.reports, "after": outcome.after.reports}
     found = {when: [*map(partition_in, reports)] for when, reports in states.items()}

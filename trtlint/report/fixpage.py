@@ -34,9 +34,9 @@ _PLACES = 12
 _MOST_GONE = 200
 """Largest number of unused nodes that the picture of a patch shows."""
 _ROOM = 800_000
-"""Character limit of all pictures."""
+"""Largest number of characters in the HTML of all pictures together."""
 _LARGEST = 60_000
-"""Character limit of one picture."""
+"""Largest number of characters in the HTML of one picture."""
 
 
 class FixPage:
@@ -226,7 +226,7 @@ def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """Format the severity and the rule that a rewrite is for; None if a measurement requires the rewrite."""
+    """Format the severity and rule that a rewrite is for. Return None if a measurement requires it."""
     return [badge(severity), " ", tag("code", rule), " "] if rule else None
 
 

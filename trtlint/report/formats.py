@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from trtlint.report.locations import Overview
 
     Fails = Callable[[Finding], bool]
-    """Returns whether a finding gives exit code 1."""
+    """Function that returns whether a finding gives exit code 1."""
 
 STREAMED: Mapping[str, str] = {
     "full": "text",
     "concise": "concise",
     "summary": "summary",
 }
-"""Formats for people, with their modules. Other text may go to standard output, too."""
+"""Formats for people, with their modules. trtlint may write other text to the same stream."""
 DOCUMENTS: Mapping[str, str] = {
     "json": "json",
     "sarif": "sarif",
@@ -200,7 +200,7 @@ class _AtTheEnd:
 
 
 class _Bytes(_AtTheEnd):
-    """Collects the reports of a run, and writes them at its end in a format of :data:`BINARY`."""
+    """Writer of a format in :data:`BINARY`, at the end of a run."""
 
     def __init__(self, content: Callable[[Run], bytes], file: BinaryIO, style: Style) -> None:
         super().__init__(lambda _: (), io.StringIO(), style)

@@ -2,9 +2,9 @@
 
 Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub accepts
 ``::`` at the start of a line after blanks, and ``##[`` anywhere in a line. Azure Pipelines accepts
-``##vso[``, and TeamCity ``##teamcity[``. The runners of GitHub and Azure compare text with the culture rules
-of .NET, which ignore invisible characters.  Which characters are invisible depends on the operating system,
-so this module ignores all non-ASCII characters.
+``##vso[``, and TeamCity accepts ``##teamcity[``. The runners of GitHub and Azure compare text with the
+culture rules of .NET. These rules ignore invisible characters. The set of invisible characters depends on
+the operating system, so this module ignores all non-ASCII characters.
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 

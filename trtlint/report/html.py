@@ -32,9 +32,9 @@ _CARDS = 150
 _SECTIONS = 200
 """Largest number of models with a section."""
 _ROOM = 600_000
-"""Character limit of all pictures. Findings above the limit show their nodes as text, or not at all."""
+"""Largest number of characters in all pictures. Further findings show their nodes as text, or not at all."""
 _LARGEST = 60_000
-"""Character limit of one picture."""
+"""Largest number of characters in the HTML of one picture."""
 _NOTES = 20
 """Largest number of notes on one model."""
 _ANY_VERSION = "(any version)"

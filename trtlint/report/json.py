@@ -17,7 +17,7 @@ from trtlint.report.wording import witnesses
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; incompatible changes raise the version."""
 _MOST_SITES = 50_000
-"""Largest number of listed sites of a model over all targets; each takes half a kilobyte."""
+"""Largest number of listed sites of a model over all targets. A listed site takes half a kilobyte."""
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return the largest number of sites to list for each finding, by the path of the model.
+    """Return how many sites to list for each finding of a model, by the path of the model.
 
     The result contains only models with more sites than the limit of the report.
     """
@@ -52,9 +52,9 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """Return the largest number of sites per finding that keeps the total below the limit.
+    """Return how many sites to list for each finding, so that all findings together stay within the limit.
 
-    ``counts`` are the numbers of sites of all findings.
+    ``counts`` has the number of sites of each finding.
 
     >>> _share([10, 10, 200_000])
     49980
@@ -106,7 +106,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """Convert a finding to JSON data, with its first ``listed`` sites; None stands for all sites."""
+    """Convert a finding to JSON data, with its first ``listed`` sites. None includes all sites."""
     more = 0 if listed is None else max(0, len(finding.sites) - listed)
     refusal: dict[str, Any] = {}
     if finding.refusal is not None:
@@ -148,7 +148,7 @@ def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """Return the data of a build about a finding, as JSON data; empty without a build."""
+    """Return JSON data with the verdict and the time from a build, or an empty mapping if there are none."""
     found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
     if finding.ms is not None and finding.share is not None:
         found["time"] = {"ms": finding.ms, "share": finding.share}

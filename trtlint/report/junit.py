@@ -23,7 +23,7 @@ from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
-"""Function of a model path and a finding that returns true if the finding gives exit code 1.
+"""Function that returns true if a finding gives exit code 1. Its arguments are a model path and the finding.
 
 The path is written as in :class:`Overview`.
 """
@@ -65,7 +65,7 @@ def dumps(overview: Overview, fails: Fails) -> str:
         totals += counts
         _count(suite, clean(model), counts)
     _count(suites, "trtlint", totals)
-    del suites.attrib["skipped"]  # the schema allows it for a suite only
+    del suites.attrib["skipped"]  # the schema allows this attribute only for a suite
     ElementTree.indent(suites)
     document: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)
     return document.decode("ascii")
@@ -123,7 +123,7 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
 def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
     """Add a caveat to a test suite.
 
-    A caveat with severity warning is a skipped test, any other caveat a passed test with output.
+    A caveat with severity warning is a skipped test. Any other caveat is a passed test with output.
     """
     case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
     counts["tests"] += 1

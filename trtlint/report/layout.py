@@ -18,9 +18,9 @@ ELLIPSIS = "…"
 _ELIDED = 2
 """Width in cells of a folder path whose parts are all omitted."""
 _NARROWEST = 20
-"""Smallest width of wrapped text; narrower text moves to separate lines."""
+"""Smallest width of text beside other text, in cells. If less room is left, the text gets separate lines."""
 _MARGIN = 8
-"""Indent of text on separate lines."""
+"""Indent of text on separate lines, in cells."""
 
 
 def shorten(names: Sequence[str], width: int | None) -> list[str]:
@@ -74,7 +74,7 @@ def hang(first: Text, body: Text, width: int | None, *, rest: Text | None = None
     Args:
         first: the text before the body on the first line.
         body: the text to wrap.
-        width: cells of a line, None for one unlimited line.
+        width: cells of a line; None for one unlimited line.
         rest: the text before the body on further lines, as wide as ``first``; blanks by default.
     """
     indent = cell_len(first.plain)
@@ -89,7 +89,7 @@ def hang(first: Text, body: Text, width: int | None, *, rest: Text | None = None
 
 
 def _wrap(text: Text, width: int) -> list[Text]:
-    """Break a text between words into lines of at most ``width`` cells, unless a word is longer.
+    """Break a text between words into lines of at most ``width`` cells. A longer word is not broken.
 
     :meth:`rich.text.Text.wrap` either breaks long words or does not wrap at all.
     """

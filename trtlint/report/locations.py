@@ -1,8 +1,8 @@
 """Source lines and model files at which machine-readable formats show findings.
 
 If the nodes at several sites of a finding were exported from the same line of Python, these sites form one
-spot. So a code review has one comment on the line, and not 24 comments for 24 blocks. A site without a line
-in the repository is shown at the model file.
+spot. For example, a code review then has one comment on this line instead of 24 comments for 24 blocks. If a
+site has no line of Python in the repository, the finding is shown at the model file.
 """
 
 from __future__ import annotations

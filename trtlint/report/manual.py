@@ -21,15 +21,15 @@ SETTING = "TRTLINT_MANUAL"
 _NO_OWNER = "/OWNER/"
 """The placeholder for the owner of the repository in ``pyproject.toml``."""
 _NO_HOST = (".example", ".invalid")
-"""Hosts that never exist: https://www.rfc-editor.org/rfc/rfc2606#section-2
+"""Ends of host names that never exist: https://www.rfc-editor.org/rfc/rfc2606#section-2
 
-An editable install keeps old metadata, which may contain such placeholders.
+An editable install keeps old metadata. The old metadata may contain such hosts as placeholders.
 """
 
 
 @cache
 def _url(name: str) -> str:
-    """Return a URL of the project without a final slash; empty if the package has no such URL.
+    """Return the project URL with the label ``name``, or an empty string if the package has no such URL.
 
     https://packaging.python.org/en/latest/specifications/core-metadata/#project-url-multiple-use
     """
@@ -49,13 +49,13 @@ def _is_placeholder(url: str) -> bool:
 
     try:
         host = urlsplit(url).hostname or ""
-    except ValueError:  # no address either
+    except ValueError:  # the text is not an address
         return True
     return host.endswith(_NO_HOST) or _NO_OWNER in f"{url}/"
 
 
 def address() -> str:
-    """Return the address of the manual with a final slash; empty if the manual has no address."""
+    """Return the address of the manual with a final slash, or an empty string if there is no address."""
     base = os.environ.get(SETTING, "") or _url("documentation")
     return f"{base.rstrip('/')}/" if base.startswith("https://") else ""
 
@@ -68,7 +68,7 @@ def _builtin() -> dict[str, str]:
 
 
 def rule_page(rule: str) -> str:
-    """Return the address of the page about a built-in rule; empty if there is no page."""
+    """Return the address of the page about a built-in rule, or an empty string if there is no page."""
     file = _builtin().get(rule)
     if file is None:
         return ""

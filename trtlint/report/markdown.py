@@ -22,7 +22,7 @@ from trtlint.report.wording import heading, sentences, within
 _ROWS = 40
 """Largest number of table rows."""
 _ROOM = 50_000
-"""Character limit of the details; GitHub allows 65,536 in a comment."""
+"""Largest number of characters of the details. GitHub allows 65,536 characters in a comment."""
 _MARKS = frozenset("\\`*_[]<>#|~@&:$!")
 _WWW = re.compile(r"(?i)(?<=www)\.")
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;-]+")
@@ -48,7 +48,7 @@ def text(plain: str) -> str:
 
 
 def code(plain: str) -> str:
-    """Format a name as a code span for a table cell; empty for an empty name."""
+    """Format a name as a code span for a table cell. Return an empty string for an empty name."""
     cleaned = clean(plain)
     if not cleaned.strip():
         return ""

@@ -30,9 +30,9 @@ from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.terminal import ConsoleReport
 
 _BAR = 16
-"""Cells of a bar; each cell is one power of two."""
+"""Width of a bar in cells. Each cell stands for one power of two."""
 _NAME = 48
-"""Cells of a node's name."""
+"""Largest width of a node's name, in cells."""
 _OUTPUTS = 12
 """Largest number of listed outputs."""
 _KEPT = 12
@@ -170,8 +170,8 @@ class MeasureReport(ConsoleReport):
             yield Text(f"  and {more}; --output json:FILE lists all nodes")
         if margin:
             text = (
-                "the nodes marked (for margin) are optional: without any single one of these nodes, "
-                "the error stays under the bound"
+                "the nodes marked (for margin) are optional: if you remove a single one of "
+                "these nodes from the list, the error stays under the bound"
             )
             yield from self._hung("note: ", text)
         if not kept.complete:
@@ -182,7 +182,7 @@ class MeasureReport(ConsoleReport):
         for each in advice:
             yield from self._hung("= help: ", each.text)
             if each.command:
-                # On a separate unbroken line, so that users can copy the command.
+                # The command has its own unbroken line, so that users can copy it.
                 yield Text(f"  {clean(each.command)}", style="cyan")
         if advice:
             yield Text()

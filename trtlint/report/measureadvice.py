@@ -17,7 +17,10 @@ from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
 _WEAK = "<11.0"
-"""TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""
+"""Versions with precision flags. TensorRT 11 has no such flags.
+
+https://docs.nvidia.com/deeplearning/tensorrt/latest/
+"""
 
 
 class MeasurementAdvice(Struct, frozen=True):
@@ -137,9 +140,8 @@ def _brain(found: Measurement, what: str) -> MeasurementAdvice:
 def _may_be(target: Target, *, weak: bool) -> bool:
     """Return whether a target allows weakly or strongly typed networks.
 
-    ``weak`` is True to ask about weakly typed networks, and False to ask about strongly typed networks.
-
-    In a weakly typed network, the builder chooses the precision of layers.
+    If ``weak`` is true, the result is about weakly typed networks, else about strongly typed networks. In a
+    weakly typed network, the builder chooses the precision of layers.
     """
     if target.product != "tensorrt":
         return not weak

@@ -58,7 +58,7 @@ class TypeLine(Struct, frozen=True):
 
 
 def error_words(error: float | None) -> str:
-    """Format the error of an output, such as ``0.00037``; ``not finite`` for None."""
+    """Format the error of an output, such as ``0.00037``. For None, return ``not finite``."""
     return "not finite" if error is None else f"{error:.2g}"
 
 
@@ -119,7 +119,7 @@ def verdict_words(found: Measurement) -> str:
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or the reason why the errors are not conclusive."""
+    """Return the errors of an output, or the reason why its errors prove nothing."""
     if not output.finite:
         return "infinity or NaN already in FP32"
     if found.is_trivial(output):
@@ -141,7 +141,7 @@ def _reason(band: Band, bound: float) -> str:
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:
-    """Return the errors of each type; empty unless the user measured all types."""
+    """Return the errors of each type, or an empty list unless the user measured all types."""
     if not found.types or found.error is None or found.verdict is None:
         return []
     pairs = [(found.type, found.error), *((each.type, each.error) for each in found.types)]

@@ -41,11 +41,11 @@ _OUTPUTS = 50
 _KEPT = 60
 """Largest number of nodes in the list of nodes to keep in FP32."""
 _LONGEST = 160
-"""Character limit of a name."""
+"""Largest number of characters of a name."""
 _POWERS = 16
-"""Powers of two that the chart shows below the limit of the type, and as many above it."""
+"""Number of powers of two that the chart shows on each side of the limit of the type."""
 _CELL, _HEIGHT = 7.0, 12.0
-"""Pixels of a power of two, and of a bar."""
+"""Width of a power of two and height of a bar, in pixels."""
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
 
 
@@ -216,8 +216,8 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
         )
         if margin:
             text = (
-                "Nodes for margin are optional: without any single one of these nodes, the error "
-                "stays under the bound."
+                "Nodes for margin are optional: if you remove a single one of these nodes from the list, "
+                "the error stays under the bound."
             )
             yield tag("p", text, class_="notes")
         if len(kept.nodes) > _KEPT:

@@ -13,7 +13,7 @@ def last_component(name: str) -> str:
 
 
 def line_of(path: str, name: str) -> str:
-    """Return the line number in a name such as ``build.log:3116``; empty for other names.
+    """Return the line number in a name such as ``build.log:3116``, or an empty string for other names.
 
     >>> line_of("logs/build.log", "build.log:3116"), line_of("vit.onnx", "blocks.0")
     ('3116', '')

@@ -25,7 +25,7 @@ from trtlint.report.partition import partition_in
 SIGNATURE = "netron:attachment"
 """The ``signature`` field by which Netron recognizes an attachment."""
 _WIDTH = 70
-"""Characters of a line; trtlint wraps the text, because Netron does not."""
+"""Largest number of characters of a line. trtlint wraps the text, because Netron does not."""
 _MOST_METRICS = 50_000
 """Largest number of layer times and tensor ranges in the attachment."""
 
@@ -82,7 +82,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 def _target(spotted: Spotted) -> tuple[str, str]:
     """Return the kind and the name under which Netron finds a node.
 
-    The name is the name of the node. If the node has no name, the name is that of its output.
+    Netron finds a node by the name of the node. If the node has no name, Netron uses the name of its output.
     """
     node = spotted.node
     if node is None:

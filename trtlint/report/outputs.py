@@ -46,7 +46,7 @@ _SUFFIXES = {
 
 
 class ReportOutput(Struct, frozen=True):
-    """An output of a run: a format and a file; None as the file stands for standard output."""
+    """An output of a run, with its format and its file. The file None stands for standard output."""
 
     format: str
     file: Path | None = None
@@ -67,7 +67,7 @@ def parse(
     """Return the outputs that a command line requests.
 
     Args:
-        words: values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``.
+        words: values of ``--output``, each ``FORMAT`` or ``FORMAT:FILE``.
         format: the value of ``--format``; None if not given.
         quiet: true to write to standard output only if the user requests it.
         formats: the formats of the command.
@@ -141,7 +141,7 @@ def _output(word: str, formats: Sequence[str]) -> ReportOutput:
 
 
 def format_of_file(name: str) -> str:
-    """Return the format that the suffix of a file name suggests; empty for an unknown suffix."""
+    """Return the format that the suffix of a file name suggests, or an empty string for other suffixes."""
     return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 

@@ -19,13 +19,13 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 def partition_in(model: ModelReport) -> Mapping[str, Any] | None:
-    """Return the data about the partition in a report; None if the report has no partition."""
+    """Return the data about the partition in a report, or None if the report has no partition."""
     found = next((each for each in model.evidence if each.kind == "partition"), None)
     return None if found is None else found.data
 
 
 def lines_of(model: ModelReport) -> list[str]:
-    """Return lines of text about the partition of a model; empty if no execution provider was given."""
+    """Return lines of text about the partition of a model, or no lines if no execution provider was given."""
     found = partition_in(model)
     return [] if found is None else [*_lines(found)]
 

@@ -17,7 +17,7 @@ _NOTE = (
 
 
 def table(placements: Iterable[Placement]) -> Iterator[str]:
-    """Yield the lines of the table; nothing if there are no nodes."""
+    """Yield the lines of the table, or nothing if there are no nodes."""
     rows = [_row(placement) for placement in placements]
     if not rows:
         return

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
-"""``git@host:owner/name.git``; a host has at least two letters, so ``C:`` does not match."""
+"""Pattern of ``git@host:owner/name.git``. A host has at least two letters, so ``C:`` does not match."""
 
 
 class Provenance(Struct, frozen=True):
@@ -42,7 +42,7 @@ def provenance(root: Path | None) -> Provenance | None:
     if not revision or not remotes:
         return None
     remote = "origin" if "origin" in remotes else remotes[0]
-    # `git remote get-url` would apply insteadOf, which is where build servers put their tokens.
+    # `git remote get-url` would apply the setting insteadOf, in which build servers put their tokens.
     url = public_url(_git(root, "config", "--get", f"remote.{remote}.url") or "")
     if url is None:
         return None
@@ -50,7 +50,7 @@ def provenance(root: Path | None) -> Provenance | None:
 
 
 def public_url(remote: str) -> str | None:
-    """Return the URL of a git remote without user and password; None for a local folder.
+    """Return the URL of a git remote without user and password, or None for a local folder.
 
     >>> public_url("https://x-access-token:abc@github.com/owner/name.git")
     'https://github.com/owner/name.git'
@@ -69,7 +69,7 @@ def public_url(remote: str) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Run a git command in a folder and return its output; None if the command fails."""
+    """Run a git command in a folder and return its output, or None if the command fails."""
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(

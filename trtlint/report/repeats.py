@@ -39,9 +39,8 @@ class Explained:
     def again(self, finding: Finding) -> str | None:
         """Return the text of a short line about a finding, after the name of the rule.
 
-        The text is the message, or empty if the report already contains the message. The result is None if
-        the
-        finding needs a full explanation:
+        The text is the message, or an empty string if the report already contains the message. The result is
+        None if the finding needs a full explanation. The following findings need one:
         - the first finding of a rule
         - a finding with evidence or included findings
         """
@@ -73,7 +72,7 @@ def _key(finding: Finding) -> Explanation:
 
 
 def _is_own(finding: Finding) -> bool:
-    """Return whether a finding has text about its model only: evidence or included findings."""
+    """Return whether a finding has text that is specific to its model: evidence or included findings."""
     return bool(finding.said or finding.includes)
 
 

@@ -38,7 +38,9 @@ class RuleTable:
             row.places += max(len(finding.sites), 1)
 
     def lines(self, width: int | None) -> Iterator[Text]:
-        """Yield the lines of the table, the most severe and frequent rules first; nothing without findings.
+        """Yield the lines of the table, the most severe and frequent rules first.
+
+        Yield nothing if there are no findings.
 
         Args:
             width: terminal cells of a line; None for unlimited lines.

@@ -27,7 +27,7 @@ from trtlint.report.wording import fix_command, full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
-"""Name of the base folder for relative paths; it stands for the repository."""
+"""Name of the base folder for relative paths. The name stands for the repository."""
 _PROBLEM_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 

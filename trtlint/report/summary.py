@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCREEN = 24
 """Lines of the smallest usual terminal: https://vt100.net/docs/vt100-ug/chapter1.html."""
 _FIXED = 8
-"""Lines of a summary other than rules and files, and one line for the prompt."""
+"""Number of summary lines that are neither rules nor files, plus one line for the prompt."""
 _FILES = 4
 """Largest number of unreadable files that a summary on one screen names."""
 

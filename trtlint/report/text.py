@@ -356,7 +356,7 @@ def _lacks_lines(model: ModelReport) -> bool:
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:
-    """Return a rich console for a stream; None for plain text, which needs no console.
+    """Return a rich console for a stream, or None for plain text, which needs no console.
 
     rich treats a file as a terminal if some environment variables are set:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables

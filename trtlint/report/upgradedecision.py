@@ -24,7 +24,7 @@ _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
 Findings about the build contain the command if the conversion of the model resolves them.
 """
 _NAMED = 3
-"""Largest number of model paths in a command; with more models, the command has their folder."""
+"""Largest number of model paths in a command. For more models, the command names their common folder."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
 
@@ -139,7 +139,7 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command that the first release line does not have.
+    """Return the errors about the build command that a release line has, but the first release line lacks.
 
     ``line`` is the index of the release line that has the errors.  Each text has the rule and the message
     of an error.

@@ -115,7 +115,7 @@ def fix_command(finding: Finding, model: str = "MODEL") -> str:
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return those of a finding and its included findings that ``trtlint fix`` can fix."""
+    """Return the findings that ``trtlint fix`` can fix, among a finding and its included findings."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 

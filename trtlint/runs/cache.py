@@ -75,7 +75,7 @@ class _Companion(Struct, frozen=True):
 
 
 def folder() -> Path | None:
-    """Return the cache folder of the user; None if the system has no such folder.
+    """Return the cache folder of the user, or None if the system has no such folder.
 
     Links to other folders are followed.
     """
@@ -84,7 +84,7 @@ def folder() -> Path | None:
     # https://specifications.freedesktop.org/basedir-spec/latest/
     home = Path(os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", ""))
     if not home.is_absolute():
-        home = Path(os.path.expanduser("~/.cache"))  # noqa: PTH111 - which leaves it where nobody is at home
+        home = Path(os.path.expanduser("~/.cache"))  # noqa: PTH111 - Path.expanduser raises without a home
     return Path(os.path.realpath(home / "trtlint")) if home.is_absolute() else None
 
 
@@ -97,7 +97,7 @@ class Cache:
         """True if the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Return the place in the cache for the result of a job; None if the model cannot be identified."""
+        """Return the place in the cache for a job's result, or None if the model cannot be identified."""
         try:
             case = job.case
             built = _described(case.built_for), _described(case.command)
@@ -109,7 +109,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports for a job; None if the cache has none, or if they are out of date."""
+        """Return the cached reports for a job, or None if the cache has none or they are out of date."""
         data = read(store.entry)
         if data is None:
             return None
@@ -158,7 +158,7 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         nameless = tuple(replace(report, path="") for report in reports)
         write(store.entry, msgspec.json.encode(_KeptResult(companions, nameless)))
     except (OSError, ValueError, UncertainError):
-        # A full disk, a folder that is not ours, a name that is not Unicode: the next run lints again.
+        # The disk is full, the folder is no cache, or a name is not Unicode. The next run lints again.
         return
 
 
@@ -213,8 +213,8 @@ def _described(value: object) -> Any:
 def known_by(path: Path) -> str:
     """Return an identity of a file.
 
-    The identity is a digest of the content.  For a large file, it is a digest of path, device, inode, size
-    and times.
+    The identity is a digest of the content.  For a large file, the identity is a digest of path, device,
+    inode, size and times.
 
     Raises:
         OSError: the file cannot be read.
@@ -250,10 +250,10 @@ def known_of(case: Case) -> str:
 
 
 def revision(case: Case) -> str:
-    """Return the revision of a model for reports; empty if it cannot be determined.
+    """Return the revision of a model for reports, or an empty string if it cannot be determined.
 
-    The revision of a local model is a digest; of a large local model, the size and the time of the file.  The
-    revision of a remote model is the version on the server.
+    The revision of a local model is a digest. If the model is large, the revision is the size and the
+    modification time of the file.  The revision of a remote model is its version on the server.
     """
     try:
         if case.address is not None:
@@ -270,7 +270,7 @@ def _companion_of(model: Path, name: str) -> _Companion:
 
 
 def companion(model: Path, name: str) -> str:
-    """Return the identity of a file that a model names; empty if the file is missing.
+    """Return the identity of a file that a model names, or an empty string if the file is missing.
 
     ``name`` is the path of the file, relative to the folder of the model.
 

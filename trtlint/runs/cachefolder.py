@@ -101,7 +101,7 @@ def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def _make(root: Path) -> None:
     """Create a cache and its tag in one step, so that concurrent runs never see a cache without a tag."""
     _require(may_be_cache(root), root)
-    import shutil  # here, since most runs find one
+    import shutil  # here, because most runs find an existing cache
 
     root.parent.mkdir(parents=True, exist_ok=True)
     new = root.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")

@@ -69,7 +69,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     """Copy the result of a dry build for another target.
 
-    The GPUs of both targets have the same nearest supported GPU.  The dry build used this supported GPU.
+    Both targets have the same nearest GPU that the dry build supports.  The dry build was for this GPU.
     """
     if made.build is None:
         return made
@@ -89,7 +89,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
                     result = ask(model, request, log)
             except DryBuildError as error:
                 return DryBuildEvidence(None, about=(f"no dry {request.level}: {error}",))
-            except (ModelError, OSError):  # the lint says what is wrong with the file
+            except (ModelError, OSError):  # the lint reports the problem with the file
                 return DryBuildEvidence(None)
             if entry is not None:
                 _keep(entry, result, model, log)
@@ -119,7 +119,7 @@ def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
 
 
 def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
-    """Return the file of the cache entry for a dry build; None if the model cannot be identified."""
+    """Return the file of the cache entry for a dry build, or None if the model cannot be identified."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
@@ -131,7 +131,7 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
 def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
     """Return the cached result of a dry build, and write its log to the file ``log``.
 
-    The result is None if the cache has no result, or if it is out of date.
+    Return None if the cache has no result, or if the cached result is out of date.
     """
     data = cache.read(entry)
     if data is None:
@@ -218,7 +218,7 @@ def _room(needed: int) -> Iterator[None]:
 
 
 def available_memory() -> int:
-    """Return the available memory in bytes; a very large number if the amount is unknown."""
+    """Return the available memory in bytes, or a very large number if the amount is unknown."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -172,7 +172,7 @@ class DryBuildReader:
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Do nothing, because a dry build reads no files that could belong to no model."""
+        """Do nothing, because the options of a dry build apply to all models."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -221,7 +221,7 @@ class DryBuildReader:
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """Return the installed release of TensorRT-RTX.  It must be the release ``wanted``."""
+        """Return the installed TensorRT-RTX release.  Raise an error if ``wanted`` names another release."""
         if wanted not in self._versions:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
@@ -263,7 +263,7 @@ class RangeReader:
             raise SettingError(str(error)) from None
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the measurement of one model; empty if no measurement is about the model."""
+        """Return the measurement of one model.  The result is empty if no measurement is about the model."""
         if not self._read:
             return Read()
         from trtlint.engine.evidence.ranges import RangeEvidence

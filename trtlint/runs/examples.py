@@ -40,7 +40,7 @@ MEMORY = 1 << 30
 MOST_BROKEN = 5
 """The run stops after this number of rule files with broken examples."""
 _ROOM = 8 << 30
-"""Bytes of address space in addition to mapped memory. Library threads reserve more than they use."""
+"""Bytes of address space beyond the mapped memory. Threads of libraries reserve more than they use."""
 _POLL_INTERVAL = 0.05
 """Seconds between two checks of the memory of the process."""
 _CHUNK = 1 << 16
@@ -94,7 +94,8 @@ class _Progress(Struct):
     Attributes:
         done: number of examples that need not run again.
         broken: rule files whose remaining examples are skipped.
-        others: results that are not about an example.  Each new process sends these results again.
+        others: results that are not about an example.  Each new process sends these results again, so they
+            are stored to skip repetitions.
     """
 
     done: int
@@ -217,14 +218,14 @@ class _Child:
 def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> None:
     """Run the examples in the child process, and write messages for the parent to ``writer``."""
     tempfile.tempdir = folder
-    faulthandler.disable()  # the parent says which signal it was
+    faulthandler.disable()  # the parent process reports the signal
     sender = _Sender(writer, progress)
     try:
         for result in examples(sender.begin):
             sender.send("result", _data(result))
     except RuleError as error:
         sender.send("wrong", str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent says it
+    except Exception as error:  # noqa: BLE001 - the parent process reports any error
         sender.send("bug", describe(error))
     sender.send("done", None)
 

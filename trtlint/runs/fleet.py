@@ -22,9 +22,9 @@ from trtlint.runs.run import JobRunner
 from trtlint.runs.task import Task
 
 _MOST_TOGETHER = 50
-"""Largest number of jobs in one batch for a cluster.  If a worker dies, one batch is lost."""
+"""Largest number of jobs in one batch for a cluster.  If the cluster gives up a batch, all its jobs fail."""
 _BATCHES = 40
-"""Smallest number of batches.  It ensures that every worker gets some batches."""
+"""Smallest number of batches.  With many batches, every worker gets some of them."""
 
 
 def outcomes(tasks: Sequence[Task], options: LintOptions, notify: Notify) -> Iterator[Outcome]:

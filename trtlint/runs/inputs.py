@@ -35,8 +35,8 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
         require_local(models)
     if files and options.dry.level in ("parse", "build"):
         raise SettingError(
-            f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this option or "
-            "--dry-build and --dry-parse"
+            f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this file, or "
+            "remove --dry-build and --dry-parse"
         )
     if files and not found:
         return [*torch, *_builds(reader, files)]

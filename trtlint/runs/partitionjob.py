@@ -120,7 +120,7 @@ def _number(text: str, usual: int) -> int:
 
 
 def log_of(before: Iterable[Evidence | PendingEvidence]) -> OrtLog | None:
-    """Return the partition in the log of a build; None if no log shows a partition."""
+    """Return the partition in the log of a build, or None if no log shows a partition."""
     build = next((each for each in before if isinstance(each, BuildEvidence)), None)
     if build is None or build.data.log is None:
         return None

@@ -65,7 +65,7 @@ def processes(most: int) -> Iterator[Pool]:
     during a fork, the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
     """
-    import multiprocessing  # here, since most runs take one file and need no pool
+    import multiprocessing  # here, because most runs lint one file and need no pool
     from concurrent.futures import ProcessPoolExecutor
 
     width = max(1, min(most, _MOST_PROCESSES))

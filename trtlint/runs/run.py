@@ -103,9 +103,9 @@ def _remote_job(job: Job) -> Job:
 
 
 def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
-    """Look up the outcome of a job in the cache; None if the cache has no outcome.
+    """Return a job with its place in the cache, and its cached outcome.
 
-    The returned job contains the place in the cache for its result.
+    The outcome is None if the cache has no outcome. The job stays unchanged if it has no place in the cache.
     """
     job, kept = entry
     store = None if kept is None else kept.place(job)
@@ -237,7 +237,7 @@ def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[in
         reason = _GONE
     except BrokenExecutor:
         reason = _DIED
-    except Exception as error:  # noqa: BLE001 - each executor has its own
+    except Exception as error:  # noqa: BLE001 - each executor has its own exceptions
         text = " ".join(f"{type(error).__name__}: {error}".split())
         reason = f"the executor could not lint this file: {text}"
         if len(batch) > 1:

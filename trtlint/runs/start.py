@@ -40,7 +40,7 @@ def begin() -> None:
     import gc
 
     gc.disable()
-    import trtlint.runs.worker  # noqa: F401 - what every job needs
+    import trtlint.runs.worker  # noqa: F401 - every job needs this module
 
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)

@@ -25,13 +25,13 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Return a context manager with the paths of scripts and programs.
+    """Return a context manager with two values: the paths of scripts and programs, and a truth value.
 
     A program in memory is saved to a temporary file, which is deleted at the end of the ``with`` block.  The
     second value is True if this temporary file is the only path.
 
     Raises:
-        TypeError: ``path`` is not a path and not an exported program.
+        TypeError: ``path`` is neither a path nor an exported program.
     """
     if isinstance(path, str | os.PathLike):
         yield [os.fspath(path)], False

@@ -38,7 +38,7 @@ def torch_tasks(reader: SettingsReader, options: LintOptions) -> tuple[list[Task
         raise SettingError("--torch-tensorrt needs a Python script, a program (.pt2), or a call in --build")
     made = _Torch(reader, options, options.torch.release)
     tasks = [made.task(Path(path)) for path in mine]
-    # The call of a program gives the options of its dry run, and is checked as well.
+    # The call that compiles a program gives the options of the dry run. trtlint also checks this call.
     if options.torch.build is not None:
         tasks.insert(0, made.text(options.torch.build, checked=not any(p.endswith(PROGRAM) for p in mine)))
     return tasks, others
@@ -93,7 +93,7 @@ class _Torch:
         return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
     def _request(self) -> TorchRequest | None:
-        """Return a request for a dry run of Torch-TensorRT; None if ``--dry-build`` is not given."""
+        """Return a request for a dry run of Torch-TensorRT, or None if ``--dry-build`` is not given."""
         from trtlint.process.spawn import Limits
         from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
         from trtlint.torch_tensorrt.calls import calls_in

@@ -67,7 +67,7 @@ def torch_evidence(
 
     Args:
         path: the file.
-        release: the release of Torch-TensorRT, ``2.13.0``.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
         request: the settings of a dry run of an exported program; None to use only trtlint's table of
             operators.
     """

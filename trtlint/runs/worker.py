@@ -39,7 +39,7 @@ def lint_job(job: Job) -> Outcome:
         outcome = failed(job, "not enough memory to lint this file", Exit.UNREADABLE)
     except (InputsError, OtherRulesError, WheelError) as error:
         outcome = failed(job, str(error), Exit.USAGE)
-    except Exception as error:  # noqa: BLE001 - a bug met in one file must not hide the others
+    except Exception as error:  # noqa: BLE001 - a bug must not hide the results of other files
         outcome = failed(job, describe(error), Exit.BUG)
     return outcome
 

@@ -99,7 +99,7 @@ class _Completion:
         """Return whether the user's version and the version of the build can be the same release."""
         try:
             built = Version(version).release[:3]
-        except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
+        except ValueError:  # InvalidVersion, or int() for a part with thousands of digits
             return True
         given = tuple(map(int, (self.given.version or "").split(".")))[:3]
         common = min(len(given), len(built))
@@ -136,7 +136,7 @@ class _Completion:
     def _build_flags(self) -> Iterator[tuple[Flag, bool, str]]:
         """Yield each flag that the build settings show, with True if it was on.
 
-        The third element of a result is the name of the field of the build settings, such as ``precision``.
+        The third element of each result is the name of the field that shows the flag, such as ``precision``.
         """
         settings = self.settings
         typed = settings.strongly_typed
@@ -162,7 +162,7 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return a version if it is known; otherwise the longest known beginning of the version.
+    """Return a version if it is known. Otherwise, return the longest known beginning of the version.
 
     The beginning has at least two parts, such as ``10.7``.  The result is None if no beginning is known.
     """

@@ -43,7 +43,7 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
     name = PRODUCTS[product]
     try:
         number = Version(text.strip())
-    except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
+    except ValueError:  # InvalidVersion, or int() for a part with thousands of digits
         raise TargetError(
             f"{_short(text)!r} is not a version of {name}; write it as {minors(product)[-1]}"
         ) from None

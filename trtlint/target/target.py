@@ -142,7 +142,7 @@ class Target(Struct, frozen=True):
 
     @property
     def release(self) -> tuple[int, int] | None:
-        """The release line as numbers, such as (10, 7) for 10.7; None without a version."""
+        """The release line as numbers, such as (10, 7) for 10.7; None if the target has no version."""
         if self.version is None:
             return None
         major, minor = self.releases[0].number.release[:2]
@@ -169,7 +169,7 @@ class Target(Struct, frozen=True):
 
     @property
     def leaving(self) -> tuple[int, int] | None:
-        """The release line before an upgrade, as numbers; None without an upgrade."""
+        """The release line before an upgrade, as numbers; None if there is no upgrade."""
         if self.previous is None:
             return None
         major, minor = releases_matching(self.previous, self.product)[0].number.release[:2]
@@ -177,7 +177,7 @@ class Target(Struct, frozen=True):
 
     @property
     def opset_max(self) -> int | None:
-        """The highest ONNX opset that the parser of this version supports according to its documentation."""
+        """The highest ONNX opset that this version's parser supports, according to the documentation."""
         return None if self.version is None else self.releases[-1].opset_max
 
     @property
@@ -187,7 +187,7 @@ class Target(Struct, frozen=True):
 
     @property
     def gpu_notice(self) -> str | None:
-        """A sentence on why the version does not support the GPU; None if it may support the GPU."""
+        """A sentence with the reason why the version does not support the GPU; None if it may support it."""
         return self.unsupported()
 
     @property
@@ -231,7 +231,7 @@ class Target(Struct, frozen=True):
 
     @property
     def flag_notice(self) -> str | None:
-        """A sentence about the user's precision flags that the version ignores; None without such flags."""
+        """A sentence about the user's precision flags that the version ignores; None if there are none."""
         flags = sorted(self.asked & _PRECISIONS)
         if not flags or self._typing != "strong":
             return None
@@ -288,11 +288,11 @@ class Target(Struct, frozen=True):
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """The known releases that ``version`` stands for; without a version, all releases of the product."""
+        """The known releases that ``version`` stands for. Without a version, all releases of the product."""
         return releases_matching(self.version, self.product)
 
     def unsupported(self) -> str | None:
-        """Return why the version does not support the GPU, as a sentence; None if it may support the GPU."""
+        """Return the reason why the version does not support the GPU, or None if it may support the GPU."""
         entry = self._architecture
         if entry is None or self.version is None:
             return None

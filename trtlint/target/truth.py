@@ -35,7 +35,7 @@ Truth = bool | Unknown
 
 
 def negate(truth: Truth) -> Truth:
-    """Return the opposite of a truth value; the opposite of unknown is unknown."""
+    """Return the opposite of a truth value. The opposite of unknown is unknown."""
     if isinstance(truth, Unknown):
         return truth if truth.needs == truth.refutes else Unknown(truth.refutes, truth.needs)
     return not truth
@@ -58,7 +58,7 @@ def both(*truths: Truth) -> Truth:
     first = unknown[0]
     if all(part is first for part in unknown):
         return first
-    # All values must become true. This is impossible if one of them cannot.
+    # All values must become true. This is impossible if one of them cannot become true.
     reachable = all(part.needs for part in unknown)
     needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
     refutes: frozenset[str] = frozenset().union(*(part.refutes for part in unknown))

@@ -1,7 +1,7 @@
 """Run Torch-TensorRT on an exported program without a GPU (dry run), in a separate process.
 
-Torch-TensorRT itself divides the program into engines, and creates the network of each engine. trtlint does
-not run an engine: it reads the network, and builds it with TensorRT-RTX, which needs no GPU.
+Torch-TensorRT itself divides the program into engines, and creates the network of each engine. trtlint reads
+each network, and builds it with TensorRT-RTX, because such a build needs no GPU. trtlint runs no engine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request, and send the result of each stage when it ends.
+    """Process a request, and send the result of each stage when the stage ends.
 
     Args:
         request: these keys:
@@ -40,7 +40,7 @@ def work(request: dict[str, Any], say: Say) -> None:
             - ``wheel``: a folder or None
             - ``options``: keyword arguments of the compiler
             - ``build``: true to build the networks
-        say: function that receives ``{"stage": ...}`` when a stage begins, and the result when it ends.
+        say: function that receives ``{"stage": ...}`` when a stage begins, and its result when it ends.
     """
     say({"stage": "import"})
     scratch = Path.cwd() / "package"
@@ -55,7 +55,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     began = time.monotonic()
     try:
         program = torch.export.load(request["program"])
-    except Exception as error:  # noqa: BLE001 - whatever the file makes torch raise
+    except Exception as error:  # noqa: BLE001 - a damaged file can raise any class
         say({"unasked": f"torch {torch.__version__} cannot load the program: {_said(error)}"})
         return
     say({"stage": "lower", "load_seconds": time.monotonic() - began})
@@ -97,13 +97,13 @@ class _Asked:
         try:
             inputs, names = _inputs(self._torch, self._package, program)
             self._compiler.compile(program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options)
-        except Exception as error:  # noqa: BLE001 - whatever the compiler raises is the answer
+        except Exception as error:  # noqa: BLE001 - any error of the compiler is a result
             self._say({"ended": _said(error) + raised_at(error), "error_type": type(error).__name__})
         else:
             self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
-        """Patch functions of the compiler, to report their calls, until ``undo`` is closed."""
+        """Patch functions of the compiler, so that they report their calls until ``undo`` is closed."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support
@@ -141,7 +141,7 @@ class _Asked:
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
     ) -> Any:
-        """Create the network of an engine, send its layers, and build it. The engine is not loaded."""
+        """Create the network of an engine, send its layers, and build the engine, but do not load it."""
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
@@ -149,7 +149,7 @@ class _Asked:
         begin = _position()
         try:
             interpreter._construct_trt_network_def()
-        except Exception as error:  # noqa: BLE001 - the converter's own words are the answer
+        except Exception as error:  # noqa: BLE001 - any error of a converter is a result
             node = getattr(interpreter, "_cur_node", None)
             say({"network": {"engine": name, "error": _said(error), "node": node_data(self._torch, node)}})
             return _gone(self._torch)
@@ -162,10 +162,10 @@ class _Asked:
         return _gone(self._torch)
 
     def _send_layers(self, name: str, reader: LayerReader, nodes: list[Any]) -> None:
-        """Send the layers of a network.  A network that cannot be read is left out."""
+        """Send the layers of a network, or the error if the network cannot be read."""
         try:
             found = reader.read()
-        except Exception as error:  # noqa: BLE001 - the answers without the layers are still useful
+        except Exception as error:  # noqa: BLE001 - the other results are useful without the layers
             self._say({"unread": _said(error)})
             return
         if found is not None:
@@ -175,10 +175,10 @@ class _Asked:
             self._say({"graph": {"engine": name, **found, "nodes": places, "traces": texts}})
 
     def _build(self, interpreter: Any, network: Any, begin: int) -> dict[str, Any]:
-        """Build a network.
+        """Build a network, and return the result of the build.
 
-        The result includes the errors that TensorRT logged after the position ``begin`` of the log. This
-        position precedes the creation of the network.
+        ``begin`` is the position in the log before the network was created. If the build fails, the result
+        includes the errors that TensorRT logged after this position.
         """
         trt = importlib.import_module("tensorrt")
         config = interpreter._populate_trt_builder_config()
@@ -206,7 +206,7 @@ def _value(torch: Any, value: Any) -> Any:
 
 
 def _inputs(torch: Any, package: Any, program: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return an ``Input`` for each input of a program, with a range for each dynamic size."""
+    """Return the positional and the keyword inputs of a program, with a range for each dynamic size."""
     arguments, keywords = program.example_inputs or ((), {})
     placeholders = {
         node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"
@@ -248,7 +248,7 @@ def _whole(bound: Any, otherwise: int) -> int:
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Return the layers of a network, and its convolutions that read their weights from an input tensor."""
+    """Count the layers of a network, and its convolutions that read their weights from an input tensor."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = 0
@@ -345,7 +345,7 @@ def _said(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException) -> str:
-    """Return the operator and the innermost function of Torch-TensorRT that raised an error."""
+    """Return the operator and the innermost function of Torch-TensorRT at which an error occurred."""
     function, operator, step = "", "", error.__traceback__
     while step is not None:
         frame, step = step.tb_frame, step.tb_next

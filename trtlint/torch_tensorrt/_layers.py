@@ -11,10 +11,10 @@ from trtlint.network.settings import ATTENTION, CLASSES, GROUPS, SETTINGS, read_
 
 MOST_LAYERS = 30_000
 MOST_VALUES = 4 << 20
-"""Largest constant in bytes whose values are sent, such as an attention mask."""
+"""Maximum size, in bytes, of a constant whose values are sent, such as an attention mask."""
 _MOST_SENT = 64 << 10
 _MOST_SENT_IN_ALL = 8 << 20
-"""Largest number of compressed bytes of one constant, and of all constants of an engine."""
+"""Largest number of compressed bytes for all constants of an engine.  ``_MOST_SENT`` is for one constant."""
 _SAMPLE = 16 << 10
 _LONGEST = 300
 _MOST_PORTS = 256
@@ -23,7 +23,7 @@ _SCALES = ("shift", "scale", "power")
 
 
 class LayerReader:
-    """Reader of one network and of the program node that each layer comes from.
+    """Reads one network, and the program node from which each layer comes.
 
     Args:
         trt: the module of TensorRT's Python API.
@@ -41,7 +41,7 @@ class LayerReader:
         self._sent = 0
 
     def read(self) -> dict[str, Any] | None:
-        """Return the network as JSON data; None if it has too many layers."""
+        """Return the network as JSON data, or None if it has too many layers."""
         network = self._network
         if network.num_layers > MOST_LAYERS:
             return None
@@ -51,7 +51,7 @@ class LayerReader:
         return {"tensors": self._tensors, "inputs": inputs, "outputs": outputs, "layers": layers}
 
     def _tensor(self, tensor: Any) -> int:
-        # The library returns the same object as long as the object is alive.
+        # While a tensor object exists, the library returns the same object for the same tensor.
         key = id(tensor)
         if key not in self._positions:
             self._held.append(tensor)
@@ -107,7 +107,7 @@ class LayerReader:
         return {}
 
     def _values(self, weights: Any) -> str | None:
-        """Return the compressed values of a constant; None for large constants and unsupported types."""
+        """Return the compressed values of a constant, or None if it is large or has an unsupported type."""
         size = int(getattr(weights, "nbytes", 0))
         if not 0 < size <= MOST_VALUES or not hasattr(weights, "tobytes"):
             return None
@@ -133,11 +133,11 @@ def _size(weights: Any) -> int:
 
 
 def watch_owners(interpreter: Any) -> tuple[dict[int, int], list[Any]]:
-    """Patch an interpreter to record the program node that each layer comes from.
+    """Patch an interpreter so that it records the program node from which each layer comes.
 
     Returns:
-        The position of the node for each layer, and the list of nodes. The interpreter fills both while it
-        runs.
+        A dictionary and the list of nodes. The dictionary maps the index of each layer to the position of its
+        node in the list. The interpreter fills both objects while it runs.
     """
     owners: dict[int, int] = {}
     nodes: list[Any] = []

@@ -1,4 +1,4 @@
-"""Convert nodes of a lowered program to data, with the reasons why nodes have no converter.
+"""Convert nodes of a lowered program to data, and find the reasons why nodes have no converter.
 
 This module runs in the process of the dry run. A lowered program is the program after Torch-TensorRT's
 passes.
@@ -14,11 +14,11 @@ _MOST_NODES = 2000
 _LONGEST = 1000
 _LONGEST_TRACE = 4000
 _LONGEST_OWN_TRACE = 2000
-"""Largest number of characters of the source lines that are sent for the node of a layer."""
+"""Largest number of characters of source lines that are sent for a node with layers."""
 
 
 def operators(torch: Any, module: Any) -> dict[str, Any]:
-    """Return the operators of a lowered program that have no converter, each with the reason."""
+    """Count the operators of a lowered program, and list those that run in PyTorch, each with the reason."""
     converters = importlib.import_module("torch_tensorrt.dynamo.conversion").DYNAMO_CONVERTERS
     found: list[dict[str, Any]] = []
     count = 0
@@ -35,7 +35,7 @@ def operators(torch: Any, module: Any) -> dict[str, Any]:
 
 
 def _of_the_cpu(node: Any) -> dict[str, str] | None:
-    """Return a reason for an operator that torch uses only on a CPU; None for other operators.
+    """Return a reason if torch uses the operator of a node only on a CPU, else None.
 
     On a GPU, torch uses another operator, which has a converter.
     """
@@ -43,7 +43,7 @@ def _of_the_cpu(node: Any) -> dict[str, str] | None:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return the reason for running a node in PyTorch although the node may have a converter, or None.
+    """Return why Torch-TensorRT runs a node in PyTorch even if the node has a converter, or None.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """
@@ -60,7 +60,7 @@ def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter accepts a node.  The checks are the same as in Torch-TensorRT."""
+    """Return why no converter accepts a node.  Torch-TensorRT makes the same checks."""
     registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
     key, excluded = node.target, converters.disallowed_targets
     if key in excluded or converters.qualified_name_or_str(key) in excluded:
@@ -94,7 +94,7 @@ def _accepts(validator: Any, node: Any, settings: Any) -> bool:
         return bool(validator(node, settings))
     try:
         return bool(validator(node))
-    except Exception:  # noqa: BLE001 - a validator that fails does not accept
+    except Exception:  # noqa: BLE001 - a validator that raises an error does not accept the node
         return False
 
 

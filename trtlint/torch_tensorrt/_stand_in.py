@@ -2,11 +2,11 @@
 
 This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx. The
 compiled parts of the wheel are its run time and its TorchScript front end. Without the compiled parts, the
-package disables these two features and can still be imported
+package can still be imported, but these two features are disabled
 (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).
 
-The remaining code needs a GPU from torch and a builder from ``tensorrt``. This module provides a stand-in for
-each of them.
+The Python code of the package needs a GPU from torch and a builder from ``tensorrt``. This module provides a
+stand-in for the GPU and another one for the builder.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _ALGORITHMS = (
 )
 """Classes of TensorRT 8 to 10 that TensorRT-RTX lacks.
 
-Torch-TensorRT up to 2.10 derives a class from one of them.
+Releases of Torch-TensorRT up to 2.10 derive a class from one of these classes.
 """
 _CHECK = "aten._assert_tensor_metadata.default"
 _REMOVES_CHECKS = 7
-"""Minor number of the first release that itself removes the checks of :func:`remove_checks`:
+"""Minor number of the first release that does not need :func:`remove_checks`, because it removes the checks:
 https://github.com/pytorch/TensorRT/pull/3395
 """
 
@@ -48,7 +48,7 @@ class StandInError(ExperimentError):
 
 
 def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Path) -> Any:
-    """Import Torch-TensorRT of a release and return it.
+    """Import a release of Torch-TensorRT and return the module.
 
     Args:
         release: the required release.
@@ -77,7 +77,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     try:
         package = importlib.import_module("torch_tensorrt")
         device = importlib.import_module("torch_tensorrt._Device").Device
-    except Exception as error:  # noqa: BLE001 - a stand-in that fails must say so
+    except Exception as error:  # noqa: BLE001 - the message contains the error
         raise StandInError(f"torch-tensorrt {found} cannot be imported here: {error!r}") from None
     cpu = importlib.import_module("torch").device("cpu")
     device.to = lambda *_: cpu
@@ -88,10 +88,10 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
 
 
 def remove_checks(module: Any, _settings: Any = None) -> Any:
-    """Remove the type checks that torch 2.7 and newer add before each conversion; return the module.
+    """Remove the type checks that torch 2.7 and newer add before each conversion, and return the module.
 
-    Torch-TensorRT 2.6 requires torch 2.6, which adds no checks
-    (https://github.com/pytorch/TensorRT/issues/3375). With a newer torch, each check would split an engine.
+    With such a torch, each check would split an engine of Torch-TensorRT 2.6. This release requires
+    torch 2.6, and torch 2.6 adds no checks (https://github.com/pytorch/TensorRT/issues/3375).
     """
     checks = [node for node in module.graph.nodes if str(node.target) == _CHECK]
     for node in checks:
@@ -203,7 +203,7 @@ def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
     known = packages.version
     names = {"tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt_cu12", "tensorrt_cu13"}
     packages.version = lambda name: module.__version__ if name in names else known(name)
-    # Which wheel brings the package decides whether Torch-TensorRT converts for TensorRT-RTX.
+    # The name of its wheel decides whether Torch-TensorRT converts for TensorRT-RTX or for TensorRT.
     distributions = packages.packages_distributions
     packages.packages_distributions = lambda: {
         **distributions(),

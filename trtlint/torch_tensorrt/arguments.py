@@ -11,7 +11,7 @@ from msgspec import Struct
 _MOST_ITEMS = 64
 _MOST_SIZES = 32
 _UNBACKED = re.compile(r"\bu\d+\b")
-"""Names of sizes that depend on the data, such as ``u0``."""
+"""Pattern of the names of sizes that depend on the data, such as ``u0``."""
 _SYMBOLS = ("as_sym_int", "as_sym_float", "as_sym_bool")
 _PLAIN = ("as_int", "as_float", "as_bool", "as_string", "as_scalar_type", "as_ints", "as_floats", "as_bools")
 ELEMENT_TYPES = {
@@ -43,8 +43,9 @@ class OperatorArgument(Struct, frozen=True):
     Attributes:
         name: the name in the schema of the operator, such as ``dim``.
         value: the plain value; None for tensors, symbols and omitted values.
-        tensors: the tensors; None for an empty entry of a list of tensors, or for a tensor of unknown type.
-        symbolic: true if the value, or an entry of its list, is known only at run time.
+        tensors: the types of the tensors; None for an empty entry of a list of tensors, or for an unknown
+            type.
+        symbolic: true if the value is known only at run time, or if an entry of its list is.
     """
 
     name: str
@@ -54,7 +55,7 @@ class OperatorArgument(Struct, frozen=True):
 
 
 def tensor_type(value: Any) -> TensorType | None:
-    """Return the type of a tensor from its JSON; None if it is unknown."""
+    """Return the type of a tensor from its JSON, or None if it is unknown."""
     if not value:
         return None
     sizes = tuple(_whole(size.get("as_int")) for size in value["sizes"][:_MOST_SIZES])

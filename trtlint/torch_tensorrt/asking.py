@@ -32,7 +32,7 @@ class TorchRequest(Struct, frozen=True):
         wheel: the folder with an unpacked wheel; None for the installed wheel.
         options: keyword arguments of the compiler.
         build: true to build the networks.
-        trusted: true if the user allows ``torch.export.load``, which can run code from the program.
+        trusted: true if the user allows ``torch.export.load``. This function can run code from the program.
         limits: limits of the process.
     """
 
@@ -47,7 +47,7 @@ class TorchRequest(Struct, frozen=True):
 
 
 def ask(program: Path, request: TorchRequest) -> DryRun:
-    """Run Torch-TensorRT on a program, and return the result. Errors are part of the result."""
+    """Run Torch-TensorRT on a program, and return the result, which includes any error."""
     if not request.trusted:
         return DryRun(unasked=UNTRUSTED)
     release = torch_release(request.release)

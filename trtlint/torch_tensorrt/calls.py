@@ -1,6 +1,6 @@
 """Find calls of Torch-TensorRT in Python scripts.
 
-The calls are read from the syntax tree. No script is imported or run.
+trtlint reads the calls from the syntax tree, and neither imports nor runs a script.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""Called functions by full name, each with the function that reads its arguments."""
+"""By full name of a function, its public name and the kind of its calls."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
@@ -90,7 +90,7 @@ class Argument(Struct, frozen=True):
 
     Attributes:
         name: the name of the argument.
-        text: the value as shortened Python text.
+        text: the Python text of the value, shortened.
         value: the value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if it is known only when the script
             runs.
         line: the line that sets the argument.
@@ -107,7 +107,7 @@ class TorchCall(Struct, frozen=True):
 
     Attributes:
         function: the called function.
-        route: the function or compiler that reads the arguments.
+        route: the kind of the call. It decides which arguments the call accepts.
         ir: the front end: ``dynamo``, ``torch_compile``, ``ts``, ``fx`` or ``default``; None if unknown.
         arguments: the known arguments, in order.
         complete: true if all arguments are known.
@@ -132,7 +132,7 @@ class TorchCall(Struct, frozen=True):
     callee: str
 
     def argument(self, name: str) -> Argument | None:
-        """Return the argument with this name; None if it is omitted."""
+        """Return the argument with this name, or None if it is omitted."""
         return next((each for each in self.arguments if each.name == name), None)
 
 
@@ -142,7 +142,7 @@ def is_call(text: str) -> bool:
 
 
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
-"""Parts of a script, in order: calls of the compiler, calls of related functions, and other parts."""
+"""Three lists of parts of a script: calls of the compiler, calls of related functions, and other parts."""
 
 
 def read_script(path: Path, name: str = "") -> ScriptParts:
@@ -350,7 +350,7 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
 
 
 def _is_scripted(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
-    """Return whether a module comes from ``torch.jit``, certainly or possibly."""
+    """Return whether a module may come from ``torch.jit``."""
     if entry is None:
         return False
     node = scope.assigned(entry.node, block, line)
@@ -360,7 +360,7 @@ def _is_scripted(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, 
 
 
 def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
-    """Return whether a node calls ``torch.jit.trace``, ``torch.jit.script`` or ``torch.jit.load``."""
+    """Return whether a node calls a function of ``torch.jit``, such as ``torch.jit.trace``."""
     return isinstance(node, ast.Call) and dotted(node.func, imports).startswith("torch.jit.")
 
 

@@ -12,8 +12,11 @@ class Event(Struct, frozen=True):
     """A change of the value of a name by a statement.
 
     Attributes:
-        kind: ``set`` for a new value, ``item`` for ``name[key] = value``, ``update`` for an update with a
-            dictionary. ``lost`` is a change to an unknown value.
+        kind: the kind of the change:
+            - ``set``: a new value
+            - ``item``: ``name[key] = value``
+            - ``update``: an update with a dictionary
+            - ``lost``: a change to an unknown value
         node: the new value; None if it is not an expression.
         key: the key, for ``item``.
         line: the line of the statement.
@@ -43,7 +46,7 @@ def statements_of(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[in
             continue
         inner: list[tuple[ast.stmt, tuple[int, ...]]] = []
         for number, part in enumerate(_bodies(statement)):
-            # What is below `with` and `if __name__ == "__main__"` runs as the statements around it do.
+            # A `with` or `if __name__ == "__main__"` forms no block: its statements run like those around it.
             name = block if _runs_always(statement) else (*block, 8 * id(statement) + number)
             inner += [(each, name) for each in part]
         pending += reversed(inner)

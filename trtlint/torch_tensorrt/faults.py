@@ -20,11 +20,11 @@ class ConverterFault(Struct, frozen=True):
 
     Attributes:
         name: the name of the fault.
-        ops: operators as named in a program; empty for any operator of ATen.
+        ops: the operators with the fault, named as in a program; empty for any operator of ATen.
         since: minor number of the first release with the fault, among the releases from 2.5 on.
         fixed: minor number of the first release without the fault; 0 if no release up to 2.14 fixes the
             fault.
-        when: conditions; all must hold.
+        when: the conditions under which the fault occurs; all must hold.
         words: the effect of the fault.
         do: the workaround in a release with the fault.
         source: public source of the fix or of the fault.
@@ -66,7 +66,8 @@ def matches(fault: ConverterFault, node: ProgramNode) -> bool:
 def _default(node: ProgramNode, expected: Mapping[str, Any]) -> bool:
     """Return whether arguments are omitted or have their default value.
 
-    If the arguments of the node are unknown, the result is False.
+    ``expected`` has the default values by the names of the arguments. If the arguments of the node are
+    unknown, the result is False.
     """
     found = [(node.argument(name), value) for name, value in expected.items()]
     return bool(node.arguments) and all(each is None or each.value == value for each, value in found)
@@ -101,8 +102,7 @@ def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
 def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether the element type in an argument differs from the element type of a tensor.
 
-    ``pair`` has two argument names: of the argument with the element type, and of the argument with the
-    tensor.
+    ``pair`` has two argument names. The first argument is the element type, and the second one is the tensor.
     """
     argument = node.argument(pair[0])
     tensor = _tensor(node, pair[1])
@@ -127,7 +127,7 @@ def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
 def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether the size of a tensor along an axis is dynamic.
 
-    ``pair`` has two argument names: of the argument with the tensor, and of the argument with the axis. The
+    ``pair`` has two argument names. The first argument is the tensor, and the second one is the axis. The
     default axis is 0.
     """
     tensor, axis = _tensor(node, pair[0]), node.argument(pair[1])
@@ -140,7 +140,7 @@ def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
 def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether a tensor has a dynamic size along an axis that has no index.
 
-    ``pair`` has two argument names: of the argument with the tensor, and of the argument with the indexes.
+    ``pair`` has two argument names. The first argument is the tensor, and the second one has the indexes.
     """
     tensor, indexes = _tensor(node, pair[0]), _tensors(node, pair[1])
     if tensor is None or not indexes:
@@ -150,13 +150,13 @@ def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
-    """Return whether values have full rank, and an index follows an axis without index.
+    """Return whether values have full rank, and an axis with an index follows an axis without index.
 
     Values of full rank have as many axes as the tensor.
 
     Args:
         node: the operator.
-        names: the names of three arguments: with the tensor, with the indexes, and with the values.
+        names: three argument names. The arguments are the tensor, the indexes and the values.
     """
     tensor, values = _tensor(node, names[0]), _tensor(node, names[2])
     if tensor is None or values is None or len(values.sizes) != len(tensor.sizes):
@@ -181,7 +181,7 @@ def _static(node: ProgramNode, expected: bool) -> bool:
 
 
 def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Return whether tensors have the given numbers of axes."""
+    """Return whether tensors have the numbers of axes in ``expected``, by argument name."""
     found = [(_tensor(node, name), count) for name, count in expected.items()]
     return all(tensor is not None and len(tensor.sizes) == count for tensor, count in found)
 
@@ -194,10 +194,10 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 
     Args:
         node: the operator.
-        expected: ``values`` is the name of the argument with the values, and ``axis`` the name of the
-            argument with the index axis. ``moves`` is ``never``, ``always`` or ``last``, and states when the
-            converter moves an axis. For ``last``, the converter moves an axis only if the index axis is
-            the last of three or more axes.
+        expected: three keys. ``values`` is the name of the argument with the values. ``axis`` is the name of
+            the argument with the index axis. ``moves`` states when the converter moves an axis: ``never``,
+            ``always`` or ``last``. For ``last``, it moves an axis only if the index axis is the last of
+            three or more axes.
     """
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value
@@ -219,7 +219,7 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 
 
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Return whether each given argument has a boolean mask of at least the given rank.
+    """Return whether each argument in ``expected`` has a boolean mask of at least the rank in ``expected``.
 
     The arguments are lists of tensors.
     """
@@ -237,18 +237,18 @@ def _number(node: ProgramNode, name: str) -> bool:
 
 
 def _tensors(node: ProgramNode, name: str) -> tuple[TensorType | None, ...]:
-    """Return the tensors of an argument; None for an empty entry of a list or an unknown type."""
+    """Return the types of an argument's tensors, with None for an unknown type or an empty list entry."""
     argument = node.argument(name)
     return () if argument is None else argument.tensors
 
 
 def _tensor(node: ProgramNode, name: str) -> TensorType | None:
-    """Return the only or first tensor of an argument; None if it is omitted or unknown."""
+    """Return the type of an argument's first tensor, or None if it is omitted or unknown."""
     return next(iter(_tensors(node, name)), None)
 
 
 def _all_known(node: ProgramNode) -> Iterator[TensorType]:
-    """Yield the tensors of all arguments whose type is known."""
+    """Yield the known types of the tensors in all arguments."""
     return (each for argument in node.arguments for each in argument.tensors if each is not None)
 
 

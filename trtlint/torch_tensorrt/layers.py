@@ -18,7 +18,7 @@ Tensor = tuple[str, str, Any]
 A dynamic size is -1. The shape is None if the rank is unknown.
 """
 _FOREIGN = "tensorrt"
-"""Domain of operators that stand for layers without an equal ONNX operator."""
+"""Domain of operators that represent layers for which ONNX has no operator."""
 TYPES: Mapping[str, int] = {
     "FLOAT": 1, "UINT8": 2, "INT8": 3, "INT32": 6, "INT64": 7, "BOOL": 9, "HALF": 10, "BF16": 16, "FP8": 17,
     "INT4": 22, "FP4": 23,
@@ -55,16 +55,16 @@ _TRAILING: Mapping[str, str] = {
 
 
 class Made(Struct, frozen=True):
-    """One ONNX operator for a layer.
+    """One of the ONNX operators that replace a layer.
 
-    The first input of the operator is the result of the previous operator for the layer.
+    The first input of the operator is the result of the previous operator for the same layer.
 
     Attributes:
         op: the operator.
         attributes: the attributes of the operator.
-        stored: the type, shape and bytes of each stored input. Stored inputs follow the other inputs.
-        rest: true if the operator also reads the second and further inputs of the layer.
-        shape: shape of the result; not needed for the last operator of a layer.
+        stored: the type, shape and bytes of each stored input. Stored inputs come after the other inputs.
+        rest: true if the operator also reads the inputs of the layer after the first one.
+        shape: shape of the result. The last operator of a layer needs no shape.
         domain: the domain of the operator.
     """
 
@@ -166,7 +166,7 @@ class Operators:
         return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._output()[1]]),))]
 
     def _shuffle(self) -> list[Made]:
-        """Return ``Transpose``, ``Reshape`` and ``Transpose``, without operators that have no effect."""
+        """Return those of ``Transpose``, ``Reshape`` and ``Transpose`` that have an effect."""
         before, after = self._shape(), self._output()[2]
         if before is None or after is None:
             return []
@@ -296,13 +296,13 @@ class Operators:
         return [Made("Gather", (("axis", axis),))] if plain and not batched else []
 
     def _attention(self) -> list[Made]:
-        """Return the fused attention operator, with scale 1, because the layer does not scale the scores."""
+        """Return ``Attention``. Its scale is 1, because the layer does not scale the scores."""
         causal = int(bool(self._settings.get("causal")))
         return [Made("Attention", (("scale", 1.0), ("is_causal", causal)))]
 
 
 def _axes(mask: Any) -> tuple[int, ...] | None:
-    """Return the indexes of the axes whose bits are set in a mask; None if the mask is invalid."""
+    """Return the indexes of the axes whose bits are set in a mask, or None if the mask is invalid."""
     return None if not isinstance(mask, int) else tuple(axis for axis in range(8) if mask >> axis & 1)
 
 
@@ -313,7 +313,7 @@ def _permutation(order: Any, rank: int) -> list[int]:
 
 
 def _moves(order: Sequence[int], shape: Sequence[int]) -> bool:
-    """Return whether a transpose moves elements, because it changes the order of axes longer than 1."""
+    """Return whether a transpose changes the order of elements. Moving an axis of size 1 does not."""
     long = [axis for axis in order if shape[axis] != 1]
     return long != sorted(long)
 

@@ -31,9 +31,10 @@ class ScriptMark(Struct, frozen=True):
         name: the called function, such as ``torch.sort``; a method name begins with a
             dot, such as ``.index_copy_``.
         shapes: the smallest, the usual and the largest shape of a range; empty tuples if unknown.
-        arguments: the arguments of an operator that are written as constants or names, by position and name.
+        arguments: the arguments of an operator, by position or keyword. Constants are values, and imported
+            names are full names. All other expressions are empty tuples.
         line: the line.
-        source: the file; empty for a text.
+        source: the file; empty for a call given as text.
     """
 
     kind: Kind
@@ -45,7 +46,7 @@ class ScriptMark(Struct, frozen=True):
 
 
 def mark_of(node: ast.Call, scope: ScriptScope, block: tuple[int, ...]) -> ScriptMark | None:
-    """Return the range or the export that a call makes; None for other calls."""
+    """Return the mark of a call that makes a range, an export or a trace, or None for other calls."""
     name = scope.dotted(node.func)
     if name in _INPUTS:
         given = {each.arg: each.value for each in node.keywords if each.arg}

@@ -1,4 +1,4 @@
-"""Find expressions whose value is certainly a ``torch.nn.Module``, according to one file."""
+"""Find expressions in one Python file whose value is certainly a ``torch.nn.Module``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODULE = ("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.modul
 
 
 def module_classes(tree: ast.Module, imports: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of classes of a file that derive from ``torch.nn.Module``."""
+    """Return the names of classes in a file that certainly derive from ``torch.nn.Module``."""
     found: set[str] = set()
     seen: set[str] = set()
     for node in ast.walk(tree):

@@ -1,7 +1,7 @@
 """Convert the networks that Torch-TensorRT creates to one graph of ONNX operators.
 
 Each layer becomes the ONNX operators that compute the same result. If trtlint knows no such operators, the
-layer becomes an operator of the domain ``tensorrt``. Facts ignore operators of this domain.
+layer becomes an operator of the domain ``tensorrt``. The fact modules ignore operators of this domain.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
 
 _OPSET = 24
 _MOST_VALUES_IN_ALL = 128 << 20
-"""Bytes of all unpacked constants: the process may have run code of a stranger."""
+"""Largest number of bytes of all unpacked constants.
+
+The limit is necessary, because the dry run may have run untrusted code.
+"""
 _DAMAGED = (
     KeyError,
     IndexError,
@@ -44,7 +47,7 @@ _DAMAGED = (
 
 
 def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
-    """Return the networks of all engines as one model; None if the data are damaged or have a cycle.
+    """Return the networks of all engines as one model, or None if the data are damaged or have a cycle.
 
     Args:
         graphs: the networks, from the process of the dry run.
@@ -73,7 +76,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
 
 
 class _Shared:
-    """The names that are in use, and the number of bytes left for constants, for all engines."""
+    """The names in use and the number of bytes left for constants, shared by all engines."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -82,8 +85,8 @@ class _Shared:
     def unpacked(self, data: Any) -> bytes | None:
         """Return the values of a constant.
 
-        The result is None if there are no values, or if the limit of all constants is reached. At most the
-        limit of one constant is unpacked.
+        The result is None if there are no values, or if the limit for all constants is reached. The result
+        has at most as many bytes as the limit for one constant.
         """
         if not isinstance(data, str) or self._left <= 0:
             return None
@@ -103,7 +106,7 @@ class _Shared:
 
 
 class _Engine:
-    """Conversion of the network of one engine, which adds its operators to a graph."""
+    """Converts the network of one engine, and adds the operators to a graph."""
 
     def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _Shared) -> None:
         self._graph, self._made, self._new = graph, made, shared.new
@@ -111,7 +114,7 @@ class _Engine:
         self._tensors = [(str(name), str(dtype), shape) for name, dtype, shape in graph["tensors"]]
         self._names = [shared.new(name) for name, _, _ in self._tensors]
         self._values: dict[int, bytes | None] = {}
-        """Stored tensors, by position."""
+        """The bytes of stored tensors, by position; None if the bytes are unknown."""
         self._readers: dict[int, set[str]] = defaultdict(set)
         for layer in graph["layers"]:
             for position in layer["inputs"]:
@@ -160,7 +163,7 @@ class _Engine:
     def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
         """Return the inputs of an operator.
 
-        These are the previous result, further inputs of the layer, and constants.
+        These are the result of the previous operator, the other inputs of the layer, and constants.
         """
         stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
         return [*value, *(names[1:] if step.rest else []), *stored]
@@ -170,10 +173,10 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Return whether a layer only changes the shape of an operand.
+        """Return whether a layer only changes the shape of an operand, and add a replacement to the graph.
 
-        Such a layer is left out of the graph. Torch-TensorRT adds these layers before element-wise
-        layers, to broadcast operands. ONNX operators broadcast implicitly.
+        Torch-TensorRT adds such layers before element-wise layers, to broadcast operands. ONNX operators
+        broadcast implicitly, so a stored tensor or an ``Identity`` is enough.
         """
         if len(steps) != 1 or not layer["inputs"] or not layer["outputs"]:
             return False
@@ -193,7 +196,7 @@ class _Engine:
         return True
 
     def _transposed(self, layer: Any, port: int, name: str) -> str:
-        """Return the operand of a product.  If the layer transposes the operand, add a ``Transpose``."""
+        """Return the name of an operand.  If the layer transposes the operand, add a ``Transpose``."""
         if layer["settings"].get(f"op{port}") != "TRANSPOSE":
             return name
         _, dtype, shape = self._tensors[layer["inputs"][port]]

@@ -49,7 +49,7 @@ class RunOptions(Struct, frozen=True):
 
 
 def options_of(calls: Sequence[TorchCall]) -> RunOptions:
-    """Return the arguments of the first call that a dry run accepts."""
+    """Return the arguments of the first call, except arguments that a dry run sets itself."""
     given = {each.name: each.value for call in calls[:1] for each in call.arguments}
     return run_options({name: value for name, value in given.items() if name not in _OWN})
 
@@ -68,9 +68,10 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
 
 
 def _encoded(value: object) -> Any:
-    """Return a value as JSON data; :data:`UNKNOWN` if it cannot be converted.
+    """Return a value as JSON data, or :data:`UNKNOWN` if it cannot be converted.
 
-    Types and sets become mappings with one key.
+    A type becomes a mapping with the key ``dtype``. A set, list or tuple becomes a mapping with the key
+    ``set``.
     """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -83,7 +84,7 @@ def _encoded(value: object) -> Any:
 
 
 def _named(name: str) -> Any:
-    """Return the JSON data for the name of a torch type or operator; :data:`UNKNOWN` for other names."""
+    """Return the JSON data for the name of a torch type or operator, or :data:`UNKNOWN` for other names."""
     package, _, last = name.rpartition(".")
     if package in ("torch", "torch_tensorrt", "torch_tensorrt.dtype", "dtype") and last in DTYPES:
         return {"dtype": DTYPES[last]}
@@ -93,7 +94,7 @@ def _named(name: str) -> Any:
 
 
 def builder_flags(release: TorchRelease, options: Mapping[str, Any]) -> Mapping[str, bool]:
-    """Return the builder flags that Torch-TensorRT derives from options. Unknown flags are left out.
+    """Return the known builder flags that Torch-TensorRT derives from options.
 
     Args:
         release: the release.

@@ -1,4 +1,4 @@
-"""Results of a dry run for the operators whose converters have a known fault."""
+"""Find the results of a dry run for operators whose converters have a known fault."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def is_known(
     Args:
         faults: the operators with a fault, from :func:`faults_of`.
         said: the error.
-        failed: the operator that the converter failed at; None if unknown.
+        failed: the operator at which the conversion failed; None if unknown.
     """
     return any(_is_cause(node, fault, said, failed) for node, fault in faults)
 
 
 def _is_cause(node: ProgramNode, fault: ConverterFault, said: str, failed: Fallback | None) -> bool:
-    """Return whether an error occurs at an operator with a fault, or at a reader of the operator's result."""
+    """Return whether an error occurs at an operator with a fault, or at a node that reads its result."""
     if not fault.ends or not said:
         return False
     if failed is not None and (

@@ -1,8 +1,9 @@
 """Read exported programs (``torch.export.save``) without torch and without unpickling.
 
 A .pt2 file is a zip archive. Its file ``models/model.json`` holds the graph: operators, types, source lines
-(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py). Older releases wrote
-``serialized_exported_program.json``. trtlint reads only this JSON file, and extracts nothing to disk.
+(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py). Older releases of
+torch wrote ``serialized_exported_program.json`` instead. trtlint reads only the JSON file with the graph, and
+extracts nothing to disk.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from trtlint.torch_tensorrt.arguments import OperatorArgument, TensorType, argum
 from trtlint.torch_tensorrt.result import DryRun
 
 _MOST_BYTES = 64 << 20
-"""Largest size of the JSON file in bytes. A graph of 10,000 operators takes about 30 MiB."""
+"""Largest size of the JSON file in bytes. The file has about 30 MiB for a graph of 10,000 operators."""
 _MOST_ENTRIES = 200_000
 _MOST_NODES = 100_000
 _LONGEST = 1000
@@ -39,7 +40,7 @@ _DAMAGED = (
 )  # fmt: skip
 """Errors that ``zipfile`` raises for damaged archives.
 
-File names that are not UTF-8 raise ``UnicodeDecodeError``.
+``ValueError`` includes ``UnicodeDecodeError``, the error for file names that are not UTF-8.
 """
 
 
@@ -67,7 +68,7 @@ class ProgramNode(Struct, frozen=True):
     arguments: tuple[OperatorArgument, ...] = ()
 
     def argument(self, name: str) -> OperatorArgument | None:
-        """Return the argument with this name; None if it is omitted."""
+        """Return the argument with this name, or None if it is omitted."""
         return next((each for each in self.arguments if each.name == name), None)
 
 
@@ -117,7 +118,7 @@ def _graph_json(path: Path, file: BinaryIO) -> bytes:
             found = [entry for entry in entries if f"/{entry.filename}".endswith(_JSON)]
             if not found:
                 raise ProgramError(f"{path}: not an exported program: it has no models/model.json")
-            # The size in the header may be wrong; no more is read than this in any case.
+            # The limit for `read` is necessary, because the size in the header may be wrong.
             with archive.open(found[0]) as member:
                 data = member.read(_MOST_BYTES + 1)
     except ProgramError:

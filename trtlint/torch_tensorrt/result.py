@@ -65,15 +65,15 @@ class DryRun(Struct, frozen=True):
         unasked: the reason if the dry run was impossible; empty otherwise.
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
-        operators: number of operators of the lowered program.
-        supported: number of operators of the lowered program that have a converter.
+        operators: number of operators in the lowered program.
+        supported: number of operators in the lowered program for which a converter exists.
         engines: number of engines that the program would get; None if unknown.
         fallbacks: the operators that run in PyTorch because no converter accepts them.
         in_torch: every node that runs in PyTorch.
         failures: engines that fail.
         built: number of engines that the builder of TensorRT-RTX built.
         layers: number of layers of all networks by kind.
-        types: number of layers of all networks by the type of their first output.
+        types: number of layers of all networks by the element type of their first output.
         convolutions: number of convolutions and deconvolutions.
         tensor_weights: number of convolutions and deconvolutions whose weights are an input tensor.
         tensor_weight_layers: the names of the layers whose weights are an input tensor.
@@ -108,7 +108,7 @@ class DryRun(Struct, frozen=True):
 
     @property
     def torch_nodes(self) -> int:
-        """Return the nodes that run in PyTorch: all nodes if the program gets no engine."""
+        """Return the number of nodes that run in PyTorch. If there is no engine, all nodes run in PyTorch."""
         return self.operators if self.engines == 0 and not self.in_torch else len(self.in_torch)
 
 
@@ -117,7 +117,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
 
     Args:
         answers: the answers of the process.
-        ended: the reason if the process crashed or was stopped; otherwise empty.
+        ended: how the process ended, if it crashed or was stopped; otherwise empty.
         seconds: run time in seconds.
         peak: peak memory in bytes.
     """
@@ -176,7 +176,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
 def _engines(answer_data: Mapping[str, Any]) -> int | None:
     if "engines" in answer_data:
         return int(answer_data["engines"])
-    # Torch-TensorRT returns the module as it is where too few operators are supported.
+    # If too few operators are supported, Torch-TensorRT makes no engine and reports no number of engines.
     return 0 if "supported" in answer_data and answer_data.get("stage") == "done" else None
 
 

@@ -10,9 +10,12 @@ from trtlint.files.problem import UnreadableError
 
 _MOST_NODES = 400_000
 _MOST_DEEP = 150
-"""Largest depth of nested brackets. The parser of older Python versions crashes at a few hundred."""
+"""Largest depth of nested brackets. Older Python versions crash at a depth of a few hundred."""
 _LONG_LINE = 1000
-"""Number of characters of a line that is probably nested too deeply. Python allows about 1000 levels."""
+"""Length of a line, in characters, from which the line may be nested too deeply.
+
+Python allows about 1000 levels.
+"""
 
 
 class PythonScriptError(UnreadableError):
@@ -20,7 +23,9 @@ class PythonScriptError(UnreadableError):
 
 
 def parsed(text: str, source: str) -> ast.Module:
-    """Return the syntax tree of a script, or of a text without a file if ``source`` is empty.
+    """Return the syntax tree of a Python text.
+
+    ``source`` is the name of the file. It is empty if the text is the value of ``--build``.
 
     Raises:
         PythonScriptError: the text is not Python, or too large.
@@ -58,7 +63,7 @@ def parsed(text: str, source: str) -> ast.Module:
 def too_deep(text: str, place: str) -> PythonScriptError:
     """Return the error for a script whose nesting exceeds Python's memory or recursion limit.
 
-    The error names the longest line, if this line is long enough to be the cause.
+    If the longest line is long enough to be the cause, the error names this line.
 
     Args:
         text: the script.
@@ -77,7 +82,7 @@ def too_deep(text: str, place: str) -> PythonScriptError:
 
 
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-"""Context managers that expect an error:
+"""Names of functions whose context managers expect an error:
 
 https://docs.pytest.org/en/stable/how-to/assert.html
 https://docs.python.org/3/library/unittest.html#unittest.TestCase.assertRaises

@@ -1,4 +1,4 @@
-"""Find calls that are related to the compiler: ``torch_tensorrt.save`` and ``torch.export.export``."""
+"""Find calls of functions that are related to the compiler, such as ``torch_tensorrt.save``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _TENSORS = frozenset(
     | {"torch.tensor", "torch.zeros"}
 )
 _SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
-"""Methods of a tensor that return one tensor for any arguments."""
+"""Methods of a tensor that always return one tensor."""
 _SCRIPT = (
     "torch.jit.trace",
     "torch.jit.script",
@@ -77,7 +77,7 @@ _COMPILED = (
     "torch_tensorrt.dynamo.compile",
     "torch_tensorrt.dynamo.trace",
 )
-"""Functions whose result has the same dynamic sizes as their program or inputs."""
+"""Functions that keep dynamic sizes: the result has the dynamic sizes of the program or inputs."""
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
@@ -86,12 +86,13 @@ class TorchUse(Struct, frozen=True):
 
     Attributes:
         function: the function.
-        product: kind of the saved value, such as ``program``.
+        product: kind of the value that the call saves, such as ``program``.
         format: the argument ``output_format``; empty if omitted, None if unknown.
         retrace: the argument ``retrace``; None if omitted.
         sure: true if all arguments are known.
-        inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
-        arg_inputs: the example inputs in ``arg_inputs``.
+        inputs: kind of the example inputs in the argument ``inputs``, or in the second argument of
+            ``torch.export.export``.
+        arg_inputs: kind of the example inputs in the argument ``arg_inputs``.
         threads: true if the script imports a package that starts threads.
         quantized: true if the script exports modules that ModelOpt quantized.
         private: true if the script calls the private function that implements ``torch.export.export``.
@@ -126,15 +127,15 @@ class TorchUse(Struct, frozen=True):
 def use_of(
     node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
 ) -> TorchUse | None:
-    """Return a call of a function that is related to the compiler; None for another call.
+    """Return the data of a call if its function is related to the compiler, or None for another call.
 
     Args:
         node: the call.
         scope: the scope of the call.
         block: the blocks that contain the call.
         classes: names of classes of modules that the file defines.
-        front_end: function that returns the front end (``ir``) of a call of ``torch_tensorrt.compile``;
-            None if unknown.
+        front_end: function that returns the front end (``ir``) of a call of ``torch_tensorrt.compile``, or
+            None if the front end is unknown.
     """
     name = scope.dotted(node.func)
     function = _SAVE.get(name)
@@ -184,8 +185,8 @@ def _followed(
 ) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
     """Return the expression that was assigned to a name, with its position in the script.
 
-    The position is scope, block and line. If the assigned expression is a name, that name is followed,
-    too. The result is None if an assignment is uncertain.
+    The position is scope, block and line. If the assigned expression is a name, the function looks up that
+    name, too. The result is None if an assignment is uncertain.
     """
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
@@ -231,7 +232,7 @@ def _product(
 
 
 def _compiled(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int) -> int:
-    """Return the line of the compiler call whose result is the given module; 0 if unknown."""
+    """Return the line of the compiler call that returned the module ``node``, or 0 if it is unknown."""
     found = _followed(node, scope, block, line)
     if found is None or not isinstance(found[0], ast.Call):
         return 0
@@ -298,9 +299,10 @@ def _example(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], 
 def _makes(
     node: ast.expr, kind: Literal["spec", "tensor"], scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> bool:
-    """Return whether the value of an expression is certainly a ``torch_tensorrt.Input`` or a tensor.
+    """Return whether the value of an expression certainly has a kind.
 
-    ``kind`` is ``spec`` to check for ``torch_tensorrt.Input``, or ``tensor`` to check for a tensor.
+    If ``kind`` is ``spec``, the value must be a ``torch_tensorrt.Input``. If it is ``tensor``, the value must
+    be a tensor.
     """
     for _ in range(_DEEPEST):
         found = _followed(node, scope, block, line)

@@ -22,11 +22,11 @@ from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 _DEEPEST = 40
 """Largest number of names and containers to follow for one value."""
 _MOST_ITEMS = 1000
-"""Largest number of entries of one container; a container with more is unknown."""
+"""Largest number of entries in one container. The value of a larger container is unknown."""
 _MOST_STEPS = 50_000
 """Largest number of evaluated expressions for one file."""
 _MOST_EVENTS = 200
-"""Largest number of statements that change one name; a name with more changes is unknown."""
+"""Largest number of statements that change one name. With more changes, the value of the name is unknown."""
 _MOST_BITS = 256
 _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -56,7 +56,7 @@ class Dotted(Struct, frozen=True):
 
 
 class DictEntry(Struct, frozen=True):
-    """One entry of a dictionary: the expression of its value, and the scope of the expression."""
+    """One entry of a dictionary: its key, the expression of its value, and the line of the expression."""
 
     key: str
     node: ast.expr
@@ -75,7 +75,7 @@ class Entries(Struct, frozen=True):
     complete: bool
 
     def __or__(self, other: Entries) -> Entries:
-        """Merge two sets of entries. For a key in both, the entry of ``other`` is used."""
+        """Merge two sets of entries. If both sets have a key, use the entry of ``other``."""
         return Entries({**self.entries, **other.entries}, self.complete and other.complete)
 
 
@@ -118,11 +118,11 @@ class ScriptScope:
         return statements_of(body)
 
     def dotted(self, node: ast.expr) -> str:
-        """Return the full name of an imported function (``torch_tensorrt.compile``); otherwise empty."""
+        """Return the full name of an imported function, or an empty string for other expressions."""
         return dotted(node, self.imports)
 
     def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
-        """Return the value of an expression in a block at a line; :data:`UNKNOWN` if uncertain.
+        """Return the value of an expression in a block at a line, or :data:`UNKNOWN` if it is uncertain.
 
         Containers become tuples of their values. Imported names become :class:`Dotted`.
         """
@@ -169,7 +169,7 @@ class ScriptScope:
         return NOTHING_KNOWN
 
     def assigned(self, node: ast.expr, block: tuple[int, ...], line: int) -> ast.expr | None:
-        """Return the expression that was last assigned to a name; None if uncertain."""
+        """Return the expression that was last assigned to a name, or None if it is uncertain."""
         if not isinstance(node, ast.Name):
             return node
         found = self._events_before(node.id, block, line)
@@ -178,7 +178,7 @@ class ScriptScope:
         return found[-1].node
 
     def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[ScriptScope, Event] | None:
-        """Return the scope and the statement that set a name last; None if uncertain."""
+        """Return the last statement that set a name, with its scope, or None if it is uncertain."""
         found = self._events_before(name, block, line)
         if found is not None:
             return (self, found[-1]) if found[-1].kind == "set" else None
@@ -223,7 +223,7 @@ class ScriptScope:
         compute = _BINARY.get(type(node.op))
         if compute is None or not isinstance(left, int) or not isinstance(right, int):
             return UNKNOWN
-        # No result is larger than 2 ** _MOST_BITS squared, whatever the operands are.
+        # These limits keep every result below the square of 2 ** _MOST_BITS.
         if left.bit_length() > _MOST_BITS or right.bit_length() > _MOST_BITS:
             return UNKNOWN
         if isinstance(node.op, ast.LShift) and not 0 <= right <= _MOST_BITS:
@@ -233,9 +233,9 @@ class ScriptScope:
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
         """Return the changes that determine the value of a name.
 
-        The result is None if this scope does not set the name before the use. The first change sets the
-        name, in a block that contains the use. All further changes run before the use. If the order is
-        uncertain, the result is a single change of the kind ``lost``.
+        The first change in the result sets the name, in a block that contains the use. The other changes run
+        after it and before the use. If the order is uncertain, the result is one change of the kind ``lost``.
+        The result is None if no statement of this scope changes the name before the use.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:
@@ -290,11 +290,11 @@ class ScriptScope:
 
 
 _LAST_LINE = sys.maxsize
-"""Line number after every real line: a function sees all names of its module."""
+"""Line number after every real line.  With this number, a function sees all names of its module."""
 
 
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """Return the full name of an imported function; empty for other expressions."""
+    """Return the full name of an imported function, or an empty string for other expressions."""
     parts: list[str] = []
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Attribute):

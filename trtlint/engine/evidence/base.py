@@ -45,7 +45,7 @@ class Verdict(Struct, frozen=True):
 
     Attributes:
         standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
-        said: sentences for the report, each with file and line, layer or tensor.
+        said: sentences for the report. Each names a line of a file, a layer or a tensor.
         cited: ``file:line`` of the messages in these sentences.
         support: a confidence if the evidence supports the finding but cannot confirm it. Then the finding
             has at least this confidence.
@@ -89,7 +89,7 @@ class Evidence:
     __slots__ = ()
 
     kind: str
-    """Name of the kind of evidence: its key in reports."""
+    """Name of the kind of evidence. It is also the key of the evidence in reports."""
     grounds: frozenset[Ground]
     """The sources of facts that the evidence makes available, such as ``build``."""
     judges = True
@@ -126,7 +126,7 @@ class Evidence:
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """Return the evidence as JSON data for a report; None for evidence that reports do not show."""
+        """Return the evidence as JSON data for a report, or None if reports do not show this evidence."""
         return None
 
     def conclude(
@@ -158,7 +158,7 @@ class Evidence:
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge a finding at one node; None if the evidence has no verdict."""
+        """Judge a finding at one node. Return None if the evidence has no verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
@@ -169,7 +169,7 @@ class Evidence:
         return ()
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
-        """Return the measured time of the operators of a finding; None if no time was measured."""
+        """Return the measured time of the operators of a finding, or None if no time was measured."""
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002

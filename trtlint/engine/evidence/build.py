@@ -147,15 +147,15 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the second texts of pairs: ``file:line`` of a log message.  Empty texts are left out.
+    """Return the second text of each pair, which is the ``file:line`` of a log message.
 
-    The second text is empty for a sentence that is not about a log message.
+    The second text is empty if the sentence is not about a log message. Empty texts are left out.
     """
     return frozenset(at for _, at in found if at)
 
 
 def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield each error in the log about the refused nodes, as its ``file:line`` and a quoting sentence."""
+    """Yield the ``file:line`` of each error about the refused nodes, and a sentence that quotes the error."""
     for message in errors_in_log(question.facts, question.subject, holds=question.holds):
         yield message.at, quoted(message)
 
@@ -219,7 +219,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 
 
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
-    """Yield quotes of the messages that match a condition, but name no node and so confirm nothing."""
+    """Yield quotes of messages that match a condition but confirm nothing, because they name no node."""
     names = {name for condition in conditions for name in condition.messages}
     for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
@@ -241,12 +241,12 @@ def cited_message(subject: Subject) -> Iterator[str]:
 def _time(timed: Sequence[tuple[float, float, str]], ms: float, share: float) -> str:
     """Return the time of engine layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
 
-    For several layers, the sentence has their number and the name of the slowest layer.
+    For several layers, the text has their number and the name of the slowest layer.
 
     Args:
-        timed: time (ms), share of the total time, and name of each layer.
-        ms: time of all layers in ``timed``.
-        share: share of all layers in ``timed``.
+        timed: for each layer, its time in milliseconds, its share of the total time, and its name.
+        ms: time of all layers in ``timed``, in milliseconds.
+        share: share of these layers in the total time, 0 to 1.
     """
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
     _, _, slowest = max(timed, key=lambda layer: layer[0])

@@ -4,27 +4,31 @@ A rule has these conditions in its front matter::
 
   witness:
     confirm:
-      - log: [norm_fp16, norm_overflow] anywhere: true
-      - log: [parser_error] where: not ("Plugin not found" in message)
+      - log: [norm_fp16, norm_overflow]
+        anywhere: true
+      - log: [parser_error]
+        where: not ("Plugin not found" in message)
       - layer: attention
     refute:
-      - layers: precision == "f32" because: "the norm runs in FP32: {name}"
+      - layers: precision == "f32"
+        because: "the norm runs in FP32: {name}"
 
-A finding can predict a refusal, an error of the parser or builder.  A rule with such findings has no
-``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
-handles these errors for all rules.
-
-In the following list, the block is the group of operators that the finding is about.
+The block of a finding is the group of operators that the finding is about. The keys of a condition are:
 
 - ``log`` lists names of log messages. A message matches if it names a node of the block.
 - ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
-- ``anywhere``: a message without a node matches every block, unless a listed message in the log names a node.
+- ``anywhere: true`` also accepts messages that name no node. Such a message matches every block, unless
+  another listed message in the log names a node.
 - ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
 - ``layers`` is like ``layer``, and the expression must not be false for another layer of the block.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
   measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.
 - ``because`` is the sentence that the report adds.
+
+A finding can predict a refusal, which is an error of the parser or builder.  A rule with such findings has no
+``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
+handles these errors for all rules.
 """
 
 from __future__ import annotations
@@ -55,7 +59,7 @@ class EvidenceCondition(Struct, frozen=True):
     Attributes:
         kind: the kind of evidence.
         messages: names of log messages.
-        where: the condition on a layer, the build or the message; None for any message.
+        where: the condition on a layer, the build or the message; None if any message matches.
         because: the sentence that the report adds; None to quote only the message or layer.
         anywhere: True if a message that names no node matches every group of operators.
     """
@@ -97,7 +101,7 @@ def read_conditions(
         item: the entry; None if the rule has none.
         condition: function that compiles a condition.
         text: function that compiles a text with fields, such as ``{name}``.
-        messages: the known names of log messages; None for any.
+        messages: the known names of log messages; None to accept any name.
         refusal: True if the findings of the rule predict an error of the parser or builder.
 
     Raises:

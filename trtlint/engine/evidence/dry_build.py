@@ -2,9 +2,11 @@
 
 A dry build runs one release of one product.
 
-- For targets with this product and release, a dry build is evidence like a real build. In addition, if the
-  parser succeeds, all predicted parser errors are refuted. The same is true for the builder.
-- For other targets, errors of the parser support findings.  Reports only quote other messages.
+- For targets with this product and release, a dry build is evidence like a real build. In addition, a
+  success of the parser refutes all predicted parser errors. A success of the builder refutes all predicted
+  builder errors.
+- For other targets, errors of the parser support findings.  Reports quote other messages, but these messages
+  do not support findings.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         build: the result of the dry build; None if the dry build could not run. Then ``about`` contains the
             reason.
         targets: the targets of the dry build; empty for all targets.
-        about: sentences for reports: the settings and the result of the dry build.
+        about: sentences for reports about the settings and the result of the dry build.
     """
 
     build: DryBuild | None
@@ -116,8 +118,7 @@ def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Conf
 
     A dry build uses TensorRT-RTX, perhaps for another GPU.
 
-    - For TensorRT-RTX of the same release, the result is as good as the result of a real build:
-      ``confirmed``.
+    - For TensorRT-RTX of the same release, the confidence is ``confirmed``, as for a real build.
     - For TensorRT, the parser of TensorRT-RTX is good evidence if both parsers come from the same sources,
       and weak evidence otherwise.
     - For TensorRT, the builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels
@@ -139,7 +140,7 @@ def _words(release: tuple[int, ...]) -> str:
 
 
 def _reached(result: DryBuildResult) -> Stage:
-    """Return the last stage that a dry build ran. The errors of the dry build belong to this stage."""
+    """Return the last stage that a dry build ran. All errors of the dry build come from this stage."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 

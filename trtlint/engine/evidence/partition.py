@@ -36,7 +36,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
         provider: the execution provider.
         settings: the options of the provider that affect the partition.
         simulation: the partition according to NVIDIA's parser; None if the parser did not run.
-        log: the partition in a log of ONNX Runtime; None without a log.
+        log: the partition in a log of ONNX Runtime; None if no log shows a partition.
         about: sentences for reports about the partition according to NVIDIA's parser.
     """
 
@@ -62,7 +62,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return a copy without ``simulation`` and ``log``, which are about the original model.
+        """Return a copy without ``simulation`` and ``log``, because these are about the original model.
 
         trtlint predicts the partition of each rewritten model again.
         """

@@ -85,7 +85,7 @@ def _fulfilling(condition: EvidenceCondition, where: Expression, question: Quest
 
 
 def _ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:
-    """Return the measured ranges of the tensors that a fact's or match's nodes compute, the widest first."""
+    """Return the measured ranges of the tensors that the nodes of a subject compute, the widest first."""
     nodes = frozenset(subject.nodes)
     found = (fact for fact in facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
     return tuple(sorted((each for each in found if each.node in nodes), key=lambda each: -each.greatest))

@@ -22,5 +22,5 @@ class TorchEvidence(Evidence, Struct, frozen=True):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return None: all facts come from this file, so the file cannot confirm or refute a finding."""
+        """Return None. All facts come from this file, so the file cannot confirm or refute a finding."""
         return None

@@ -34,31 +34,34 @@ _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
 No sequence of Clip, Max, Min and Relu can express them.
 """
 _GATED: Mapping[str, str] = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
-"""The activation that x · Sigmoid(x) and x · HardSigmoid(x) compute, by operator."""
+"""The names of the activations x · Sigmoid(x) and x · HardSigmoid(x), by the operator in the formula."""
 
 _CLIPS = frozenset({"Clip", "Max", "Min", "Relu"})
 _BETWEEN = MOVING | QUANTIZE | {"Add", "BatchNormalization", "Cast", "DepthToSpace", "Div", "Mul", "Sub"}
 """Operators that may be between a convolution or matrix product and its activation.
 
-They are a bias, normalization, scaling, pixel shuffle or Q/DQ pair.  A symmetric int8 quantizer leaves Q/DQ
-pairs between Conv and Clip.
+These operators compute a bias, a normalization, a scaling, a pixel shuffle or a Q/DQ pair.  A symmetric int8
+quantizer leaves Q/DQ pairs between Conv and Clip.
 """
 _MAX_BETWEEN = 4
 _UNBOUNDED = 3.4e38
-"""Magnitude from which a bound of Clip means "no bound".  Opset 6 to 10 writes the largest finite float."""
+"""Smallest magnitude of a Clip bound that means "no bound".
+
+In opset 6 to 10, the bound that means "no bound" is the largest finite float.
+"""
 
 
 class Activation(Struct, frozen=True):
     """An activation operator and the bounds of its results.
 
     Attributes:
-        op: the operator type; for several operators that form one clip, their types, such as ``Max → Min``.
+        op: the operator type. If several operators form one clip, all their types, such as ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None if there is no bound, or if it is known only at run time.
-        clip_like: whether the activation has an upper limit, such as ``Clip``, or ``Min`` after ``Max`` or
-            ``Relu``. False for a plain ``Relu`` and for smooth functions.
-        to_output: number of nodes between the activation and the nearest output of the model.  0 if the
-            activation itself computes an output, None if no output depends on the activation.
+        clip_like: whether a ``Clip`` or ``Min`` limits the results from above. False for a plain ``Relu`` and
+            for smooth functions.
+        to_output: number of nodes between the activation and the nearest output of the model. It is 0 if the
+            activation itself computes an output, and None if no output depends on the activation.
         nodes: the nodes of the activation.
     """
 
@@ -71,9 +74,10 @@ class Activation(Struct, frozen=True):
 
 
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
-    """Return the nearest activation within a few nodes after a value; None if there is none.
+    """Return the nearest activation within a few nodes after a value, or None if there is none.
 
-    ``distances`` has the number of nodes between each node and the nearest output of the model.
+    ``distances`` contains, for each node, the number of nodes between this node and the nearest output of
+    the model.
     """
 
     def through(node: Node, port: int) -> bool:
@@ -115,7 +119,7 @@ def _activation(
 
 
 def _gate(sigmoid: Node, value: Value) -> Node | None:
-    """Return the ``Mul`` in ``value · Sigmoid(value)``; None if there is no such ``Mul``."""
+    """Return the ``Mul`` in ``value · Sigmoid(value)``, or None if there is no such ``Mul``."""
     for node, _ in sigmoid.output.uses:
         if node.op == "Mul" and not node.domain and value in node.inputs:
             return node
@@ -158,14 +162,18 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
 
 
 def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float | None]:
-    """Return the lower and the upper bound of a Clip; None if missing or known only at run time."""
+    """Return the lower and the upper bound of a Clip.
+
+    A bound is None if it is missing or known only at run time.
+    """
     return _bound(clip, "min", 1, constants), _bound(clip, "max", 2, constants)
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
-    """Return one bound of a Clip.
+    """Return one bound of a Clip, or None if the Clip does not limit its results in this direction.
 
-    Up to opset 10, the bound is the attribute ``attribute``; since opset 11, it is the input ``port``.
+    Up to opset 10, the bound is the attribute named ``attribute``.  Since opset 11, it is the input with the
+    index ``port``.  The result is also None if the bound is known only at run time.
     """
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))

@@ -55,11 +55,11 @@ SCOPE: Mapping[str, Any] = {
 }
 """Names that conditions can use, with their types.
 
-Tests check with the examples that a condition uses only these names, so a lint does not check this.
+Tests check that the conditions use only these names.  trtlint does not check this again when it lints.
 """
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
-"""Values of ``op`` that are no operator type: an input of the model, a stored tensor, every operator."""
+"""Values of ``op`` for entries about inputs of the model, about stored tensors and about all operators."""
 
 
 class Condition(Struct, frozen=True, eq=False):
@@ -72,17 +72,17 @@ class Condition(Struct, frozen=True, eq=False):
         reason: the class of the reason, such as ``type``.
         where: an expression about the node. If it is true, TensorRT refuses the node.
         says: the description of the problem, a sentence without its full stop.
-        way: what the user can do, a sentence; empty if this is clear from the problem.
-        plugin: the plugin that is missing; empty if no plugin would help.
+        way: a sentence about what the user can do; empty if this is clear from the problem.
+        plugin: the name of the missing plugin; empty if no plugin would help.
         typing: ``strong`` if the condition holds only for strongly typed networks.
-        types: element types.  The condition holds only if an input or output has one of these types; empty
-            for all types.
+        types: element types.  The condition holds only if an input or output has one of these types.  If
+            ``types`` is empty, the condition holds for all types.
         once: whether trtlint reports the condition only for the first matching operator of a model.
         unused: whether the condition also holds for operators that no output depends on. The builder
             removes such operators.
-        min_sm: the lowest compute capability, times ten, of the GPUs that support the node; None if the
+        min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             condition does not depend on the GPU.
-        source: public URL.
+        source: public URL of the evidence.
         known: how the versions in ``applies`` are known, such as ``measured`` or ``documented``.
     """
 
@@ -133,7 +133,8 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
     Args:
         op: the operator type.
-        types: the element types in the model.  A condition that requires another type is left out.
+        types: the element types in the model.  A condition that requires another type is left out.  None
+            keeps all conditions.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -145,7 +146,7 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
     """Return whether an entry of the table is about at least one of the element types in ``types``.
 
-    ``block`` is the YAML text of the entry.  Searching the text is faster than parsing it.
+    ``block`` is the YAML text of the entry.  This function searches the text, because parsing is slower.
     """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
@@ -264,8 +265,8 @@ def _condition(block: str) -> Condition:
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
     """Return the version ranges of an entry, by product.
 
-    An entry may have no range for TensorRT-RTX.  The result then has the TensorRT-RTX releases whose parser
-    equals the parser of a TensorRT release in the entry.
+    An entry may have no range for TensorRT-RTX.  The result then contains the TensorRT-RTX releases whose
+    parser is the same as the parser of a TensorRT release in the entry.
     """
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")

@@ -14,17 +14,18 @@ _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _SHORT: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
 Asked = Callable[[Iterable[str]], AskedType | None]
-"""A function that takes layer names and returns the type that the command sets for the first known name.
+"""A function that looks up layer names in a command.
 
-It returns None if the command sets a type for none of the names.
+The function returns the type for the first name for which the command sets a type, or None if there is no
+such name.
 """
 
 
 def layer_types(command: str | None) -> Asked:
     """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
 
-    Later settings override earlier settings, and a layer name in the option can contain one ``*``.  The name
-    ``*`` alone is ignored, because it sets a default for all layers.
+    Later settings override earlier settings.  A layer name in the option can contain one ``*``.  The function
+    ignores the name ``*`` alone, because it sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     found = _OPTION.search(command or "")

@@ -1,8 +1,8 @@
 """Find normalizations that an exporter decomposed into several operators, such as mean and square root.
 
-All exporters write a mean of squares, then a square root, and then a division by the root. The division has
-one of three forms: ``Div`` alone; ``Reciprocal``, then ``Mul``; or ``Div(1, .)``, then ``Mul``. Casts, views,
-a correction factor (``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
+All exporters write a mean of squares, then a square root, and then a division by the root. The division is a
+``Div``, or a multiplication ``Mul`` by the result of ``Reciprocal`` or ``Div(1, .)``. Casts, views, a
+correction factor (``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Decomposed(Struct, frozen=True):
 
     Attributes:
         tensor: the input of the normalization.
-        mean, centre: the node of the mean and the node of the subtraction; None for an RMS norm.
+        mean, centre: the node that computes the mean, and the node that subtracts it; None for an RMS norm.
         square: the node that computes the squares.
         variance: the node that computes the mean of the squares.
-        epsilon_node: the node that adds the epsilon or applies it as a lower bound; None without an epsilon.
-        epsilon: the value of the epsilon; 0 without an epsilon, None if unknown.
+        epsilon_node: the node that adds the epsilon or uses it as a lower bound; None if there is no epsilon.
+        epsilon: the value of the epsilon; 0 if there is no epsilon, None if the value is unknown.
         root: the square root.
         divide: the division by the root, or the multiplication by the reciprocal of the root.
         axes: the reduced axes, counted from the end if the rank is known.
-        centred: True if the squares are of ``x - mean(x)``; False if they are of ``x``.
+        centred: True if the norm squares ``x - mean(x)``; False if it squares ``x``.
         standard: whether the formula equals LayerNormalization or RMSNormalization.  The epsilon must be
             added below the root, and the variance must have no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
@@ -91,7 +91,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
         node, source = square
         mean, centre, tensor = _centre(source)
         if centre is None and tail.numerator is source:
-            # torch.nn.LayerNorm in FP16, TorchScript before opset 17: x - mean, and a cast of it.
+            # TorchScript exports torch.nn.LayerNorm in FP16 before opset 17 with a cast of x - mean.
             mean, centre, x = _centre(behind(source, CAST))
             tensor = tensor if centre is None else x
         centred = centre is not None
@@ -114,7 +114,10 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
-    """Return the node that computes a square, ``Pow(x, 2)`` or ``Mul(x, x)``, and its operand ``x``."""
+    """Return the node that squares ``x`` as ``Pow(x, 2)`` or ``Mul(x, x)``, and its operand ``x``.
+
+    The result is None if ``value`` is not such a square.
+    """
     node = behind(value, CAST).producer
     if node is None or node.domain or len(node.inputs) != 2:
         return None
@@ -157,8 +160,8 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
     """Return the mean node, the Sub and ``x`` if ``numerator`` is ``x - mean(x)``.
 
-    Otherwise, return None, None and ``tensor``. Norms that compute the variance as E[x²] - E[x]² need
-    this function.
+    Otherwise, return None, None and ``tensor``. This function is for norms that compute the variance as
+    E[x²] - E[x]².
     """
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
@@ -205,11 +208,11 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """Follow the path from the mean of squares to the division over one more node.
+    """Follow the path from the mean of squares to the division by one more node.
 
     Returns:
-        The new position on the path.  If the node is the division, the end of the path.  None if the path
-        does not belong to a normalization.
+        The end of the path if ``node`` is the division, else the new position on the path.  The result is
+        None if the path does not belong to a normalization.
     """
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):
@@ -228,7 +231,7 @@ def _advance(state: _State, node: Node, port: int, constants: Constants) -> _Sta
     if other is None or node.op not in ("Mul", "Div"):
         return None if state.inverted else _with_epsilon(state, node, port, constants)
     divides = node.op == "Div" and port == 1
-    if constants.data_free(other):  # 1 / root, or the weight of the norm, multiplied in first
+    if constants.data_free(other):  # 1 / root, or a multiplication by the weight before the division
         return replace(kept, inverted=state.inverted ^ divides)
     if divides if not state.inverted else node.op == "Mul":
         return _Tail(state.epsilon_node, state.epsilon, state.root, node, other, state.standard)
@@ -247,7 +250,7 @@ def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) ->
 
 
 def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
-    """Return the axes of a ``Reduce...`` operator, counted from the end; None if unknown."""
+    """Return the axes of a ``Reduce...`` operator, counted from the end, or None if they are unknown."""
     tensor = reduce.input(0)
     rank = tensor.rank if tensor is not None else None
     if reduce.op == "GlobalAveragePool":

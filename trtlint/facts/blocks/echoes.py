@@ -1,14 +1,14 @@
 """Find lines of a build log that repeat an earlier failure.
 
-One failure often gives several lines:
+The log often contains several messages about one failure, for example:
 
 - TensorRT reports the cause, and then a framework reports that a part of the model has no engine.
 - TensorRT reports a missing plugin, and then an unreadable engine.
-- The parser quotes TensorRT's error about shapes.
-- A warning gives the size of a failed allocation.
-- A line matches two patterns, a general pattern and a specific one.
+- TensorRT reports an error about shapes, and then the parser quotes this error.
+- TensorRT reports a failed allocation, and then a warning gives the size of the allocation.
+- One line matches a general and a specific pattern, so trtlint reads it as two messages.
 
-trtlint reports such lines as one finding about the cause, and shows the repetitions as evidence.
+trtlint reports such messages as one finding about the cause, and shows the repetitions as evidence.
 """
 
 from __future__ import annotations
@@ -22,33 +22,35 @@ from trtlint.facts.blocks.lognames import reason
 _FRAMEWORK = "provider_failed"
 """Name of the pattern for a framework's message that a part of the model has no engine."""
 _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
-"""Groups of the pattern ``_FRAMEWORK`` that can contain the name of the part."""
+"""Groups of the pattern ``_FRAMEWORK`` that can contain the name of the part without an engine."""
 _NEAR = 40
 """Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""Patterns of the errors that the parser quotes, and of the parser's own errors."""
+"""Name of the pattern for errors that the parser quotes, and of the pattern for the parser's own errors."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
-"""Patterns of errors about a file.  Programs report one missing or damaged file in several lines."""
+"""Patterns of errors about a file.  Programs often report a missing or damaged file in several lines."""
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of the patterns in ``_OF_FILES`` that do not name the missing or damaged file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
-"""Names of two patterns, and the largest distance of their lines.
+"""Names of two patterns, and the largest distance in lines between their matches.
 
-The first is a refused type.  The second is the line below it, in which an old parser names the node.
+The first pattern matches an error about a refused type.  The second pattern matches a line below this error,
+in which an old parser names the node.
 """
 _INVALID = ": Invalid Node - "
-"""Text of a refusal whose error is on another line."""
+"""Text of a message that names a refused node.  The error itself is on another line."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
-"""Names of two patterns, and the largest distance of their lines.
+"""Names of two patterns, and the largest distance in lines between their matches.
 
-The first is a failed allocation.  The second is TensorRT's warning with the size of the allocation.
+The first pattern matches a failed allocation.  The second pattern matches TensorRT's warning with the size of
+the allocation.
 """
 _LEAST = 20
-"""Smallest length of a sentence that is compared with the sentences of other messages."""
+"""Smallest length of a shape error that trtlint searches for in the parser's messages."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
@@ -129,7 +131,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message gives the size of an allocation whose failure an earlier message reported."""
+    """Return whether a message gives the size for the failed allocation that an earlier message reports."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False
@@ -137,7 +139,7 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Map the ``id()`` of each repeated error about a file to the error that trtlint reports."""
+    """Map the ``id()`` of each error that repeats another error about a file to this other error."""
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):
         named = {record.line: _file_of(record) for record in group if _file_of(record)}
@@ -156,7 +158,7 @@ def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Split messages into groups of nearby messages, with a few lines between neighbours at most."""
+    """Split messages into groups.  In a group, at most a few lines are between consecutive messages."""
     group: list[Record] = []
     for record in records:
         if group and record.line - group[-1].line > _FILE_LINES:
@@ -170,7 +172,7 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
     """Return whether ``record`` repeats the error ``other`` about the same file.
 
-    ``named`` has the file names in the errors, by line number.
+    ``named`` contains the file name in each error, by line number.  Errors without a file name are missing.
     """
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE
@@ -189,7 +191,7 @@ def _file_of(record: Record) -> str:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield the ``id()`` of each shape error, and the parser's message that quotes the error."""
+    """Yield the ``id()`` of each shape error that the parser quotes, and the parser's message."""
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""
@@ -201,7 +203,10 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the first message that matches a specific pattern in each line, by line number."""
+    """Return the first message of each line that matches a specific pattern, by line number.
+
+    A line without such a message is left out.
+    """
     entries = table().by_name
     found: dict[int, Record] = {}
     for record in records:

@@ -12,9 +12,9 @@ class Geometry(Struct, frozen=True):
     """The channels and the kernel size of a convolution.
 
     Attributes:
-        channels: input channels; None if unknown.
-        filters: output channels; None if unknown.
-        groups: number of groups of channels, 1 for an ordinary convolution.
+        channels: number of input channels; None if unknown.
+        filters: number of output channels; None if unknown.
+        groups: number of groups of channels; 1 for an ordinary convolution.
         kernel: kernel size along each spatial axis; None if unknown.
     """
 
@@ -27,7 +27,8 @@ class Geometry(Struct, frozen=True):
 def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
     """Return the channels and kernel size of a convolution from the shape of its weight.
 
-    The weight is ``[M, C/group, ...]`` for ``Conv`` and ``[C, M/group, ...]`` for ``ConvTranspose``.
+    The shape of the weight is ``[M, C/group, ...]`` for ``Conv``, and ``[C, M/group, ...]`` for
+    ``ConvTranspose``.
     """
     groups = max(int(node.number("group", 1)), 1)
     sizes = [] if weight is None else [dim if isinstance(dim, int) else None for dim in weight]

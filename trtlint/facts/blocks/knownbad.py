@@ -41,19 +41,19 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     Attributes:
         ops: operator types. The model must contain at least one of these types.
-        kind: the kind of the facts for which ``where`` is evaluated; empty if ``where`` is evaluated for
-            nodes.
-        beside: further operator types.  The model must contain all these types.
+        kind: the kind of the facts for which trtlint evaluates ``where``. If it is empty, trtlint evaluates
+            ``where`` for nodes.
+        beside: more operator types.  The model must contain all these types.
         applies: the affected releases, by product.
-        sms: compute capabilities of the affected GPUs, times ten; empty for all.
-        types: the affected element types; empty for all.
-        hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
+        sms: ten times the compute capability of each affected GPU; empty for all GPUs.
+        types: the affected element types; empty for all types.
+        hurts: the consequence, ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
         evidence: how the defect is known, such as ``measured``.
         where: an expression that is true for the nodes or facts with the defect.
         says: the description of the defect, a sentence without its full stop.
-        way: what the user can do, a sentence.
-        source: public URL.
+        way: a sentence about what the user can do.
+        source: public URL of the evidence.
     """
 
     ops: tuple[str, ...]
@@ -119,7 +119,7 @@ def _without_examples(block: str) -> str:
 
 
 def entries() -> Iterator[BadReleaseEntry]:
-    """Yield all entries of the table in file order, and check their expressions.
+    """Yield all entries of the table in file order, and check their keys, expressions and version ranges.
 
     Raises:
         ValueError: an entry is wrong.
@@ -145,7 +145,12 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
 
 
 def _check(cause: BadRelease) -> None:
-    """Check the expressions, version ranges and texts of a known defect."""
+    """Check the expressions, version ranges, element types and URL of a known defect.
+
+    Raises:
+        ValueError: a value is wrong.
+        ExpressionError: an expression is wrong.
+    """
     scope: Mapping[str, Any] = SCOPE
     if cause.kind:
         scope = get_type_hints(fact_class(cause.kind), include_extras=True)

@@ -10,7 +10,10 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Groups that may contain several joined names, for patterns that do not specify these groups."""
+"""Regular expression groups that trtlint searches for names if the pattern lists no such groups.
+
+One group may contain several joined names.
+"""
 _NO_PLUGIN = "plugin_not_found"
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
@@ -23,17 +26,20 @@ _TAIL = re.compile(rf"[. ]*{_IN}(?: {_IN}){{0,7}}\)?$|\s+\w{{1,40}}\.(?:cpp|cc|h
 _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
 """Pattern of a source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
 _LINES = 8
-"""Largest number of lines of a message that are searched for its sentence."""
+"""Number of lines at the start of a message in which trtlint searches for the message's sentence."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
-"""Number of lines above an error to search for its cause.  A verbose build prints many lines in between."""
+"""Number of lines above an error in which trtlint searches for the cause.
+
+A verbose build prints many lines between the cause and the error.
+"""
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Return the names of nodes, layers or tensors for a message.
+    """Return the names of the nodes, layers or tensors that a message is about.
 
-    The first result is True if the message itself contains the names.  Otherwise, the names come from other
-    messages about the same problem.
+    The first result is True if the message itself contains the names.  It is False if the names come from
+    other messages about the same problem.
     """
     own = _own(record)
     if own:
@@ -51,7 +57,7 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
 
 
 def island_of(record: Record) -> str | None:
-    """Return the name of the Myelin island (a fused subgraph) that a failure is about; None if unknown."""
+    """Return the name of the Myelin island (a fused subgraph) that a failure is about, or None."""
     entry = table().named(record.pattern)
     if entry is None or not entry.island:
         return None
@@ -60,7 +66,7 @@ def island_of(record: Record) -> str | None:
 
 
 def missing_plugin(record: Record, op: str | None) -> str:
-    """Return the name of the plugin that TensorRT did not find; empty for any other message.
+    """Return the plugin that TensorRT did not find, or an empty string if the message reports no such plugin.
 
     ``op`` is the operator type of the node that the message is about.
     """
@@ -71,14 +77,17 @@ def missing_plugin(record: Record, op: str | None) -> str:
 
 
 def op_of(record: Record, log: Log) -> str | None:
-    """Return the operator type in a message, or the type of the node at which the parser stopped."""
+    """Return the operator type in a message.
+
+    If the message has none, the result is the type of the node at which the parser stopped, or None.
+    """
     return record.groups.get("op") or _of_failure(record, log, "op")
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """Return the first output of the node that a parser message is about.
+    """Return the name of the first output of the node that a parser message is about, or None.
 
-    The parser may use this output as the name of the node.
+    The parser may use the name of this output as the name of the node.
     """
     return record.groups.get("output") or _of_failure(record, log, "output")
 
@@ -98,7 +107,7 @@ def _within(record: Record, other: Record, far: int) -> bool:
 
 
 def cause_of(record: Record, log: Log) -> Record | None:
-    """Return the earlier builder message that explains a failure; None if there is no such message."""
+    """Return the earlier builder message that explains a failure, or None if there is no such message."""
     entry = table().named(record.pattern)
     if entry is None or not entry.caused:
         return None
@@ -125,7 +134,7 @@ def said(record: Record) -> str:
 def reason(message: str) -> str:
     """Return the sentence of an error message, without error code, source location and failed call.
 
-    If the first line has no sentence, the next lines are used: Myelin prints the sentence there.
+    If the first line has no sentence, the function uses the next lines, where Myelin prints the sentence.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
@@ -160,13 +169,16 @@ def _own(record: Record) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split a list of names at its commas.  A full stop at the end is removed."""
+    """Split a list of names at its commas, without the full stop at the end."""
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()
 
 
 def error_code(message: str) -> str:
-    """Return the kind of an error, such as ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
+    """Return the kind of an error, or an empty string if the message has none.
+
+    For the message ``Error Code 4: API Usage Error (...``, the result is ``API Usage Error``.
+    """
     found = _ERROR_CODE.search(message)
     return "" if found is None else found[1].strip()

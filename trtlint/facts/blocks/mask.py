@@ -20,9 +20,11 @@ class Mask(Struct, frozen=True):
     """The mask that an attention block applies to its scores before the softmax.
 
     Attributes:
-        kind: ``none``; ``additive`` (``Add``: masks and position biases); ``where`` (``Where``
-            replaces masked scores); ``attribute`` (an input or flag of a fused operator).
-        fill: the value that the mask gives to masked scores; None without a mask, or if unknown.
+        kind: the way in which the block applies the mask. ``none``: there is no mask. ``additive``: an
+            ``Add`` adds a mask or a position bias to the scores. ``where``: a ``Where`` replaces masked
+            scores. ``attribute``: the mask is an input or flag of a fused operator.
+        fill: the value that the mask gives to masked scores; None if there is no mask or the value is
+            unknown.
     """
 
     kind: MaskKind = "none"
@@ -30,15 +32,16 @@ class Mask(Struct, frozen=True):
 
 
 def fill_of(value: Value | None, constants: Constants) -> float | None:
-    """Return the value that a mask gives to masked scores; None if unknown.
+    """Return the value that a mask gives to masked scores, or None if it is unknown.
 
-    The fill value is the lowest constant in the computation of the mask, if this constant is negative.
-    The search goes upstream through the operators that build masks:
+    The result is the lowest constant in the computation of the mask, if this constant is negative.  The
+    search goes upstream through the operators that build masks, such as:
 
-    - ``Where`` between two fill values,
-    - ``Mul`` of a 0/1 mask and a large number,
-    - ``Expand``, ``ConstantOfShape`` or ``Trilu`` of a constant,
-    - a stored triangle.
+    - a ``Where`` between two fill values,
+    - a ``Mul`` of a 0/1 mask and a large number,
+    - an ``Expand``, ``ConstantOfShape`` or ``Trilu`` of a constant.
+
+    The file may also store a triangular mask.
     """
     lowest: float | None = None
     known: set[Node | None] = set()

@@ -1,6 +1,6 @@
 """Find the requested memory and the free memory in messages of a build log.
 
-TensorRT reports the size in the error itself, or in a warning near the error
+TensorRT reports the requested size in the error itself, or in a warning near the error
 (https://github.com/NVIDIA/TensorRT/issues/1661). PyTorch and ONNX Runtime report the size in their
 exceptions.
 """
@@ -17,7 +17,7 @@ from trtlint.buildfiles.records import Record
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
 """Names of the patterns for messages about memory."""
 _NEAR = 3
-"""Largest distance in lines between a failure and the message with its size."""
+"""Largest distance in lines between a message about a failure and a message with the requested size."""
 _UNITS = {"": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
 _UNIT = r"[ ]?(?:(?P<{0}>[KMG])i?B|bytes?\b|B\b)?"
 _NUMBER = r"(?P<{0}>\d{{1,20}}(?:\.\d{{1,6}})?)"
@@ -37,8 +37,9 @@ class Request(Struct, frozen=True):
 
     Attributes:
         size: the requested memory.
-        free: the memory that was free.
-        largest: the largest request in the log, and the memory that was free then, if known.
+        free: the memory that was free at the time of the request.
+        largest: the largest request in the log. If the log shows how much memory was free at the time of
+            this request, the text also contains this amount.
     """
 
     size: str = ""
@@ -52,7 +53,8 @@ UNKNOWN = Request()
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
     """Return the memory request of each message about memory, by ``id()`` of the message.
 
-    If a message has no size, the size comes from the nearest message with a size, a few lines away at most.
+    If a message has no size, the size comes from the nearest message with a size.  This message must be at
+    most a few lines away.
 
     Args:
         records: the messages of a log, in the order of their lines.
@@ -77,13 +79,13 @@ def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
 
 
 def _both(sizes: tuple[float, float]) -> str:
-    """Format a requested size and the free memory as a text."""
+    """Format a requested size and the free memory, both in MiB, as one text."""
     wanted, free = map(_text, sizes)
     return f"{wanted}, but only {free} of GPU memory were free" if free else wanted
 
 
 def _mebibytes(pattern: re.Pattern[str], text: str) -> float:
-    """Return the size in MiB that a pattern finds in a text; 0 if it finds none."""
+    """Return the size in MiB that a pattern finds in a text, or 0 if it finds none."""
     found = pattern.search(text)
     if found is None:
         return 0.0
@@ -93,7 +95,7 @@ def _mebibytes(pattern: re.Pattern[str], text: str) -> float:
 
 
 def _text(size: float) -> str:
-    """Format a size in MiB, such as ``1024 MiB``; empty for 0."""
+    """Format a size in MiB, such as ``1024 MiB``.  Return an empty string for the size 0."""
     if not size:
         return ""
     return f"{size:.0f} MiB" if size >= 1 else f"{size * 2**20:.0f} bytes"

@@ -1,11 +1,13 @@
 """Recognize log messages of TensorRT 7 and older.
 
-TensorRT 8 gives the call and the source line of an error in brackets.  Older releases have two other forms:
+TensorRT 8 writes the call and the source line of an error in brackets.  Older releases write errors in two
+other forms.
 
-- A file with its line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
-  (https://github.com/NVIDIA/TensorRT/issues/948).
-- Only the layer: ``(Unnamed Layer* 486) [Shuffle]: at most one dimension may be inferred``
-  (https://github.com/GeekAlexis/FastMOT/issues/27).
+In the first form, the source file and the line are before a dash
+(https://github.com/NVIDIA/TensorRT/issues/948): ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
+
+In the second form, only the layer is before the error (https://github.com/GeekAlexis/FastMOT/issues/27):
+``(Unnamed Layer* 486) [Shuffle]: at most one dimension may be inferred``
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ _FORM = re.compile(
     r"|^\(Unnamed Layer\* \d{1,6}\) \[\w{1,30}\]: "
 )
 _FIRST = 8
-"""The first major release that writes errors with brackets."""
+"""The first major release that writes the call and the source line of an error in brackets."""
 
 
 def is_old(message: str, version: str | None) -> bool:
     """Return whether a release before TensorRT 8 printed a message.
 
-    ``version`` is the release in the log.  If it is None, the form of the message decides.
+    ``version`` is the release that the log names.  If it is None, the form of the message decides.
     """
     major = (version or "").partition(".")[0]
     if major.isdecimal():

@@ -19,8 +19,8 @@ class Operand(Struct, frozen=True):
     Attributes:
         value: the operand of the product.
         root: the tensor from which views, casts and scalings compute the operand.
-        scales: the scalings between ``root`` and the product, nearest to the product first. Scalings by
-            exactly 1 are left out.
+        scales: the scalings between ``root`` and the product. The scaling nearest to the product is first.
+            Scalings by exactly 1 are left out.
         sequence_last: True if the sequence is the last axis of ``root`` (channels-first); None if unknown.
         scaled_sequence_last: True if the scaling nearest to the product reads a tensor whose last axis is
             the sequence; None if there is no scaling.
@@ -71,15 +71,15 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """Tracks through views whether the last axis is the sequence or the feature axis.
+    """The positions of the sequence axis and the feature axis, on the way upstream from a product.
 
-    The search goes from a product upstream.  Only a ``Transpose`` moves an axis.  A ``Reshape`` splits or
-    merges axes: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis
-    stays last, because exporters never move it with a ``Reshape``.
+    Only a ``Transpose`` moves an axis.  A ``Reshape`` only splits or merges axes.  For example, it turns
+    ``[B,L,H*D]`` into ``[B,L,H,D]``, or ``[B,C,H,W]`` into ``[B,C,H*W]``.  The last axis stays last, because
+    exporters never move it with a ``Reshape``.
     """
 
     def __init__(self, last: Axis | None) -> None:
-        # Positions counted from the end; the other axis of a product is second to last.
+        # Positions are counted from the end.  The axis of a product that is not last is second to last.
         self._position = (
             {"sequence": -1, "feature": -2} if last == "sequence" else {"feature": -1, "sequence": -2}
         )

@@ -29,10 +29,10 @@ def in_brackets(value: Value) -> str:
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options that add an optimization profile to a build by ``program``, such as trtexec.
+    """Return the options with which a program, such as trtexec, adds an optimization profile to a build.
 
-    The shapes in the profile are guesses.  The result is empty if no input is dynamic, or if the profile
-    would have too many inputs.
+    The shapes in the profile are guesses.  The result is an empty string if no input is dynamic, or if the
+    profile would have too many inputs.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -43,12 +43,12 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the options that add a profile for an example input to a build by ``program``."""
+    """Return the options with which a program adds a profile for an example input to a build."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 
 def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> str:
-    """Format the shapes of inputs as the options of a program such as trtexec."""
+    """Format the shapes of inputs as options for a program such as trtexec."""
     texts = (
         program.shape.replace("{x}", "x".join(map(str, shape)))
         .replace("{list}", _comma(shape, program))
@@ -59,7 +59,7 @@ def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> 
 
 
 def _comma(shape: Sequence[int], program: FrontEnd) -> str:
-    """Join sizes with commas.  For Python programs, a single size ends with a comma, as in a tuple."""
+    """Join sizes with commas.  For Python programs, add a comma after a single size, as in a tuple."""
     text = ",".join(map(str, shape))
     return f"{text}," if len(shape) == 1 and "({list})" in program.shape else text
 
@@ -76,5 +76,8 @@ def _input(value: Value) -> Input:
 
 
 def _quoted(name: str) -> str:
-    """Quote an input name that contains a colon or a comma, as trtexec requires."""
+    """Put quotes around an input name that contains a colon, a comma or a space.
+
+    trtexec requires these quotes.
+    """
     return f"'{name}'" if any(mark in name for mark in ":, ") else name

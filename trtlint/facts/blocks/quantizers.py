@@ -34,10 +34,10 @@ class Quantizer(Struct, frozen=True):
 
     Attributes:
         dtype: type of the quantized numbers, such as ``i8`` or ``f8e4m3fn``; None if unknown.
-        granularity: the elements that share a scale; None if unknown. ``tensor``: the whole tensor. ``axis``:
-            the elements with the same index on an axis. ``block``: a block of elements.
-        axis: for the granularity ``axis``, this axis in the tensor that the operator reads, counted from 0.
-            None for another granularity, or if the axis is unknown because of a view.
+        granularity: the group of elements that share a scale. ``tensor``: the whole tensor. ``axis``: the
+            elements with the same index on an axis. ``block``: a block of elements. None: unknown.
+        axis: for the granularity ``axis``, the index of this axis in the tensor that the operator reads,
+            counted from 0. None for another granularity, or if a view makes the axis unknown.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
@@ -53,7 +53,7 @@ class Quantizer(Struct, frozen=True):
     stored: bool
 
     def __str__(self) -> str:
-        """Format the quantized type and the number of scales."""
+        """Format the quantized type, the granularity, the axis and the scale as a text."""
         scale = "" if self.scale is None else f" × {self.scale:.4g}"
         axis = "" if self.axis is None else f" {self.axis}"
         return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
@@ -66,8 +66,8 @@ class QuantizedOperand(Struct, frozen=True):
         quantizer: the quantization; None if the operand is not quantized.
         constant: whether the operand depends only on stored tensors.
         op: the type of the operator that computes the operand; empty for a stored tensor and for an input of
-            the model. Quantizers, casts, views, a bias and fused operators, such as an activation, are
-            skipped.
+            the model. trtlint skips quantizers, casts, views, a bias, and fused operators such as an
+            activation.
         fed_quantized: whether the operator ``op`` reads quantized data.
         nodes: the quantizers of the operand, in data-flow order.
     """
@@ -107,8 +107,8 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
     """Return the quantization of an operator's result, and the node that quantizes the result.
 
-    ``value`` is the result. Operators that TensorRT fuses, such as an activation, may be in between. The
-    return value is None if the result is not quantized.
+    ``value`` is the result of the operator. Fused operators, such as an activation, may be between the
+    operator and the quantizing node. The function returns None if the result is not quantized.
     """
     for _ in range(_MOST_EPILOGUE):
         following = None
@@ -124,17 +124,17 @@ def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Nod
 
 
 def quantized_type(value: Value) -> ElementType | None:
-    """Return the quantized type of a dequantized value; None if the value is not quantized."""
+    """Return the quantized type of a dequantized value, or None if the value is not dequantized."""
     node = _dequantizer(value)[1]
     stored = None if node is None else node.input(0)
     return None if stored is None else stored.dtype
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """Return the ``DequantizeLinear`` upstream of a value; None if there is none.
+    """Return the casts and views before a value, and the ``DequantizeLinear`` before them.
 
-    The first result has the casts and views between the ``DequantizeLinear`` and the value, in data-flow
-    order.
+    The casts and views are in data-flow order.  If there is no ``DequantizeLinear``, the result is an empty
+    tuple and None.
     """
     passed: list[Node] = []
     for _ in range(MAX_STEPS):
@@ -154,13 +154,16 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """Return the value that a quantizer or dequantizer reads, without casts and views before it."""
+    """Return the value that a quantizer or dequantizer reads.  Casts and views before it are skipped."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 
 
 def _source(value: Value, constants: Constants) -> Node | None:
-    """Return the node that computes a value.  Operators that TensorRT fuses with this node are skipped."""
+    """Return the node that computes a value, or None for a stored tensor and an input of the model.
+
+    Operators that TensorRT fuses with this node are skipped.
+    """
     for _ in range(_MOST_EPILOGUE):
         value = behind(value, TRANSPARENT)
         node = value.producer
@@ -183,7 +186,8 @@ def _source(value: Value, constants: Constants) -> Node | None:
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
     """Return the quantization that a quantizer or dequantizer node defines.
 
-    ``passed`` are the casts and views between the node and the operator.  They can move the quantized axis.
+    ``passed`` contains the casts and views between the node and the operator that reads the tensor.  They can
+    move the quantized axis.
     """
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
@@ -221,7 +225,10 @@ def _granularity(
 
 
 def _moved(axis: int | None, passed: tuple[Node, ...]) -> int | None:
-    """Return the position of an axis after the views ``passed``; None if a view merges or splits the axis."""
+    """Return the position of an axis after the views ``passed``.
+
+    The result is None if the position is unknown, for example because a view merges or splits the axis.
+    """
     for node in passed:
         if axis is None:
             return None

@@ -1,4 +1,4 @@
-"""List the classes of reasons why a parser or builder refuses a node.  A class has one remedy."""
+"""List the classes of reasons why a parser or builder refuses a node.  Each class has one remedy."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ Reason = Literal[
 ]
 """Classes of reasons why a parser or builder refuses a node.
 
-* ``operator``: no importer.
-* ``contrib``: no importer, and ONNX Runtime wrote the operator.
-* ``plugin``: no importer, and the domain is unknown.
-* ``library``: imported as a plugin that the product does not include.
-* ``constant``: an input must be known when the network is built.
-* ``type``: the type of an operand.
-* ``interface``: the type of an input of the model or of a stored tensor.
-* ``attribute``: the value of an attribute.
-* ``arity``: an extra output or input.
-* ``shape``: a rank or size.
-* ``opset``: an old form of the operator.
-* ``quantization``: scales and zero points, or quantized types outside of quantization.
-* ``dynamic``: a value computed at run time.
-* ``attention``: no kernel for an Attention operator.
-* ``limit``: a limit of the builder.
-* ``control``: the form of an ``If`` or a ``Loop``.
-* ``gpu``: a type that the GPU does not support.
+* ``operator``: the parser has no importer for the operator.
+* ``contrib``: the parser has no importer for the operator, and ONNX Runtime wrote the operator.
+* ``plugin``: the parser has no importer for the operator, and its domain is unknown.
+* ``library``: the parser imports the operator as a plugin that the product does not include.
+* ``constant``: the value of an input must be known when the network is built.
+* ``type``: the type of an operand is not supported.
+* ``interface``: the type of an input of the model or of a stored tensor is not supported.
+* ``attribute``: the value of an attribute is not supported.
+* ``arity``: the node has an extra output or input.
+* ``shape``: a rank or a size is not supported.
+* ``opset``: the node has an old form of the operator.
+* ``quantization``: scales or zero points are not supported, or the node is not a quantizer but has a
+  quantized type.
+* ``dynamic``: a value is computed at run time.
+* ``attention``: there is no kernel for an Attention operator.
+* ``limit``: the node exceeds a limit of the builder.
+* ``control``: the form of an ``If`` or a ``Loop`` is not supported.
+* ``gpu``: the GPU does not support a type.
 """
 
 Stage = Literal["parse", "build"]
-"""The stage of a refusal: by the ONNX parser, or by the builder after a successful parse."""
+"""The stage of a refusal: ``parse`` by the ONNX parser, ``build`` by the builder after a successful parse."""
 
 Known = Literal["measured", "source", "documented"]
-"""Source of the range of releases that refuse a node.
+"""Source from which trtlint knows the releases that refuse a node.
 
-* ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 ran on models that test the limits.
-* ``source``: the source code of a parser.
-* ``documented``: other documents of NVIDIA or of the parser.
+* ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 read models that test the limits.
+* ``source``: the source code of a parser shows the refusal.
+* ``documented``: other documents by NVIDIA or by the parser's authors describe the refusal.
 """

@@ -1,4 +1,4 @@
-"""Combine release lines and version ranges that refuse a node."""
+"""Combine the release lines and the version ranges of the releases that refuse a node."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from trtlint.model.schemas import schema_at
 _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
 
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
-"""Inputs that must have the same type in TensorRT, but not in ONNX; input indexes by operator.
+"""Indexes of the inputs that must have the same type in TensorRT, but not in ONNX, by operator.
 
-Measured on TensorRT-RTX 1.7.1: the parser refuses a GridSample whose grid has another type
-(``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an Attention whose
-mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
+These errors were measured on TensorRT-RTX 1.7.1.  The parser refuses a GridSample whose grid and data have
+different types (``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an
+Attention whose mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
 """
 
 _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
@@ -27,8 +27,8 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
 }
 """Indexes of the constant inputs that the parser converts to the type of the layer, by operator.
 
-Measured on TensorRT-RTX 1.7.1.  The parser refused constants of another type in all other operators of the
-test.
+The operators were measured on TensorRT-RTX 1.7.1.  In all other operators of the test, the parser refused a
+constant whose type differs from the type of the layer.
 """
 
 
@@ -36,9 +36,9 @@ test.
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
     """Return groups of input indexes.  The inputs of a group must have the same type.
 
-    The groups come from ONNX's schema of the operator. The inputs of a group share a type variable that
-    allows more than one float type. After the index of a variadic input, -1 stands for all further
-    inputs.
+    The groups come from ONNX's schema of the operator and from :data:`TENSORRT_GROUPS`.  In the schema, the
+    inputs of a group share a type variable that allows more than one float type.  After the index of a
+    variadic input, -1 stands for all inputs that follow it.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:
@@ -57,5 +57,8 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
 
 
 def cast_by_parser(op: str, port: int) -> bool:
-    """Return whether TensorRT's parser casts a constant at input ``port`` to the type of the data input."""
+    """Return whether TensorRT's parser casts a constant input to the type of the data input.
+
+    ``port`` is the index of the constant input of an ``op`` node.
+    """
     return port in _CAST_BY_PARSER.get(op, ())

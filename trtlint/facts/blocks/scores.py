@@ -36,8 +36,8 @@ class Product(Struct, frozen=True):
 
     Attributes:
         query, key: the operands of the product.
-        query_last, key_last: the last axis of the operand: ``sequence`` or ``feature``; None for any other
-            axis.
+        query_last, key_last: the meaning of the operand's last axis, ``sequence`` or ``feature``; None for
+            any other axis.
         heads, head_size: number and size of the attention heads; None if unknown.
     """
 
@@ -58,7 +58,7 @@ class ScorePath(Struct, frozen=True):
         product: the product of Q and K.
         nodes: the operators between the product and the softmax.
         scales: the nodes that scale the scores by a factor other than exactly 1.
-        shared: whether other operators also read the scores, or the scores are an output of the graph.
+        shared: whether operators outside the block read the scores, or the scores are an output of the graph.
     """
 
     product: Product
@@ -78,10 +78,10 @@ class Weighting(Struct, frozen=True):
     Attributes:
         node: the node that computes the product.
         value: the operand V.
-        value_last: the last axis of V: ``sequence`` or ``feature``; None for any other axis.
-        guard: the operator that replaces NaN in the probabilities; None without such an operator.
-        shared: whether other operators also read the probabilities, or the probabilities are an output of the
-            graph.
+        value_last: the meaning of the last axis of V, ``sequence`` or ``feature``; None for any other axis.
+        guard: the operator that replaces NaN in the probabilities; None if there is no such operator.
+        shared: whether operators outside the block read the probabilities, or the probabilities are an output
+            of the graph.
     """
 
     node: Node
@@ -94,8 +94,8 @@ class Weighting(Struct, frozen=True):
 def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
     """Return the product of Q and K upstream of a softmax, and the operators between them.
 
-    The product is the nearest product of two computed tensors.  The result is None if there is no such
-    product, or if the softmax is not over the last axis.
+    The product of Q and K is the nearest product of two computed tensors.  The result is None if there is no
+    such product, or if the softmax is not over the last axis.
     """
     start = softmax.input(0)
     if start is None or softmax.domain or not _over_last_axis(softmax, start):
@@ -139,7 +139,7 @@ def _path(
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
     """Return whether one of ``values`` is a model output, or has a reader outside an attention block.
 
-    ``block`` has the nodes of the block.  Nodes that only read the shape of a value do not count.
+    ``block`` contains the nodes of the block.  Readers that only read the shape of a value do not count.
     """
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
@@ -154,7 +154,7 @@ def _score_product(node: Node, constants: Constants) -> Product | None:
     if first is None or second is None:
         return None
     free = [value for value in (first, second) if constants.data_free(value)]
-    # One of them may be learned; a stored matrix is a weight.
+    # One operand may be a computed parameter, but an operand that is a stored matrix is a weight.
     if len(free) == 2 or any(constants.stored(v) is not None or not is_parameter(v) for v in free):
         return None
     if node.op == "MatMul":
@@ -219,7 +219,7 @@ def _letter_size(shape: Dimensions | None, term: str, letter: str) -> Dimension:
 
 
 def weighting(softmax: Node) -> Weighting | None:
-    """Return the nearest product that reads the probabilities of a softmax; None if there is none."""
+    """Return the nearest product that reads the probabilities of a softmax, or None if there is none."""
     reached = {softmax.output: None}
     guard: Node | None = None
     block: list[Node] = []

@@ -20,28 +20,28 @@ _BITS: Mapping[ElementType, int] = {
     "f8e4m3fnuz": 8, "f8e5m2": 8, "f8e5m2fnuz": 8, "u4": 4, "i4": 4, "f4e2m1": 4,
 }  # fmt: skip
 _LONGEST = 200
-"""Largest length of a dimension name that is parsed as an expression, such as ``2*N``."""
+"""Largest number of characters in a dimension name that trtlint parses as an expression, such as ``2*N``."""
 
 
 def bits_of(dtype: ElementType | None) -> int | None:
-    """Return the number of bits of one element; None for strings and for an unknown type."""
+    """Return the number of bits of one element, or None for strings and for an unknown type."""
     return None if dtype is None else _BITS.get(dtype)
 
 
 def elements_of(value: Value) -> int | None:
-    """Return the number of elements of a tensor; None if a dimension is unknown."""
+    """Return the number of elements of a tensor, or None if a dimension is unknown."""
     return _count(value.shape)
 
 
 def bytes_of(value: Value) -> int | None:
-    """Return the size of a tensor in bytes; None if unknown."""
+    """Return the size of a tensor in bytes, or None if it is unknown."""
     return _in_bytes(elements_of(value), value.dtype)
 
 
 class Sizes:
-    """The largest sizes of a model's tensors.  Inputs have the largest shapes that the build command gives.
+    """The sizes of a model's tensors at the largest input shapes that the build command gives.
 
-    If the build command gives no shape for an input, only the sizes in the file are known.
+    If the build command gives no shape for an input, the sizes of this input come from the model file.
     """
 
     def __init__(self, model: Model, command: BuildCommand | None) -> None:
@@ -75,17 +75,20 @@ class Sizes:
         return names, shapes
 
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
-        """Return the largest shape of a value, with None for unknown sizes; None if the rank is unknown."""
+        """Return the largest shape of a value, or None if its rank is unknown.
+
+        In the shape, a size is None if it is unknown.
+        """
         names, shapes = self._largest
         dims = shapes.get(value) or self._model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
 
     def elements(self, value: Value) -> int | None:
-        """Return the largest number of elements of a value; None if unknown."""
+        """Return the largest number of elements of a value, or None if it is unknown."""
         return _count(self.shape(value))
 
     def bytes(self, value: Value) -> int | None:
-        """Return the largest number of bytes of a value; None if unknown."""
+        """Return the largest number of bytes of a value, or None if it is unknown."""
         return _in_bytes(self.elements(value), value.dtype)
 
 
@@ -96,9 +99,10 @@ def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
 
 
 def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
-    """Return the largest size of a dimension; None if unknown.
+    """Return the largest size of a dimension, or None if it is unknown.
 
-    The dimension may be an expression such as ``N+N`` or ``2*N``.  ``names`` has the largest sizes of ``N``.
+    The dimension may be an expression such as ``N+N`` or ``2*N``.  ``names`` contains the largest size of
+    each name, such as ``N``.
     """
     if isinstance(dim, int) or dim is None:
         return dim

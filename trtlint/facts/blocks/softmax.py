@@ -11,7 +11,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
 _SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
-"""Operators that compute a softmax, each with the index of the input that a mask can reach."""
+"""Operators that compute a softmax, each with the index of the input that depends on the mask."""
 _THROUGH: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(MOVING, (0,)),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Min", "Max"), (0, 1)),
@@ -40,7 +40,7 @@ class MaskPath(Struct, frozen=True):
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
     """Return the path to the nearest Softmax for each value that masks or scales a Softmax input.
 
-    One breadth-first search starts at all Softmax operators, goes upstream, and visits each value once.
+    A single breadth-first search starts at all Softmax operators, goes upstream, and visits each value once.
     """
     paths: dict[Value, MaskPath] = {}
     queue: deque[Value] = deque()

@@ -13,8 +13,9 @@ from trtlint.model.values import Constants
 class Scaled(Struct, frozen=True):
     """A multiplication or division of a tensor by one number, or by one number for each attention head.
 
-    ``data`` is the tensor.  ``factor`` is the number by which it is multiplied; None if unknown.
-    ``run_time`` is True if the graph computes the factor, and False if the file stores it.
+    ``data`` is the tensor.  ``factor`` is the number that multiplies the tensor, or None if it is unknown or
+    differs between the heads.  ``run_time`` is True if the graph computes the factor, and False if the file
+    stores it.
     """
 
     node: Node
@@ -24,10 +25,10 @@ class Scaled(Struct, frozen=True):
 
 
 def scaling(node: Node, constants: Constants) -> Scaled | None:
-    """Return the scaling that a ``Mul`` or ``Div`` with a scalar computes; None for any other node.
+    """Return the scaling that a ``Mul`` or ``Div`` with a scalar computes, or None for any other node.
 
-    The scalar depends only on constants and shapes.  It has one element, equal elements, or one number per
-    attention head (``[H,1,1]``).
+    The scalar depends only on constants and shapes.  It has one element, several equal elements, or one
+    number for each attention head (``[H,1,1]``).
     """
     if node.op not in ("Mul", "Div") or node.domain or len(node.inputs) != 2:
         return None
@@ -47,7 +48,10 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value is independent of the model's inputs, such as a stored parameter."""
+    """Return whether a value that does not depend on the input data is a parameter tensor.
+
+    A value of rank 3 or more counts as a parameter.  Other values are numbers.
+    """
     return value.rank is not None and value.rank >= 3
 
 
@@ -57,7 +61,10 @@ def _is_scalar_shape(value: Value) -> bool:
 
 
 def product_of(scales: Iterable[Scaled]) -> float | None:
-    """Return the product of the factors of ``scales``: 1 without scalings, None if a factor is unknown."""
+    """Return the product of the factors of ``scales``, or None if a factor is unknown.
+
+    Without scalings, the product is 1.
+    """
     product = 1.0
     for scale in scales:
         if scale.factor is None:

@@ -1,4 +1,4 @@
-"""List the nodes of an operator with a weight: the weight's computation, the operator and its activation."""
+"""List an operator with a weight, the nodes that compute the weight, and the activation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.model.graph import Node
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
     """Return the nodes that compute a weight, the operator ``node``, and the activation after ``node``.
 
-    ``role`` is the role of the operator.
+    ``role`` is the role that ``node`` gets.
     """
     bounds = _bounds(activation)
     return (
@@ -25,7 +25,10 @@ def weighted(node: Node, role: str, weight: Weight, activation: Activation | Non
 
 
 def _bounds(activation: Activation | None) -> str:
-    """Format the bounds of an activation, such as ``0 to 6``; empty without bounds."""
+    """Format the bounds of an activation, such as ``0 to 6``.
+
+    Return an empty string if the activation has no bounds.
+    """
     if activation is None or (activation.low is None and activation.high is None):
         return ""
     if activation.low is None:

@@ -1,8 +1,8 @@
 """Find where the weight of a convolution or matrix product comes from.
 
-TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. Operators after the layer
-can be merged into this weight. A weight that a layer computes at run time remains a tensor. The layer
-information then has ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
+TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. TensorRT can merge
+operators after the layer into this weight. A weight that another layer computes at run time remains a tensor.
+The layer information then contains ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ class Weight(Struct, frozen=True):
     """A weight of an operator, and where it comes from.
 
     Attributes:
-        source: the kind of origin. ``initializer``: stored in the file, directly or through ``Identity``.
-            ``quantized``: the output of a ``DequantizeLinear`` that depends only on stored tensors, or the
-            integer operand of an integer operator. ``foldable``: computed only from constants. ``runtime``:
-            depends on an input of the model.
+        source: the kind of origin. ``initializer``: the file stores the weight, and at most ``Identity``
+            operators follow. ``quantized``: the weight is the output of a ``DequantizeLinear`` that depends
+            only on stored tensors, or it is the stored integer operand of an integer operator. ``foldable``:
+            the graph computes the weight only from constants. ``runtime``: the weight depends on an input of
+            the model.
         dtype: element type that the operator reads, such as ``f32``; None if unknown.
-        shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
-            kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.
+        shape: dimensions in the operator's layout; None if unknown. The layout is ``[M, C/group, kH, kW]``
+            for Conv, ``[C, M/group, kH, kW]`` for ConvTranspose, and ``[K, N]`` for MatMul.
         port: index of the operator's input that reads the weight.
         operators: the last few operators that compute the weight, in data-flow order, without ``Identity``;
             empty for an initializer and for an input of the model.
         origin: name of the initializer or input at the start of the computation.
-        how: ``operators`` as a text, such as ``ReduceMean → Sub → Mul``. Without operators, the name in
-            ``origin``; for an input of the model, ``input`` and its name.
+        how: ``operators`` as a text, such as ``ReduceMean → Sub → Mul``. If there are no operators, the text
+            is the name in ``origin``, with the word ``input`` before the name of a model input.
         nodes: the nodes of ``operators``.
     """
 
@@ -56,7 +57,10 @@ class Weight(Struct, frozen=True):
 
 
 def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
-    """Describe the weight that a node reads at input ``port``; None if this input is omitted."""
+    """Describe the weight that a node reads at input ``port``.
+
+    Return None if the node omits this input.
+    """
     value = node.input(port)
     if value is None:
         return None
@@ -70,12 +74,12 @@ def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
 
 
 def source_of(value: Value, constants: Constants) -> Source:
-    """Return the kind of origin of a weight, see :attr:`Weight.source`."""
+    """Return the kind of origin of a weight (see :attr:`Weight.source`)."""
     if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
     if producer is not None and producer.op in _DEQUANTIZE:
-        # Q/DQ on a tensor that is computed from the model's input quantizes an activation.
+        # A Q/DQ pair on a tensor that depends on the model's input quantizes an activation, not a weight.
         base = producer.input(0)
         return "quantized" if constants.foldable(base) else "runtime"
     return "foldable" if constants.foldable(value) else "runtime"
@@ -84,8 +88,9 @@ def source_of(value: Value, constants: Constants) -> Source:
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
     """Return the last nodes that compute a weight, and the value from which they compute it.
 
-    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them: an
-    input that is known only at run time, else a computed input, else a stored input.
+    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them. It
+    prefers an input that is known only at run time to a computed constant, and a computed constant to a
+    stored tensor.
     """
     nodes: list[Node] = []
     while constants.stored(value) is None and (node := value.producer) is not None:

@@ -13,10 +13,10 @@ class Window(Struct, frozen=True):
 
     Attributes:
         size: number of input elements along the axis, without padding.
-        reach: number of input elements that a window spans, including gaps by dilation.
+        reach: number of input elements that a window spans, including the gaps that a dilation causes.
         stride: the step from one window to the next.
-        begin: padding before the input.
-        end: padding after the input.
+        begin: number of padding elements before the input.
+        end: number of padding elements after the input.
     """
 
     size: int
@@ -34,7 +34,8 @@ def windows(node: Node, kernel: tuple[Dimension, ...] | None = None) -> tuple[Wi
         kernel: the size of the kernel, used if the operator has no ``kernel_shape``.
 
     Returns:
-        One window for each spatial axis; None if a size is unknown or the attributes contradict each other.
+        One window for each spatial axis, or None if a size is unknown or the attributes contradict each
+        other.
     """
     data = node.input(0)
     if data is None or data.shape is None or len(data.shape) < 3:

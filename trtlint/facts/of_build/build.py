@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _VERBOSE = "V"
-"""The severity of entries that are printed at TensorRT's verbose level only."""
+"""The severity of messages that TensorRT prints only at its verbose level."""
 
 
 class BuildFact(Fact, frozen=True):
@@ -29,13 +29,13 @@ class BuildFact(Fact, frozen=True):
         has_log: whether there is a log.
         has_layers: whether a file lists the layers of the engine.
         has_profile: whether a file has the times of the layers.
-        product: the product that built the engine.
-        version: the release, such as ``10.16.1``.
+        product: the product that built the engine, ``tensorrt`` or ``tensorrt-rtx``.
+        version: the release of the product, such as ``10.16.1``.
         release: the first two numbers of ``version``, to compare with ``target.release``.
         plan_product: the product that the header of the engine file names.
         plan_version: the release that the header of the engine file names.
         plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
-        tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
+        tool: the program that built the engine, such as ``trtexec``, ``polygraphy`` or ``onnxruntime``.
         verbose: whether the log has messages of TensorRT's verbose level.
         louder: the option or call that enables verbose messages in the tool.
         plugin_option: the option or call that loads a plugin library in the tool.
@@ -44,9 +44,9 @@ class BuildFact(Fact, frozen=True):
         rebuild: how to build the engine again with the tool.
         tool_version: release of the tool, if the tool has its own version number.
         gpu: name of the GPU as printed.
-        sm: compute capability times ten.
-        flags: precision options that were given: ``fp16``, ``best``, ``no-tf32`` ...
-        precision: the types that layers may use: ``fp32``, ``fp16`` ...
+        sm: ten times the compute capability of the GPU.
+        flags: the precision options of the build, such as ``fp16``, ``best`` or ``no-tf32``.
+        precision: the types that layers may use, such as ``fp32`` or ``fp16``.
         strongly_typed: whether the network is strongly typed.
         tf32: whether TF32 is on.
         constraints: ``obey`` or ``prefer``, if precision constraints were set.
@@ -54,14 +54,14 @@ class BuildFact(Fact, frozen=True):
         producer: the tool that wrote the model.
         optimization_level: the builder's optimisation level.
         command: the command line.
-        status: ``passed`` or ``failed``. A log without a result counts as ``failed`` if it has error messages
-            of a failure.
+        status: ``passed`` or ``failed``. If the log states no result, ``status`` is ``failed`` if the log has
+            error messages about a failure.
         parsed: whether the parser accepted the whole network, so that the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
-        options: the option lines of trtexec, by name.
-        counts: number of lines in the log by message name (see ``log_message``).
-        seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
-        memory: bytes by purpose in the log, such as ``Total Weights Memory``.
+        options: the values in the option lines that trtexec prints, by name.
+        counts: number of lines in the log for each kind of message, by its name (see ``log_message``).
+        seconds: durations of ``parse``, ``graph``, ``engine`` and ``build`` in seconds, as far as printed.
+        memory: bytes that the log names for a purpose, such as ``Total Weights Memory``, by purpose.
         workspace_wanted: the largest number of bytes that a skipped tactic needed. The builder skips tactics
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
@@ -111,12 +111,12 @@ class BuildFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the file that has the most information about the build."""
+        """The location in reports: the first file of the build."""
         return self.file
 
 
 def find(facts: Facts) -> Iterator[BuildFact]:
-    """Yield the fact about the build; nothing if no files of a build were given."""
+    """Yield the fact about the build, or nothing if the user gave no files of a build."""
     record = facts.record
     if record is None:
         return
@@ -173,7 +173,7 @@ def _entries(log: Log) -> Iterator[LogPattern]:
 
 
 def _parsed(log: Log) -> bool | None:
-    """Return whether the parser accepted the whole model; None if the log does not show it."""
+    """Return whether the parser accepted the whole model, or None if the log does not show it."""
     if any(log.telling("unparsed")):
         return False
     return True if any(log.telling("parsed")) else None
@@ -196,7 +196,7 @@ def _numbers(records: Iterable[Record], group: str) -> list[float]:
 
 
 def _memory(record: BuildRecord) -> dict[str, float]:
-    """Return the largest number of bytes in the log for each purpose, such as the total weights."""
+    """Return the largest number of bytes that the log names for each purpose, such as the total weights."""
     found: dict[str, float] = {}
     for message in () if record.log is None else record.log.telling("memory"):
         what = message.groups["what"]

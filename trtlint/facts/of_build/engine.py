@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _TINY = 0.01
-"""Milliseconds below which a layer counts as tiny.
+"""Time in milliseconds below which a layer counts as tiny.
 
-For such a layer, the launch of the kernel costs about as much as its work.  A launch takes some
+For such a layer, the launch of the kernel takes about as much time as its work.  A launch takes some
 microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html.
 """
 
@@ -26,21 +26,21 @@ class EngineFact(Fact, frozen=True):
     """An engine with its layers or layer times.  Times are average milliseconds for one inference.
 
     Attributes:
-        file: the file with the layers; if there is none, the file with the times.
+        file: the file with the layers. If there is no such file, the file with the layer times.
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
         detailed: True if the file has details of the layers; False if it has only their names.
-        joined: number of model nodes for which a layer is found.
+        joined: number of model nodes that trtlint found in a layer.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
         precisions: the types that layers compute in, without reformat layers and unknown types.
         profiles: number of optimization profiles.
-        ms: time of all layers; None without a profile.
-        reformat_ms: time of the reformat layers.
-        reformat_share: share of the reformat layers in the time, 0 to 1.
-        tiny_layers: number of layers that take less than 10 microseconds, but more than zero.
-        tiny_share: share of the tiny layers in the time.
+        ms: total time of all layers; None if no file has the layer times.
+        reformat_ms: total time of the reformat layers.
+        reformat_share: ``reformat_ms`` as a share of ``ms``, 0 to 1.
+        tiny_layers: number of tiny layers, whose time is above zero but less than 10 microseconds.
+        tiny_share: the time of the tiny layers as a share of ``ms``, 0 to 1.
         top_layer: the name of the slowest layer.
-        top_share: share of the slowest layer in the time.
+        top_share: the time of the slowest layer as a share of ``ms``, 0 to 1.
         inputs: names of the engine's inputs, if the file distinguishes inputs from outputs.
         outputs: names of the engine's outputs.
     """
@@ -75,8 +75,8 @@ class EngineFact(Fact, frozen=True):
 class _Timed(Struct, frozen=True):
     """A layer and its time.
 
-    The layer comes from the file that lists the engine's layers. If this file is absent, the layer comes
-    from the profile.
+    The name and the time come from the profile.  The type comes from the file that lists the engine's layers.
+    It is None if this file is absent.
     """
 
     name: str
@@ -86,7 +86,7 @@ class _Timed(Struct, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineFact]:
-    """Yield the fact about the engine; nothing if neither its layers nor their times are known."""
+    """Yield the fact about the engine, or nothing if neither its layers nor their times are known."""
     record = facts.record
     if record is None or (record.layers is None and record.profile is None):
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
 """Roles of the nodes that a fused attention kernel always computes.
 
-Scales and masks may be computed outside the kernel.
+Another kernel may compute the scale and the mask.
 """
 
 
@@ -25,12 +25,12 @@ class EngineAttention(Fact, frozen=True):
 
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
-        fused: True if one fused attention kernel computes the block; False if the products and the softmax
-            are in different layers. There is no fact for a block inside a Myelin island (a fused subgraph)
+        fused: True if one fused attention kernel computes the block; False if different layers compute the
+            products and the softmax. There is no fact for a block inside a Myelin island (a fused subgraph)
             whose kernels are unknown.
         layers: the names of the layers that compute the products and the softmax of the block.
-        ms: average milliseconds of these layers for one inference.
-        share: share of these layers in the time of all layers, 0 to 1.
+        ms: average time of these layers for one inference, in milliseconds.
+        share: the time of these layers as a share of the time of all layers, 0 to 1.
     """
 
     kind: ClassVar[str] = "engine_attention"

@@ -20,7 +20,7 @@ Family = Literal[
     "convolution", "gemm", "attention", "pointwise", "pooling", "softmax", "reformat", "shape", "constant",
     "plugin", "island", "generated", "none", "other",
 ]  # fmt: skip
-# Layer types in engines, matched by a part of the name because they differ between releases.
+# Parts of the names of layer types, with the family of each. The full names differ between releases.
 _FAMILIES: tuple[tuple[str, Family], ...] = (
     ("reformat", "reformat"),
     ("conv", "convolution"),
@@ -55,7 +55,7 @@ _SHORT: Mapping[DataType, EngineType] = {
     "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "int4": "i4", "bool": "bool",
     "float8e8m0": "float8e8m0",
 }  # fmt: skip
-# The name of a kernel that Myelin generates spells its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
+# The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
 _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
 _STEP = re.compile(r"[A-Z][a-z0-9]*")
 
@@ -65,14 +65,14 @@ class LayerFact(Fact, frozen=True):
 
     Attributes:
         name: the name of the layer, without the number of the optimization profile.
-        type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
+        type: the layer type in the engine, such as ``CaskConvolution``, ``Reformat`` or ``kgen``.
         nodes: the model nodes that the layer computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the layer type, under a trtlint name that is the same for all releases.  ``generated`` is a
-            kernel of Myelin, and ``none`` is a layer that computes nothing.  None if the file contains only
-            layer names.
+        family: trtlint's name for the layer type, which is the same for all releases.  ``generated`` is a
+            kernel that Myelin generated, and ``none`` is a layer that computes nothing.  The field is None if
+            the file contains only layer names.
         reformat: whether the layer only copies a tensor into another layout or type.
-        origin: the reason of a reformat as printed, such as ``REFORMAT`` or ``QDQ``.
+        origin: the reason for a reformat layer, as printed, such as ``REFORMAT`` or ``QDQ``.
         shape: whether the layer only computes shapes or synchronizes streams.
         attention: whether the layer is a fused attention kernel; None for a Myelin island, because its
             kernels are unknown.
@@ -80,20 +80,20 @@ class LayerFact(Fact, frozen=True):
         asked: the type that the option ``--layerPrecisions`` of the build command sets for the layer; None if
             the option does not name the layer.
         weights: the type in which the engine stores the weights of the layer.
-        input_types: element types of the layer's inputs; None for an unknown type.
-        output_types: element types of the layer's outputs; None for an unknown type.
+        input_types: element types of the layer's inputs. An unknown type is None.
+        output_types: element types of the layer's outputs. An unknown type is None.
         tactic: name of the kernel.
         dynamic_filter: whether the weights of the layer are computed at run time.
         dynamic_bias: whether the bias of the layer is computed at run time.
-        activation: activation fused into the layer; None without activation.
-        steps: the steps of a generated kernel, such as ``Mean``, ``Sub``, ``Sqrt``.
-        cast_before_mean: whether a generated kernel converts its input before a mean.
+        activation: the activation that is fused into the layer; None if there is none.
+        steps: the steps of a generated kernel, such as ``Mean``, ``Sub`` and ``Sqrt``.
+        cast_before_mean: whether a generated kernel converts its input before it computes a mean.
         reads_network_input: whether the layer reads an input of the engine.
         writes_network_output: whether the layer writes an output of the engine.
         stream: the number of the auxiliary CUDA stream that runs the layer.
         profile: the number of the optimization profile that the layer belongs to.
-        ms: average milliseconds for one inference.
-        share: the share of the layer in the time of all layers, 0 to 1.
+        ms: average time of the layer for one inference, in milliseconds.
+        share: the time of the layer as a share of the time of all layers, 0 to 1.
     """
 
     kind: ClassVar[str] = "layer"
@@ -182,8 +182,8 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
     """Return the names of the engine's inputs and outputs.
 
-    The layer file may not list them.  The inputs are then the tensors that no layer writes, and the outputs
-    are the tensors that no layer reads.
+    If the layer file does not list the inputs and outputs, the inputs are the tensors that no layer writes,
+    and the outputs are the tensors that no layer reads.
     """
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}
@@ -194,15 +194,18 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
 
 
 def is_attention(layer: EngineLayer) -> bool:
-    """Return whether a layer is a fused attention kernel: its name or tactic contains ``mha``."""
+    """Return whether a layer is a fused attention kernel.
+
+    The name or the tactic of such a layer contains ``mha``.
+    """
     return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
 
 
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
     """Return the time of each engine layer, by the index of the layer.
 
-    A profile lists the layers by name, in the order of the engine.  Layers with the same name get their times
-    in this order.
+    A profile lists the times in the order of the engine, each with the name of its layer.  If several layers
+    have the same name, the first layer gets the first time with this name, and so on.
     """
     record = facts.record
     if record is None or record.profile is None or record.layers is None:
@@ -214,7 +217,7 @@ def layer_times(facts: Facts) -> dict[int, LayerTime]:
 
 
 def short_type(dtype: DataType | None) -> EngineType | None:
-    """Return the short name of an engine's element type, such as ``f16``; None if unknown."""
+    """Return the short name of an engine's element type, such as ``f16``, or None if it is unknown."""
     return None if dtype is None else _SHORT[dtype]
 
 

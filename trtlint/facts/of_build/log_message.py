@@ -52,15 +52,15 @@ _SHORT = 300
 _LONG = 700
 _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
-"""Messages about normalizations in FP16.
+"""Names of the messages about normalizations in FP16.
 
-Before such a message, the builder prints the normalizations of all types.  In a strongly typed network,
-the types in the file show which normalizations run in FP16.
+Before such a message, the builder lists normalizations of all types.  In a strongly typed network, the types
+in the file show which of them run in FP16.
 """
 _EXACT = ("layer", "output")
 """Regular expression groups that contain the name of a single node.
 
-With such a group, a message about a Myelin island (a fused subgraph) names one node of the island.
+If a message about a Myelin island (a fused subgraph) has such a group, it names one node of the island.
 """
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
@@ -75,14 +75,15 @@ class LogMessage(Fact, frozen=True):
         text: the first line of the message, cut at 300 characters.
         message: the whole message, with its continuation lines.
         groups: the texts that the named groups of the pattern match, by group name.
-        numbers: the texts in ``groups`` that are numbers, converted, by group name.
+        numbers: the numbers among the texts in ``groups``, by group name.
         line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that the message names, as printed. If the message has no names,
-            the names in earlier messages about the same problem.
-        alike: the names in ``named`` of all messages with the same ``name``, without repeats, at most 40.
-        modules: the names in ``named`` without their last path component, without repeats. If the exporter
-            names nodes by path, the result is the modules of the nodes.
+            the names in nearby messages about the same problem.
+        alike: the names in ``named`` of all messages with the same ``name``. Each name is listed once, and at
+            most 40 names are listed.
+        modules: the names in ``named`` without their last path component. Each is listed once. If the
+            exporter names nodes by path, these are the modules of the nodes.
         nodes: the nodes of the model that the message names.
         inputs: if the message names a dynamic dimension, the model inputs that have this dimension.
         available: if the message is about an unknown input name, the names of the model's inputs, at
@@ -98,40 +99,42 @@ class LogMessage(Fact, frozen=True):
             The message may be about another node.
         reason: the sentence in the message, without error code, source location and failed call; cut at 700
             characters.
-        cause: for an error of the builder, an earlier message that explains the error: the exception of a
-            tactic or of Myelin.
+        cause: for an error of the builder, an earlier message that explains the error, such as an exception
+            in a tactic or in Myelin.
         cause_at: file and line of the cause.
         explains: whether this message is the cause of an error about a missing implementation.
-        raised_at: for a Python exception, file, line and function that raised it, such as
-            ``export.py:31 in build``; empty without a traceback.
-        raised_in: file, line and function of the user's innermost function in the traceback; empty if it is
-            the same as ``raised_at``.
-        package: the installed package that raised the exception; empty for other code.
+        raised_at: for a Python exception, the file, line and function that raised it, such as
+            ``export.py:31 in build``; empty if there is no traceback.
+        raised_in: the file, line and function of the user's innermost function in the traceback; empty if it
+            is the same as ``raised_at``.
+        package: the installed package that raised the exception; empty if other code raised it.
         code: the source line that raised the exception, if the traceback has it.
-        stops: True if no message gives a known reason of the failure, and this message explains the
+        stops: True if no message gives a known reason for the failure, and this message explains the
             failure best.
-        leads: True if this message is the first that gives a known reason of the failure.
-        alone: True if only one pattern matches the line. An error of the library often matches a second
-            pattern, such as ``no_profile``.
+        leads: True if this message is the first that gives a known reason for the failure.
+        alone: True if only one pattern matches the line. A line with an error of TensorRT often matches a
+            second pattern, such as ``no_profile``.
         first: True for the first message in the log with this ``name``.
         count: number of messages in the log with the same ``name``.
-        overcome: True if the error did not stop the build: the same run produces an engine later in the log.
+        overcome: True if the error did not stop the build, because the same run writes an engine later in the
+            log.
         refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this one.
-        part: the name of the model, or of a part of the model, as the framework prints it in the messages of
+        part: the name of the model or of a part of the model, as a framework prints it in the messages in
             ``echoes``.
         libraries: for a message about a missing plugin, the known libraries that contain the plugin, each
             with its project.
         library_get: how to get the library, if ``libraries`` has exactly one.
-        requested: for a message about memory, the requested size in this or a nearby message, such as ``1024
-            MiB``.
-        free: the memory that was available for this request, as text.
-        most_requested: the largest request in the log, and the available memory if it is known.
-        old: True if a release before TensorRT 8 printed the message, according to the release in the log or
-            the form of the message.
+        requested: for a message about memory, the requested size, such as ``1024 MiB``. It comes from this
+            message or a nearby message.
+        free: the memory that was free at the time of this request, as a text.
+        most_requested: the largest request in the log. If the log shows how much memory was free at the time
+            of this request, the text also contains this amount.
+        old: True if a release before TensorRT 8 printed the message. The release in the log shows this. If
+            the log has no release, the form of the message shows it.
         loading: the option or call with which the building program loads the library of the missing plugin.
-            If the library is unknown, the option or call for any plugin library.
+            If the library is unknown, the option or call that loads any plugin library.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -185,7 +188,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the node that the message names, or else the line of the log."""
+        """The location in reports: the node that the message names, or the line of the log without a node."""
         return self.node.path if self.node else self.at
 
     @property
@@ -205,7 +208,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The builder's refusal of the model, if a dry build ended with this message."""
+        """The builder's refusal of the model if a dry build ended with this message, or None."""
         if not self.refuses:
             return None
         op = self.op or (self.ops[0] if len(self.ops) == 1 else "")
@@ -220,7 +223,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
-    # No rule is about messages that every node or layer gets; ``BuildFact.counts`` counts them.
+    # Messages for every node or layer are left out: no rule needs them, and ``BuildFact.counts`` counts them.
     everywhere = {entry.name for entry in table().patterns if entry.everywhere}
     kept = [record for name, found in log.records.items() if name not in everywhere for record in found]
     diagnosis, done = diagnose(log), successes(log)
@@ -301,7 +304,10 @@ def find(facts: Facts) -> Iterator[LogMessage]:
 
 
 def _outside(record: Record) -> str:
-    """Return the line of the user's program that called an installed package; empty if there is none."""
+    """Return the line of the user's program that called the installed package that raised an exception.
+
+    The result is empty if there is no such line.
+    """
     raised = record.raised
     return raised.own if raised is not None and raised.own != raised.at else ""
 
@@ -314,19 +320,22 @@ def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
 
 
 def _available(record: Record, facts: Facts) -> tuple[str, ...]:
-    """Return the names of the model's inputs, if the message is about an unknown input name."""
+    """Return the names of the model's inputs if the message is about an unknown input name, else nothing."""
     if record.pattern != _NO_INPUT or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs[:_ALIKE])
 
 
 def _fed(record: Record, facts: Facts) -> Sequence[Value]:
-    """Return the model inputs if the message is about a missing optimization profile; else nothing."""
+    """Return the model's inputs if the message is about a missing optimization profile, else nothing."""
     return facts.model.graph.inputs if record.pattern == _NO_PROFILE and facts.has_model else ()
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
-    """Return the names in ``records`` of nodes, layers or tensors, without repeats, up to a limit."""
+    """Return the names of nodes, layers or tensors in ``records``.
+
+    Each name is listed once.  The number of names is limited to ``_ALIKE``.
+    """
     found = (name for record in records for name in named_in(record, log)[1])
     return tuple(islice(dict.fromkeys(found), _ALIKE))
 
@@ -354,23 +363,23 @@ def _of_island(
 ) -> tuple[Node, ...]:
     """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``island`` is the name of the island. ``members`` has the names of the nodes in each island, if the
-    log lists these nodes. Otherwise, the name of the island contains the names of its first and last
-    node. The result is then these two nodes and the nodes between them.
+    ``island`` is the name of the island.  ``members`` contains the names of the nodes in each island, as far
+    as the log lists them.  If the log does not list them, the name of the island contains the names of its
+    first and last node.  The result is then these two nodes and the nodes between them.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:
         ranges = layer_names(island).ranges
         found = tuple(node for range_ in ranges for node in island_nodes(range_, facts.names))
     if record.pattern == "attention_kernel":
-        # The message is about one Attention operator. If the island has several, it is unknown which.
+        # The message is about one Attention operator. If the island has several, the right one is unknown.
         attentions = tuple(node for node in found if node.op == "Attention")
         return attentions if len(attentions) == 1 else ()
     return found
 
 
 def _module(name: str) -> str:
-    """Return the module path of a node: its name without the last path component."""
+    """Return the module path of a node, which is the node's name without the last path component."""
     return name.rpartition("/")[0] or name
 
 

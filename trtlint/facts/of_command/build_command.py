@@ -22,14 +22,13 @@ class BuildCommandFact(Fact, frozen=True):
         text: the command in one line; a value with an unexpanded variable is shown as ``...``.
         flags: the names of the options, with dashes; for a Triton configuration, the parameter names of the
             accelerator.
-        values: the option values after ``=``, by option. Values that a variable or script computes are left
-            out.
+        values: the value of each option, by option. A value that a variable or script computes is left out.
         words: the arguments without dashes.
         complete: whether all options are known; False if a shell variable may contain further options.
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 without shapes.
-        varying: the inputs whose smallest and largest shapes differ, named as in the command.
+        varying: the names, as in the command, of the inputs whose smallest and largest shapes differ.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
     """
@@ -90,13 +89,13 @@ def _dla_core(command: BuildCommand) -> int | None:
 
 
 def _fixed(graph: Graph) -> bool | None:
-    """Return whether all inputs and outputs of the model have static shapes; None if unknown.
+    """Return whether all inputs and outputs of the model have static shapes, or None if this is unknown.
 
-    The result is None in two cases:
+    If all inputs have static shapes, the result is still None in two cases:
 
-    - An integer input has at most one dimension. Such an input may be a shape tensor, which makes other
-      shapes dynamic.
-    - An output has a size that is not in the file.  TensorRT may find that the size is static.
+    - An integer input has at most one dimension.  Such an input may be a shape tensor, and a shape tensor
+      makes other shapes dynamic.
+    - An output has a size that is not in the file.  TensorRT may find that this size is static.
     """
     if any(_is_dynamic(value) for value in graph.inputs):
         return False

@@ -19,8 +19,8 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 class Flag(Fact, frozen=True):
     """An option of the build command.  The fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, for all versions. Some versions of trtexec lack,
-    deprecate or ignore the option. Each of these states, such as ``removed``, gives one more fact.
+    Each option has one fact with the state ``given``, for all versions. Some versions of trtexec may lack,
+    deprecate or ignore the option. There is one more fact for each such state, such as ``removed``.
 
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
@@ -34,7 +34,7 @@ class Flag(Fact, frozen=True):
             has the option.  Empty if there is no such line.
         group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
-        instead: the replacement, empty if none is known; for a misspelt option, the option that was
+        instead: the replacement; empty if none is known. For a misspelt option, the option that the user
             probably meant.
         source: the file and line of the command; empty for a command given as text.
         versions: the versions of TensorRT in which the option has this state; empty for all versions.
@@ -58,7 +58,7 @@ class Flag(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions of TensorRT in which the option has this state; None for all versions.
+        """The versions of TensorRT in which the option has this state, or None for all versions.
 
         TensorRT-RTX is left out, because it has its own program, tensorrt_rtx.
         """
@@ -128,5 +128,5 @@ def _text(line: Line) -> str:
 
 
 def _after(line: Line) -> str:
-    """Return the release line after ``line``: the exclusive end of a range that includes ``line``."""
+    """Return the release line after ``line``.  It is the exclusive end of a range that includes ``line``."""
     return f"{line[0]}.{line[1] + 1}"

@@ -25,7 +25,8 @@ class InputShape(Fact, frozen=True):
     """An input and its shapes in the build command.  The fact exists only if a command was given.
 
     There is one fact for each input in each optimization profile.  There is also one fact for each name in
-    the command that is not a model input, and one for each model input without a shape.
+    the command that is not a model input, and one fact for each model input to which the command gives no
+    shape.
 
     Attributes:
         name: the name of the input in the model.  If the model has no such input, the name in the command.
@@ -34,17 +35,17 @@ class InputShape(Fact, frozen=True):
         declared: the shape of the input in the model, such as ``batchx3x224x224``.  ``?`` is a dynamic
             dimension without a name.  None if the model has no such input, or if the input has no shape.
         dynamic: whether a dimension is dynamic; None if the model has no such input.
-        given: the shapes in the command, such as ``1x3x224x224``, smallest first; empty without a shape.
-        option: the option that gives the shapes; empty without shapes.
-        profile: index of the optimization profile; None without a shape.
+        given: the shapes in the command, such as ``1x3x224x224``, smallest first; empty if there are none.
+        option: the option that gives the shapes; empty if there are none.
+        profile: index of the optimization profile; None if the command gives no shape.
         rank_fits: whether all shapes have as many dimensions as the input; None if unknown.
         fits: whether the sizes in the command equal the static sizes in the model; None if unknown.
-        ordered: whether the smallest, optimal and largest size are in this order, for each dimension.
-        smallest: the smallest size of any dimension in any of the shapes; None without a shape.
+        ordered: whether, for each dimension, the optimal size is between the smallest and the largest size.
+        smallest: the smallest size of any dimension in any of the shapes; None if there is no shape.
         spread: the ratio of the largest to the smallest size of a dimension, for the dimension with the
             largest ratio. The first dimension is left out. None if unknown.
         clash: a text such as ``N is 2 here and 3 of z``, if two inputs give a named dimension different sizes
-            in one profile; else empty.
+            in one profile; empty if they do not.
         complete: whether all shapes of the command are known.
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
             ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.
@@ -113,7 +114,7 @@ def _words(shape: tuple[Dimension, ...] | None) -> str:
 
 
 class _Named(NamedTuple):
-    """The sizes that one input gives a named dimension in a profile; a size is None if unknown."""
+    """The sizes of a named dimension of one input in a profile.  A size is None if it is unknown."""
 
     input: str
     smallest: int | None
@@ -122,10 +123,10 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """Return a text if an earlier input gives a named dimension of ``value`` another size; else "".
+    """Return a text if an earlier input gives a named dimension of ``value`` another size.
 
-    Dimensions with the same name have the same size at run time.  So their optimal sizes must be equal, and
-    their ranges must overlap
+    The result is an empty string if there is no such input.  Dimensions with the same name have the same size
+    at run time.  So their optimal sizes must be equal, and their ranges must overlap
     (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
     """
     found = ""
@@ -195,9 +196,9 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the maximum of ``largest`` divided by ``smallest``, over the dimensions.
+    """Return the largest ratio of a size in ``largest`` to the size of the same dimension in ``smallest``.
 
-    The first dimension is left out, because it is often the batch.
+    The first dimension is left out, because it is often the batch.  The result is None if no ratio is known.
     """
     if smallest is None or largest is None or len(smallest) != len(largest):
         return None

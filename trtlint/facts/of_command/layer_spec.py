@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
-"""Prefixes in the names of layers that the parser adds without an ONNX node.
+"""Prefixes of the names of layers that the parser adds and that have no ONNX node.
 
 Source: https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp
 """
 _MOST_PATTERNS = 100
-"""Largest number of layer names with a ``*`` that trtlint compares with the nodes."""
+"""Largest number of layer names with a ``*`` that trtlint compares with the names of the nodes."""
 
 
 class LayerSpecFact(Fact, frozen=True):
@@ -30,11 +30,11 @@ class LayerSpecFact(Fact, frozen=True):
 
     Attributes:
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
-        name: the name of the layers as written, perhaps with a ``*``.
+        name: the layer name as written. A ``*`` in the name matches several layers.
         value: the type or device that the option sets, such as ``fp32``.
         made: whether the name belongs to a layer that the parser adds and that has no ONNX node.
-        nodes: number of model nodes whose names match. None if ``name`` can be the layer of an unnamed
-            node. The parser names such a layer by operator and number.
+        nodes: number of model nodes whose names match. None if there is no model, or if trtlint cannot count
+            the nodes, for example because a ``*`` may match a node without a name.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -71,7 +71,10 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that match a layer name in the command, for a limited number of names with ``*``."""
+    """Counts the nodes that match a layer name in the command.
+
+    It counts them only for a limited number of layer names with a ``*``.
+    """
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes
@@ -80,7 +83,10 @@ class _Names:
         self._left = _MOST_PATTERNS
 
     def count(self, spec: LayerSpec) -> int | None:
-        """Return the number of nodes that the name in ``spec`` matches; None if unknown."""
+        """Return the number of nodes that the name in ``spec`` matches, or None if it is unknown.
+
+        The parser names the layer of an unnamed node by operator and number.
+        """
         if "*" not in spec.name:
             op, _, number = spec.name.rpartition("_")
             return self._names[spec.name] + (number.isdecimal() and op in self._nameless)

@@ -20,11 +20,11 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types of model inputs that are the same in the engine, for every release."""
+"""Types of model inputs for which the engine's input has the same type in every release."""
 
 
 class ServedTensorFact(Fact, frozen=True):
-    """An input or output in a Triton configuration, or a model input that is missing there.
+    """An input or output in a Triton configuration, or a model input that the configuration does not list.
 
     Triton's ONNX Runtime backend compares the same properties when it loads a model:
     https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
@@ -33,7 +33,7 @@ class ServedTensorFact(Fact, frozen=True):
         name: the name of the input or output.
         role: ``input`` or ``output``.
         source: the configuration file; empty for a configuration given as text.
-        backend: the backend that runs the model: ``onnxruntime``, ``tensorrt`` ...
+        backend: the backend that runs the model, such as ``onnxruntime`` or ``tensorrt``.
         named: whether the configuration names the tensor.
         is_there: whether the model has an input or output with this name.
         there: for an input, the names of all inputs of the model; for an output, the names of all outputs.
@@ -41,14 +41,15 @@ class ServedTensorFact(Fact, frozen=True):
             name the tensor.
         expected_type: the type in the model, such as ``TYPE_FP32``; empty if unknown.
         type_fits: whether ``data_type`` and ``expected_type`` agree; None if unknown.
-        dims: the shape that the server passes to the model, ``-1x3x224x224``, including the batch dimension.
+        dims: the shape that the server passes to the model, with the batch dimension, such as
+            ``-1x3x224x224``.
         declared: the shape in the model, such as ``Nx3x224x224``.  ``?`` is a dynamic dimension without a
             name.  Empty if unknown.
         max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
         rank_fits: whether ``dims`` and ``declared`` have the same number of dimensions; None if unknown.
         sizes_fit: whether the sizes in ``dims`` and ``declared`` agree; None if unknown.
-        batch_fits: whether the first dimension in the model is dynamic; a server that forms batches requires
-            this. None if unknown, or if the server does not form batches.
+        batch_fits: whether the first dimension in the model is dynamic. A server that forms batches requires
+            a dynamic first dimension. None if unknown, or if the server does not form batches.
     """
 
     kind: ClassVar[str] = "served_tensor"
@@ -86,7 +87,7 @@ def find(facts: Facts) -> Iterator[ServedTensorFact]:
         values = graph.inputs if tensor.role == "input" else graph.outputs
         yield _fact(served, source, tensor, {value.name: value for value in values})
     inputs = {tensor.name for tensor in served.tensors if tensor.role == "input"}
-    if inputs:  # without any input, the server adds all inputs
+    if inputs:  # if the configuration lists no input, the server adds all inputs of the model
         for value in graph.inputs:
             if value.name not in inputs:
                 yield _unnamed(served, source, value, tuple(each.name for each in graph.inputs))
@@ -159,8 +160,8 @@ def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool 
 def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
     """Return whether the sizes that the server passes equal the static sizes in the model.
 
-    ``dims`` is the shape of the server, ``shape`` the shape in the model.  The first ``skip`` dimensions are
-    not compared.  An output may have a size of -1 in the configuration, which equals any size.
+    ``dims`` is the shape that the server passes, and ``shape`` is the shape in the model.  The first ``skip``
+    dimensions are not compared.  For an output, a size of -1 in the configuration matches any size.
     """
     pairs = list(zip(dims, shape, strict=True))[skip:]
     fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]

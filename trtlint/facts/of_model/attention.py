@@ -32,12 +32,12 @@ class Scale(Struct, frozen=True):
     """The scale of an attention block: the tensors that it multiplies, and its factors.
 
     Attributes:
-        placement: the scaled tensors. ``query``, ``key`` or ``both``: operands of the product of Q and K.
-            ``scores``: the result of the product, and perhaps also an operand. ``attribute``: the scale is an
-            attribute of a fused operator. ``none``: no scale, or only factors of exactly 1.
-        query: the factor on Q; 1 without a factor, None if it is known only at run time.
-        key: the factor on K; 1 without a factor, None if it is known only at run time.
-        scores: the factor on the scores; 1 without a factor, None if it is known only at run time.
+        placement: the scaled tensors. ``query``: Q. ``key``: K. ``both``: Q and K. ``scores``: the result of
+            the product of Q and K, and perhaps also Q or K. ``attribute``: the scale is an attribute of a
+            fused operator. ``none``: there is no scale, or all its factors are exactly 1.
+        query: the factor that multiplies Q; 1 if there is none, None if it is known only at run time.
+        key: the factor that multiplies K; 1 if there is none, None if it is known only at run time.
+        scores: the factor that multiplies the scores; 1 if there is none, None if known only at run time.
         product: the product of all three factors; None if one is unknown.
         run_time: True if the graph computes a factor, as in ``Sqrt(Shape(q)[-1])``; False if the file stores
             all factors.
@@ -63,8 +63,8 @@ class QKV(Struct, frozen=True):
             (Slice with constant bounds), ``chunk`` (Slice with computed bounds, as TorchScript writes
             ``chunk``) or ``gather`` (Gather).
         axis: the axis along which the packed tensor is split, counted from the end (-1 is the last axis);
-            None without a packed tensor, or if unknown.
-        rank: rank of the packed tensor; None without a packed tensor, or if unknown.
+            None if there is no packed tensor, or if the axis is unknown.
+        rank: rank of the packed tensor; None if there is no packed tensor, or if the rank is unknown.
         all_three: True if Q, K and V are all parts of one tensor; False if only two of them are.
     """
 
@@ -86,11 +86,11 @@ class Attention(Fact, frozen=True):
         cast_before_softmax: whether there is a Cast between the scores and the softmax.
         heads: number of heads; None if the graph does not show it.
         head_size: size of one head; None if dynamic or unknown.
-        fusable_head_size: whether TensorRT's fused kernels support this head size: multiples of 8
-            from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
+        fusable_head_size: whether TensorRT's fused kernels support this head size. They support multiples of
+            8 from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
         rank: rank of the operands of the score product; None if unknown.
-        layout: the layout of the tensors that Q, K and V come from: ``tokens-first`` ([..., L, d]) or
-            ``channels-first`` ([..., d, L]); None if the axes are unknown.
+        layout: the layout of the tensors that Q, K and V come from, ``tokens-first`` ([..., L, d]) or
+            ``channels-first`` ([..., d, L]); None if the axes are unknown or differ.
         qkv: the tensors that Q, K and V come from.
         scores_shared: whether another node reads the scores, or the scores are an output.
         probabilities_shared: whether another node reads the probabilities, or the probabilities are an
@@ -104,9 +104,9 @@ class Attention(Fact, frozen=True):
         requantized: whether a quantizer is between the product of Q and K and the softmax.
         steps_between: number of operators between the product of Q and K and the softmax, without casts,
             views and quantizers.
-        fed: the operands (``query``, ``key``, ``value``) that only ``Transpose`` and ``Identity``
-            operators separate from a model input. At least one Transpose must do more than swap the last
-            two axes.
+        fed: the names of the operands (``query``, ``key``, ``value``) that are transposed model inputs. Only
+            ``Transpose`` and ``Identity`` operators are between the input and the operand, and at least one
+            Transpose moves an axis other than the last two.
     """
 
     kind: ClassVar[str] = "attention"
@@ -155,9 +155,9 @@ def find(facts: Facts) -> Iterator[Attention]:
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
-    """Return the attention block around a softmax; None if there is no such block.
+    """Return the attention block around a softmax, or None if there is no such block.
 
-    The block needs both the product of Q and K and the product with V.
+    A block must contain both the product of Q and K and the product with V.
     """
     constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
@@ -342,7 +342,7 @@ def _cut(root: Value, constants: Constants) -> _Cut | None:
     if node.op == "Gather":
         return _Cut("gather", data, node.attribute("axis", 0))
     if node.op == "Slice":
-        bounds = node.inputs[1:3]  # before opset 10 bounds and axes were attributes
+        bounds = node.inputs[1:3]  # before opset 10, the bounds and axes were attributes
         axes = constants.integers(node.input(3)) if bounds else node.attribute("axes")
         stored = all(constants.stored(bound) is not None for bound in bounds)
         axis = axes[0] if axes is not None and len(axes) == 1 else None

@@ -1,6 +1,6 @@
-"""Find dynamic dimensions that stored sizes replace in Reshape, Expand and Tile.
+"""Find stored sizes that replace dynamic dimensions, for example in Reshape, Expand and Tile.
 
-The sizes often come from the example input of the export.
+The stored sizes often come from the example input of the export.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """A named dynamic dimension: the first model input that has it, and its axis in this input."""
+    """The first model input with a named dynamic dimension, its axis in this input, and the input's rank."""
 
     input: str
     axis: int
@@ -38,23 +38,23 @@ class BakedShape(Fact, frozen=True):
     There are two cases:
 
     - A ``Reshape`` or ``Expand`` has a stored target shape, which does not change with the input.
-    - An operator joins (``Concat``) or broadcasts (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) two
-      tensors: a tensor with a dynamic dimension, and a stored tensor.  The stored tensor often comes from an
-      ``Expand`` or ``Tile`` to the size of the export's example input.
+    - An operator joins (``Concat``) or broadcasts (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a stored
+      tensor and a tensor with a dynamic dimension.  The stored tensor often comes from an ``Expand`` or
+      ``Tile`` to the size of the export's example input.
 
-    Only named dimensions count, and only as far as trtlint can follow the name through the graph.
+    trtlint finds only named dimensions, and only where it can follow the name through the graph.
 
     Attributes:
         op: the operator, such as ``Reshape``.
-        input: the input of the model that the dynamic dimension belongs to.
-        axis: the position of the dimension; 0 is the batch.
+        input: the first input of the model that has the dynamic dimension.
+        axis: the position of the dimension in this input; position 0 is the batch.
         dimension: the name of the dimension.
-        effect: ``fixed`` if the model fails with every other size.  ``mixed`` if the model also runs with
-            other sizes (or with multiples of the size), because a ``-1`` in the target absorbs the
-            difference. The rows of the result then mix elements of several images or lines.
+        effect: the effect of another size at run time.  ``fixed``: the model fails.  ``mixed``: the model may
+            run, because a ``-1`` in the target absorbs the difference (perhaps only for multiples of the
+            size). The rows of the result then mix elements of several images or lines.
         size: the stored number, which is the only correct size; None if several dimensions are fixed
             together.
-        target: the stored target shape of a Reshape or Expand; for other operators, the shape of the stored
+        target: the stored target shape of a Reshape or Expand. For other operators, the shape of the stored
             tensor.
         built: the sizes of the dimension in the build command, smallest first; empty if the command gives no
             sizes.
@@ -102,7 +102,7 @@ def find(facts: Facts) -> Iterator[BakedShape]:
     built = _built(facts, places)
     for node, stored, name, effect, size, target in sorted(found, key=lambda entry: entry[0].index):
         place = places.get(name)
-        # A list of boxes, [n, 4], can become one row, [1, -1], on purpose.
+        # An exporter can reshape a list of boxes, [n, 4], to one row, [1, -1], on purpose.
         if place is not None and not (effect == "mixed" and place.rank < 3):
             yield BakedShape(
                 node=node,
@@ -129,7 +129,7 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """Return the stored target shape of a node; None if the target shape is not stored.
+    """Return the stored target shape of a node, or None if the file does not store it.
 
     The result is also None for a Reshape with ``allowzero`` whose target contains 0.
     """
@@ -141,7 +141,10 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 
 
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the dynamic dimensions that a Reshape replaces: name, effect and number of each."""
+    """Return the dynamic dimensions that a Reshape replaces by a number.
+
+    Each result is the name of the dimension, the effect, and the number; None for an unknown number.
+    """
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
     after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
@@ -161,8 +164,9 @@ def _with_wildcard(
 ) -> list[tuple[str, Effect, int | None]]:
     """Return the dynamic dimensions that a Reshape to a shape with ``-1`` replaces by numbers.
 
-    The ``-1`` absorbs any other size.  ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of
-    several images.  ``[-1, 6]`` and ``[2, -1, 4, 6]`` keep the images separate.
+    The ``-1`` absorbs any other size.  For example, a Reshape from ``[n, 4, 6]`` to ``[1, 4, -1]`` or
+    ``[1, -1]`` mixes the elements of several images.  A Reshape to ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the
+    images separate.
 
     Args:
         dims: the shape before the Reshape.
@@ -176,7 +180,7 @@ def _with_wildcard(
         if more == 1:
             return []
         if more is None and left == math.prod(_numbers(after[:wildcard])) and len(lost) == 1 and wildcard:
-            # Two groups of half the batch each, [2, -1, ...]: only the batch was divided.
+            # The target is, for example, [2, -1, ...]: two groups of half the batch. It mixes no elements.
             return []
         if more is None and left is not None and len(lost) == 2:
             # Example: [n, l, 768] to [-1, 128, 12, 64]. The -1 replaces n, and 128 replaces l.
@@ -187,9 +191,10 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the dynamic dimensions that an Expand replaces: name, effect and number of each.
+    """Return the dynamic dimensions that an Expand replaces by a number.
 
-    A number of 1 in the target replaces no dimension.
+    Each result is the name of the dimension, the effect, and the number.  A 1 in the target replaces no
+    dimension.
     """
     pairs = zip(reversed(dims), reversed(target), strict=False)
     return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
@@ -253,9 +258,9 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 
 
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
-    """Return the quotient of the element counts of two shapes; None if it is not an integer.
+    """Return the quotient of the element counts of two shapes, or None if it is not an integer.
 
-    Dimensions that are not numbers are left out.
+    Dimensions that are not numbers, and -1, are left out.
     """
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None

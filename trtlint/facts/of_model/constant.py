@@ -25,13 +25,16 @@ _FMAX: Any = np.fmax
 FP16_MAX = 65504.0
 """The largest finite FP16 number.  Numbers from 65520 on round to infinity."""
 FP16_MIN_NORMAL = 2.0**-14
-"""The smallest normal FP16 number, 6.1e-5.  Smaller numbers lose precision; below 6e-8 they become 0."""
+"""The smallest normal FP16 number, 6.1e-5.
+
+Smaller numbers lose precision, and numbers below 6e-8 become 0.
+"""
 
 
 class Values(Struct, frozen=True, eq=False):
     """Statistics of a stored float tensor, computed when a property is read.
 
-    Each property is None if the tensor has another type, or if its elements cannot be read.
+    Each property is None if the tensor has no float type, or if its elements cannot be read.
     """
 
     _value: Value
@@ -112,11 +115,12 @@ class Constant(Fact, frozen=True):
             scales; None if there is no Softmax within eight nodes.
         added: whether the tensor is added to the scores, by an addition or subtraction on the path to the
             Softmax, or by an ``Attention`` operator.
-        multiplied: whether a multiplication on the path to the Softmax uses the tensor. If the tensor is
-            infinite, 0 · inf gives NaN.
-        narrowed_to: the 16-bit float type of a ``Cast`` on the path to the Softmax; None without such a Cast.
+        multiplied: whether a multiplication on the path to the Softmax uses the tensor. If an element is
+            infinite, the multiplication 0 · inf gives NaN.
+        narrowed_to: the 16-bit float type of a ``Cast`` on the path to the Softmax; None if there is no such
+            Cast.
         fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with this value.
-        values: the elements, read from the file on demand.
+        values: statistics of the elements, which trtlint reads from the file on demand.
     """
 
     kind: ClassVar[str] = "constant"
@@ -177,7 +181,7 @@ def _fact(value: Value, node: Node, constants: Constants, paths: Mapping[Value, 
         size=prod(shape),
         readers=tuple(reader.op for reader, _ in value.uses),
         softmax=None if path is None else len(path.nodes),
-        # The operator Attention adds its mask to the scores: exporters of older opsets write an Add for it.
+        # The operator Attention adds its mask to the scores. In older opsets, exporters write an Add instead.
         added=bool(operators & {"Add", "Sub"}) or (path is not None and path.softmax.op == "Attention"),
         multiplied="Mul" in operators,
         narrowed_to=None if narrowing is None else _narrow(narrowing.output.dtype),
@@ -208,5 +212,5 @@ def _fill_of(node: Node) -> np.ndarray[Any, Any] | None:
         return np.zeros(1, np.float32)
     try:
         return np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(-1)
-    except (ValueError, TypeError):  # damaged file: fewer bytes than the dimensions require
+    except (ValueError, TypeError):  # the file is damaged and has fewer bytes than the dimensions require
         return None

@@ -31,18 +31,18 @@ class ControlFlow(Fact, frozen=True):
 
     Attributes:
         op: ``If`` or ``Loop``.
-        condition: source of the condition of an ``If``, or of the first condition of a ``Loop``; None if a
+        condition: source of the condition of an ``If``, or of the initial condition of a ``Loop``; None if a
             ``Loop`` has no condition.
-        trips: source of the trip count of a ``Loop``; None for an ``If``, or without a trip count.
+        trips: source of the trip count of a ``Loop``; None for an ``If``, and if there is no trip count.
         count: the trip count; None if it is not in the file.
         leaves: source of the condition that the body of a ``Loop`` computes after each iteration; None
             for an ``If``, or if the body of the ``Loop`` returns the condition unchanged.
         before: initial values of the loop-carried values, which a ``Loop`` passes from one iteration to the
             next; empty for an ``If``.
         after: outputs of the body for the loop-carried values, in the same order.
-        stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs that a node reads at full length. A Slice to the number of
-            iterations that ran (a loop-carried value) would cut the output.
+        stacked: outputs of the body that the ``Loop`` stacks. Each iteration adds one slice.
+        uncut: number of stacked outputs that are read at full length. The other stacked outputs are read only
+            by a Slice that ends at a loop-carried value, such as the number of iterations that ran.
         nodes: number of operators in the bodies, including nested bodies.
     """
 
@@ -130,7 +130,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
 
 
 def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
-    """Return whether a stacked output is read only by Slices that end at a loop-carried value."""
+    """Return whether only Slices that end at a loop-carried value read a stacked output."""
     if stacked is None:
         return True
     if stacked.is_output or stacked.leaves_body:

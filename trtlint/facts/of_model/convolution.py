@@ -36,8 +36,8 @@ class Convolution(Fact, frozen=True):
         fed: whether the convolution reads an input of the model, directly or through casts, views and
             quantizers.
         weight: the weight and its origin.
-        activation: the first activation after the convolution, with only a few element-wise and layout
-            operators in between; None without an activation.
+        activation: the first activation after the convolution. Only a few element-wise and layout operators
+            may be in between. None if there is no such activation.
         to_output: number of nodes between the convolution and the nearest output of the model; None if no
             output depends on the convolution.
     """

@@ -29,13 +29,13 @@ class Cost(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         dtype: element type of the result.
-        flops: floating-point operations: a multiplication and an addition count as two; None if a size is
-            unknown.
+        flops: number of floating-point operations. A multiplication with its addition counts as two
+            operations. None if a size is unknown.
         elements: number of elements of the result; None if a size is unknown.
         read: bytes of the input data without weights; None if a size is unknown.
         written: bytes of the result; None if a size is unknown.
-        weights: bytes of the operands that are stored or computed from stored tensors; None if a size is
-            unknown.
+        weights: bytes of the operands that the file stores, or that the graph computes from stored tensors;
+            None if a size is unknown.
         intensity: operations per byte of memory traffic; None if ``flops`` or a number of bytes is None.
     """
 
@@ -89,8 +89,9 @@ def _flops(node: Node, sizes: Sizes) -> int | None:
     if node.op in _CONVOLUTIONS:
         weight = node.input(1)
         size = geometry(node, None if weight is None else weight.shape)
-        # A Conv computes each element of the result from the kernel and the channels of a group. In a
-        # ConvTranspose, each element of the input takes part in as many products.
+        # A Conv computes each element of its result from one product for each kernel element and each input
+        # channel of the group. In a ConvTranspose, each element of the input takes part in one product for
+        # each kernel element and each output channel of the group.
         outer = node.input(0) if node.op == "ConvTranspose" else node.output
         count = None if outer is None else sizes.elements(outer)
         inner = size.filters if node.op == "ConvTranspose" else size.channels

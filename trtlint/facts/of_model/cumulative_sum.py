@@ -1,4 +1,4 @@
-"""Find cumulative sums, and count similar sums, which one TensorRT release confuses."""
+"""Find cumulative sums, and count similar sums.  One TensorRT release confuses similar sums."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class CumulativeSum(Fact, frozen=True):
         reverse: whether the sum starts at the end of the axis.
         exclusive: True if the sum at each position excludes the element at this position.
         dtype: element type; None if unknown.
-        unlike: number of CumSum operators in the model with the same type and shape, but another axis or
-            other attributes.
+        unlike: number of CumSum operators in the model whose input has the same type and shape, but whose
+            axis or attributes differ.
     """
 
     kind: ClassVar[str] = "cumulative_sum"

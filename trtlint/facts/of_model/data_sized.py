@@ -18,7 +18,7 @@ _COMPUTING = frozenset(
         *("LSTM", "GRU", "RNN", "InstanceNormalization"),
     }
 )
-"""Operators that TensorRT compiles as a group (Myelin island), or runs in a fixed layout."""
+"""Operators that TensorRT compiles together with others (in a Myelin island), or runs in a fixed layout."""
 
 
 class DataSized(Fact, frozen=True):
@@ -66,7 +66,7 @@ def find(facts: Facts) -> Iterator[DataSized]:
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
     """Return the values whose size depends on a node in ``sources``, each with this node.
 
-    The second result lists, for each of these nodes, the operators that compute with the values.
+    The second result lists, for each node in ``sources``, the operators that compute with these values.
     """
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}

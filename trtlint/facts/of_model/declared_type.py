@@ -36,7 +36,7 @@ class DeclaredType(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DeclaredType]:
-    """Yield one fact if declared types contradict the operators; else nothing."""
+    """Yield one fact if declared types contradict the operators, else nothing."""
     found = [(value, declared) for value, declared in contradictions(facts.model.graph) if value.producer]
     if not found:
         return

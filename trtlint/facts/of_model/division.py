@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from trtlint.facts.of_model.model import ModelFact
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
-"""Reductions with a result that is never negative, and zero only for a zero tensor."""
+"""Reductions whose result is never negative, and is zero only if all elements are zero."""
 _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAveragePool"})
-"""Reductions that give a norm if they reduce squares or magnitudes.
+"""Reductions that compute a norm if they reduce squares or magnitudes.
 
-The result is then never negative, and zero only for a zero tensor.
+The result is then never negative, and is zero only if all elements are zero.
 """
 _MAX_STEPS = 12
 
@@ -32,23 +32,23 @@ _MAX_STEPS = 12
 class Division(Fact, frozen=True):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
-    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``. If all elements
-    are 0, the divisor is 0.  Sums of exponentials, counts, and roots of shapes are left out.
+    The divisor is computed from a reduction of squares or magnitudes, as in ``Sqrt(ReduceSum(x²))``. If all
+    elements are 0, the divisor is 0.  Sums of exponentials, counts, and roots of shapes are left out.
 
     Attributes:
         op: the operator that divides.
         divisor: ``root`` if the divisor is a square root, else ``norm``.
         reduction: the operator that reduces, such as ``ReduceL2``.
-        spelling: the divisor as a formula, such as ``sqrt(mean(square))``.
-        epsilon: the form of the epsilon. ``added``: a positive constant is added. ``clipped``: ``Clip``,
-            ``Max`` or ``Where`` applies a lower bound. ``zero``: the constant is 0, or its type rounds
-            the constant to 0, such as 1e-8 in FP16. ``absent``: no epsilon. ``runtime``: the added value
-            is known only at run time.
+        spelling: the operators that compute the divisor, such as ``ReduceMean → Sqrt``.
+        epsilon: the form of the epsilon. ``added``: an ``Add`` adds a positive constant. ``clipped``:
+            ``Clip``, ``Max`` or ``Where`` applies a lower bound. ``zero``: the constant is 0, or its type
+            rounds it to 0, such as 1e-8 in FP16. ``absent``: there is no epsilon. ``runtime``: the value is
+            known only at run time.
         value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
             ``yes``: the metadata of PyTorch's exporter name an addition that is missing in the file. ``no``:
             the metadata name no missing addition, or the exporter is TorchScript, which keeps additions.
-            Otherwise ``unknown``.
+            ``unknown``: the file does not show this, or the divisor has an epsilon.
         dtype: element type of the divisor; None if unknown.
     """
 
@@ -73,8 +73,8 @@ class Division(Fact, frozen=True):
 class _Walk(Struct):
     """The nodes between a divisor and the reduction that computes it, and the epsilon on this path.
 
-    ``steps`` are the nodes to report, and ``path`` has each node with the value that it reads.  Both lists
-    begin at the divisor.  ``roots`` is the number of square roots.
+    ``steps`` contains the nodes to report.  ``path`` contains each node with the value that it reads.  Both
+    lists begin at the divisor.  ``roots`` is the number of square roots.
     """
 
     steps: list[Step]
@@ -84,10 +84,10 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record a constant as the epsilon, and return True.
+        """Record the operand of a node as the epsilon, and return True.
 
-        A negative constant is not an epsilon. The function does not record such a constant, and returns
-        False.
+        ``constant`` is the value of the operand, or None if it is known only at run time.  A negative number
+        is not an epsilon: for a negative number, the function records nothing and returns False.
         """
         if constant is None:
             self.epsilon, self.value = "runtime", None
@@ -144,8 +144,8 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
     """Return the reduction that computes a divisor, and record the path to it in ``walk``.
 
-    The result is None if the divisor is not a root or norm, or if the divisor is not zero for an input of
-    zeros.
+    The result is None if the divisor is not a root or norm, or if zeros in the input do not make the divisor
+    zero.
     """
     for _ in range(_MAX_STEPS):
         node = value.producer
@@ -206,7 +206,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
     ports = (1, 0) if node.op != "Div" else (1,)
     port = next((port for port in ports if constants.data_free(node.inputs[port])), None)
     if port is None:
-        # The other operand is known at run time only: a running statistic, a sum of two norms, ...
+        # The other operand is known only at run time, such as a running statistic or another norm.
         if node.op not in ("Add", "Max"):
             return None
         return left if walk.guard("added", None, node) else None
@@ -216,14 +216,15 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
         return data if walk.guard("added" if node.op == "Add" else "clipped", constant, node) else None
     if node.op == "Min":
         return data
-    # A scale: n / (n - 1) of an unbiased variance, or one number a channel; never a zero that matters.
+    # The constant is a scale, such as n / (n - 1) of an unbiased variance, or one number for each channel.
     return data if constant is None or constant > 0 else None
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
     """Return the norm in a ``Where`` that replaces zero norms, as in ``Where(norm == 0, 1, norm)``.
 
-    The replacement is recorded as the epsilon.  The result is None for other uses of ``Where``.
+    The function records the replacement (1 in this example) as the epsilon.  The result is None for other
+    uses of ``Where``.
     """
     for port in (1, 2):
         constant = constants.scalar(node.input(port))
@@ -234,7 +235,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Return whether a value is an even power or an absolute value, and so cannot be negative."""
+    """Return whether a value cannot be negative, because it is an even power or an absolute value."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

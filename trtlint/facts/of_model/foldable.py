@@ -1,4 +1,4 @@
-"""Find computations that depend only on stored tensors.  A tool can replace them by constants."""
+"""Find computations that depend only on stored tensors.  A tool can replace each of them by a constant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
-"""Operators that do not count as a computation: the result is a stored tensor, a size or the input."""
+"""Operators that do not count as a computation, because they return a stored tensor, a size or the input."""
 _MOST_VALUES = 1000
 """Largest number of values to search in one computation.
 
@@ -25,17 +25,17 @@ The largest computation in nearly 600 real exports has 449 values.
 _MOST_TOGETHER = 100_000
 """Largest number of values to search in one model.
 
-After this number, the search of each further computation is limited to :data:`_LEAST_VALUES`.
+When the search has reached this number, it visits at most :data:`_LEAST_VALUES` values in each computation.
 """
 _LEAST_VALUES = 64
 _SHOWN = 6
-"""Largest number of nodes of one computation in a report."""
+"""Largest number of nodes that a report shows for one computation."""
 
 
 class Foldable(Fact, frozen=True):
     """A computation that depends only on stored tensors and static shapes.
 
-    The computation ends at the first reader that uses input data.
+    The computation ends where an operator with input data reads its result, or at an output of the model.
 
     Attributes:
         op: the operator that computes the result of the computation.
@@ -45,10 +45,11 @@ class Foldable(Fact, frozen=True):
         readers: types of the operators that read the result, sorted.
         dtype: element type of the result; None if unknown.
         size: number of elements of the result; None if unknown.
-        bytes: bytes of the result; None if unknown.
-        stored: bytes of the stored tensors from which the result is computed; None if a size is unknown.
-        growth: ratio of the result's bytes to the bytes of the stored tensors; None if a size is unknown,
-            or if the result depends on no stored tensor.
+        bytes: size of the result in bytes; None if unknown.
+        stored: total size, in bytes, of the stored tensors from which the graph computes the result; None if
+            a size is unknown.
+        growth: ``bytes`` divided by ``stored``; None if a size is unknown, or if the result depends on no
+            stored tensor.
         weight: whether a convolution or matrix product reads the result as a weight.
     """
 
@@ -73,7 +74,7 @@ class Foldable(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[Foldable]:
     """Yield the computations in graph order.
 
-    The result of a computation is read by another operator, or is an output of the model.
+    Each computation ends where an operator with input data reads its result, or at an output of the model.
     """
     constants, left = facts.model.constants, _MOST_TOGETHER
     for node in facts.model.graph.nodes:
@@ -87,9 +88,9 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return up to ``most`` values from which a result is computed.
+    """Return at most ``most`` values of the computation of a result.
 
-    The second result is True if these are all values.
+    The second result is True if these are all values of the computation.
     """
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]

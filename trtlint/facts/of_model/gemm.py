@@ -33,8 +33,8 @@ class Gemm(Fact, frozen=True):
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
         dtype: element type of the input data; None if unknown.
         weight: the weight and its origin.
-        activation: the first activation after the product, with only a few element-wise and layout
-            operators in between; None without an activation.
+        activation: the first activation after the product. Only a few element-wise and layout operators may
+            be in between. None if there is no such activation.
         to_output: number of nodes between the product and the nearest output of the model; None if no output
             depends on the product.
     """
@@ -79,7 +79,7 @@ def find(facts: Facts) -> Iterator[Gemm]:
 def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
     """Return the index of a matrix product's data input, and the weight.
 
-    The result is None if both operands are activations, or if both are constants.
+    The result is None if both operands of a ``MatMul`` are activations, or if both operands are constants.
     """
     left, right = _OPERANDS[node.op]
     weights = {port: weight_of(node, port, constants) for port in (left, right)}
@@ -88,7 +88,7 @@ def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
         weight = weights[known[0]]
         assert weight is not None
         return (left if known[0] == right else right), weight
-    # Exporters write linear layers as Gemm. A MatMul of two tensors may be another operation.
+    # Exporters write a linear layer as a Gemm. A MatMul of two computed tensors may be another operation.
     if not known and node.op == "Gemm" and (weight := weights[right]) is not None:
         return left, weight
     return None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class GraphIO(Fact, frozen=True):
     """An input or output of the model.
 
-    ``node`` is the node that computes the output, or the first node that reads the input; None if no node
-    reads the input. Inputs with a stored default value are left out.
+    For an output, ``node`` is the node that computes it.  For an input, ``node`` is the first node that reads
+    it, or None if no node reads it.  Inputs with a stored default value are left out.
 
     Attributes:
         name: name of the tensor, which is also its name in the engine.

@@ -1,4 +1,4 @@
-"""Find known defects of TensorRT releases that affect the model.  Some defects affect only some GPUs."""
+"""Find known defects of TensorRT releases that affect the model.  Some defects occur only on some GPUs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 _LATEST_OPSET = 1000
 _FEW = 3
-"""Largest number of affected GPUs that a text names one by one."""
+"""Largest number of affected GPUs for which a text names each GPU."""
 
 
 class KnownBad(Fact, frozen=True):
     """A known defect of some releases that affects this model. There is one fact for all affected nodes.
 
     Attributes:
-        hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
+        hurts: the consequence, ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
         sure: True if NVIDIA documents the defect, or if it was measured; False if only users reported it.
-        sms: the affected compute capabilities times ten; empty for all.
-        types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
+        sms: ten times the compute capability of each affected GPU; empty for all GPUs.
+        types: the affected element types, such as ``f16`` and ``bf16``; empty for all types.
         dtype: the float type of the node's inputs. If the inputs have no float type, the float type of
             the node's outputs. None if there is no float type.
         says: the description of the defect, a sentence without its full stop.
-        way: what the user can do, a sentence.
-        source: public URL.
+        way: a sentence about what the user can do.
+        source: public URL of the evidence.
     """
 
     kind: ClassVar[str] = "known_bad"
@@ -93,7 +93,7 @@ def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
 
 
 def _float_type(node: Node) -> ElementType | None:
-    """Return the first float type among a node's inputs, else among its outputs."""
+    """Return the first float type among a node's inputs, or else among its outputs, or None."""
     types = (value.dtype for value in (*node.inputs, *node.outputs) if value is not None)
     return next((dtype for dtype in types if dtype in FLOAT_DTYPES), None)
 
@@ -120,7 +120,8 @@ def _known_bad(
 def _with_gpus(text: str, sms: Sequence[int]) -> str:
     """Replace ``this GPU`` in a text by the names of the affected GPUs.
 
-    The user may not have given a GPU, so the text must name the GPUs.
+    If there are more than ``_FEW`` GPUs, the function inserts ``these GPUs``.  The text must not say
+    ``this GPU``, because the user may not have given a GPU.
     """
     gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"
     return text.replace("this GPU", gpus) if sms else text

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class LibraryPlugin(Fact, frozen=True):
     """An operator that TensorRT imports as a plugin from libnvinfer_plugin.
 
-    trtexec registers the plugins of this library.  Other programs have to call ``initLibNvInferPlugins``.
-    :attr:`applies` has the versions that import the operator as a plugin.
+    trtexec registers the plugins of this library.  Other programs must call ``initLibNvInferPlugins``.  The
+    property :attr:`applies` contains the versions that import the operator as a plugin.
 
     Attributes:
         op: the operator type.
@@ -40,7 +40,7 @@ class LibraryPlugin(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal:
-        """The parser's error if the program did not register the plugin.
+        """The error of the parser if the program did not register the plugin.
 
         https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxOpImporters.cpp
         """

@@ -1,4 +1,4 @@
-"""Find calls of model-local functions that TensorRT's parser interprets differently than ONNX."""
+"""Find calls of model-local functions that TensorRT's parser does not interpret as ONNX defines."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser interprets differently than ONNX.
+    """A call of a model-local function that TensorRT's parser does not interpret as ONNX defines.
 
     ``node`` is the first node of the function that replaces the call in trtlint's graph.
 
     Attributes:
-        reason: the cause. ``operator``: the parser imports the operator with the same name as the
-            function, if the release supports this operator. ``domain``: the parser uses a function with
-            the same name from another domain. ``crossed``: an argument has the same name as an earlier
+        reason: the cause. ``operator``: an operator has the same name as the function, and releases that
+            support this operator import it instead of the function. ``domain``: the parser uses a function
+            with the same name from another domain. ``crossed``: an argument has the same name as an earlier
             formal input. ``shadowed``: a formal input has the same name as another tensor of the model.
             ``attribute``: the parser reads an attribute of an operator in the function as 0.
         function: name of the function.
         domain: domain of the function.
-        detail: the name that causes the problem.  For ``attribute``, the operator and the attribute.
-        value: for ``attribute``, the value of the attribute according to ONNX; else empty.
+        detail: the name that causes the problem.  If ``reason`` is ``attribute``, the operator and the
+            attribute.
+        value: if ``reason`` is ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 
     kind: ClassVar[str] = "misread_call"
@@ -72,7 +73,7 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """Return the first node of the function body for each call, by the name of the call."""
+    """Return the first node of the function body for each misinterpreted call, by the path of the call."""
     wanted = {each.path for each in facts.model.misread}
     found: dict[str, Node] = {}
     for node in facts.imported:

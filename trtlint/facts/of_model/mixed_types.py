@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _MAX_SEARCHED = 200
-"""Largest number of upstream nodes to search for the Cast that changes the type."""
+"""Largest number of upstream values that trtlint searches for the Cast that changes the type."""
 _LATEST_OPSET = 1000
 
 
 class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
-    Operators downstream that have mixed types because of this operator get no separate facts. ``f64`` counts
-    as ``f32``, because TensorRT imports FP64 as FP32.
+    Operators with mixed types downstream of this operator have no facts of their own.  The field
+    ``followers`` counts them.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
@@ -34,11 +34,11 @@ class MixedTypes(Fact, frozen=True):
         second: element type of the second of the two inputs.
         ports: the positions of the two inputs.
         cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
-            data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
+            data, such as a bound of Clip or a parameter of BatchNormalization.  Such an operator builds.
         origin: path of the ``Cast`` that changes the type of the second input. If there is no such Cast,
             the path of the Cast that changes the type of the first input. Empty if no Cast changes the
-            types.
-        followers: number of further operators with mixed types downstream.
+            type of either input.
+        followers: number of operators with mixed types downstream of this operator.
     """
 
     kind: ClassVar[str] = "mixed_types"
@@ -58,7 +58,7 @@ class MixedTypes(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The error of TensorRT for a strongly typed network.
+        """The error of TensorRT for a strongly typed network, or None if the parser casts the input.
 
         For ``Attention``, the builder reports the error.  For other operators, the parser reports the error.
         """
@@ -104,7 +104,7 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that must have the same type, but have different types.
+    """Return the positions of the first two inputs that must have the same float type, but do not.
 
     The result is None if there are no such inputs.
     """
@@ -123,7 +123,7 @@ def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
 
 
 def _imported(value: Value | None) -> str | None:
-    """Return the float type that a value has in TensorRT; None if unknown or not a float type."""
+    """Return the float type that a value has in TensorRT, or None if it is unknown or not a float type."""
     if value is None or value.dtype not in FLOAT_DTYPES:
         return None
     return "f32" if value.dtype == "f64" else value.dtype
@@ -136,7 +136,7 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
     """Return the nodes with mixed types that are not downstream of another node with mixed types.
 
-    The second result has the number of nodes with mixed types downstream of each of these nodes.
+    The second result contains, for each of these nodes, the number of mixed nodes downstream of it.
     """
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()
@@ -175,9 +175,9 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """Return the nearest upstream ``Cast`` from another float type to the type of a value; None if absent.
+    """Return the nearest upstream ``Cast`` from another float type to the type of a value, or None.
 
-    The search only follows values of the same type.
+    The search follows only values that have this type.
     """
     if value is None:
         return None

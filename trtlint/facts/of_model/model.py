@@ -35,12 +35,16 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""Share of the nodes in ``_COMPUTE`` types that must have one type, so that the model has this type.
+"""Smallest share of the ``_COMPUTE`` operators with one float type that makes it the type of the model.
 
-FP16 exports keep a few products in FP32, such as the angles of a rotary embedding.
+The share is less than 1, because FP16 exports keep a few products in FP32, such as the angles of a rotary
+embedding.
 """
 _SAMPLE = 200
-"""Number of nodes to check for the exporter.  All nodes of a file usually come from one exporter."""
+"""Number of nodes that trtlint examines to find the exporter.
+
+Usually, all nodes of a file come from one exporter.
+"""
 
 
 class ModelFact(Fact, frozen=True):
@@ -50,15 +54,15 @@ class ModelFact(Fact, frozen=True):
         opset: opset version of ONNX's domain; None if the model does not import this domain.
         ir: IR version of the file.
         producer: producer name and version, as written in the file.
-        exporter: the program that wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
-            ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), ``torch-tensorrt`` for the
-            networks of Torch-TensorRT, another known converter, else ``other``.  Node metadata and names
-            take precedence over the producer, because tools that rewrite a graph replace the producer's
-            name.
+        exporter: the program that wrote the graph. ``torchscript``: ``torch.onnx.export(dynamo=False)``.
+            ``dynamo``: ``torch.onnx.export(dynamo=True)``, the default since PyTorch 2.9.
+            ``torch-tensorrt``: the graph is a network of Torch-TensorRT. Otherwise, the name of another known
+            converter, or ``other``. Node metadata and names take precedence over the producer, because tools
+            that rewrite a graph replace the producer's name.
         float_type: the float type that at least three quarters of the convolutions, matrix products,
             attention and recurrent layers read; ``mixed`` if no type has this share. If the model has
-            none of these layers, the float type of the results. If the results have no float type, the
-            float type of the weights. None if the model has no float type.
+            none of these layers, trtlint uses the types of the results instead. If the results have no float
+            type, it uses the types of the weights. None if the model has no float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
@@ -113,7 +117,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 def _is_external(values: Sequence[Value]) -> bool:
     """Return whether an external data file of the user stores one of ``values``.
 
-    Two kinds of tensors do not count:
+    trtlint itself marks two kinds of tensors as external, which do not count:
 
     - large tensors in the model file, which trtlint reads on demand,
     - tensors without data in a skeleton (a model without weights).
@@ -129,7 +133,7 @@ def _is_external(values: Sequence[Value]) -> bool:
 def _float_types(graph: Graph) -> Counter[str]:
     """Count the values of each float type in a graph.
 
-    Each computed value counts 1.  A stored tensor counts as many times as it has elements.
+    Each computed value counts as 1.  A stored tensor counts as its number of elements.
     """
     counts: Counter[str] = Counter()
     for values in graph.values.values():
@@ -150,9 +154,9 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the float type with a share of at least ``_DOMINATING``; ``mixed`` if no type has this share.
+    """Return the float type with a share of at least ``_DOMINATING``, or ``mixed`` if there is none.
 
-    The result is None if there are no float types.
+    The result is None if ``types`` contains no float type.
     """
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
@@ -169,7 +173,8 @@ def _exporter(graph: Graph, producer: str) -> Exporter:
     if producer == TORCH_TENSORRT:
         return "torch-tensorrt"
     nodes = graph.nodes[:_SAMPLE]
-    # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py writes these keys.
+    # dynamo writes keys with this prefix:
+    # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py
     keys = (text(entry.key) for node in nodes for entry in node.proto.metadata_props)
     if any(key.startswith("pkg.torch.onnx.") for key in keys):
         return "dynamo"
@@ -177,7 +182,7 @@ def _exporter(graph: Graph, producer: str) -> Exporter:
     if name in _PRODUCERS:
         return _PRODUCERS[name]
     named = [text(node.proto.name) for node in nodes if node.proto.name]
-    # TorchScript names a node by its module path, dynamo by its FX name.
+    # In TorchScript, the name of a node is its module path. In dynamo, it is the FX name.
     slashes = sum(name.startswith("/") for name in named)
     fx_names = sum(name.startswith("node_") for name in named)
     if name != "pytorch" and max(slashes, fx_names) * 2 <= len(named):

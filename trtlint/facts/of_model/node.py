@@ -63,9 +63,10 @@ class NodeFact(Fact, frozen=True):
         inputs: the input values, each with ``dtype``, ``shape`` and ``rank``; None for an
             omitted optional input.
         outputs: the output values.
-        attributes: the attributes that the file stores for the node.  Omitted attributes are missing, because
-            their defaults depend on the operator and the opset.  A tensor is shown as its type, such as
-            ``f32[3]``, and a body as the name of its graph.
+        attributes: the attributes that the file stores for the node.  Attributes that the file omits are
+            missing, because their defaults depend on the operator and the opset.  The value of a tensor
+            attribute is the type of the tensor, such as ``f32[3]``.  The value of a body is the name of its
+            graph.
     """
 
     kind: ClassVar[str] = "node"

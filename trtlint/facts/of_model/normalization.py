@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Family = Literal["layer", "rms", "group", "instance", "batch"]
 
 _MOST_AXES = 8
-"""Largest number of axes of a tensor:
+"""Largest number of axes of a tensor in TensorRT:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
 """
 NEAR_ATTENTION = 12
@@ -36,11 +36,11 @@ class Normalization(Fact, frozen=True):
         axes: the normalized axes, counted from the end; None if unknown.
         last_axis: True if only the last axis is normalized, as for ``LayerNormalization`` and
             ``RMSNormalization`` with ``axis=-1``; None if unknown.
-        epsilon: the epsilon constant that prevents a division by zero; 0 without a constant; None if unknown.
+        epsilon: the epsilon constant that prevents a division by zero; 0 if there is none, None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
         statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
             unknown.
-        squares_dtype: the element type of the squares, if they are separate operators.
+        squares_dtype: the element type of the squares, if a separate operator computes them.
         standard: whether the formula equals LayerNormalization or RMSNormalization. The epsilon must be added
             below the root, and the variance must have no correction such as Bessel's.
         upcast: whether a Cast widens the tensor before its statistics are computed.
@@ -72,8 +72,8 @@ class Normalization(Fact, frozen=True):
     follows_attention: bool = False
 
 
-# The operators, with the statistics' type where it is not the input's: `stash_type` defaults to
-# float (https://onnx.ai/onnx/operators/onnx__LayerNormalization.html).
+# Normalization operators, each with its family. The operators in _STASHING compute the statistics in the
+# type `stash_type`, which is float by default (https://onnx.ai/onnx/operators/onnx__LayerNormalization.html).
 _OPERATORS: Mapping[str, Family] = {
     "LayerNormalization": "layer",
     "SkipLayerNormalization": "layer",
@@ -98,7 +98,7 @@ def find(facts: Facts) -> Iterator[Normalization]:
 
 
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:
-    """Return the nodes near the end of an attention block, each with its distance to the block."""
+    """Return the nodes that follow an attention block closely, each with its distance to the block."""
     graph: Graph = facts.model.graph
     layer = [fact.chain[-1].node for fact in facts.of("attention")]
     distances: dict[Node, int] = {}
@@ -139,9 +139,9 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
 
 
 def _reshaped_into_groups(node: Node) -> bool:
-    """Return whether a node is part of GroupNorm as PyTorch exports it.
+    """Return whether a node is the InstanceNormalization in a GroupNorm, as PyTorch exports it.
 
-    This is a Reshape to [N, groups, -1], InstanceNormalization and another Reshape.
+    PyTorch exports a Reshape to [N, groups, -1], an InstanceNormalization and another Reshape.
     """
     tensor = node.input(0)
     before = tensor.producer if tensor is not None else None

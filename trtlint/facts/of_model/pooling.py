@@ -19,12 +19,12 @@ class Pooling(Fact, frozen=True):
 
     Attributes:
         op: operator type.
-        ceil_mode: whether the size of the output is rounded up.
+        ceil_mode: whether the node rounds the size of its output up.
         beyond: whether rounding up adds a last window that begins in the padding at the end of an axis.  ONNX
-            ignores such a window.  False without ``ceil_mode``; None if unknown.
-        sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
-        rounded: the sizes of the output along the spatial axes if the last window (see ``beyond``) is not
-            ignored; empty if unknown.
+            ignores such a window.  False if ``ceil_mode`` is False; None if unknown.
+        sizes: the sizes of the output along the spatial axes, as ONNX defines them; empty if unknown.
+        rounded: the sizes of the output along the spatial axes for a program that does not ignore the last
+            window (see ``beyond``); empty if unknown.
     """
 
     kind: ClassVar[str] = "pooling"

@@ -42,21 +42,21 @@ class Quantized(Fact, frozen=True):
         weight: the weight operand; None for a sum, a concatenation and a product of two activations.
         operands: all operands except a bias.
         quantized: number of quantized operands.
-        result: quantization of the result, by a quantizer directly after the operator or after its
-            activation; None if the result is not quantized.
+        result: quantization of the result; None if the result is not quantized. The quantizer is directly
+            after the operator or after its activation.
         one_scale: whether all operands and the result have the same scale.  None if one of them is not
             quantized, has several scales, or has an unknown scale.
-        channel_axis: the axis of the weight with the output channels: 0 for ``Conv``, 1 for
-            ``ConvTranspose``, the last axis for the right operand of ``MatMul``; None without a weight, or if
-            unknown.
-        channels: input channels of a convolution; None if unknown, and for other operators.
-        filters: output channels of a convolution; None if unknown, and for other operators.
-        groups: the groups of a convolution; None for other operators.
-        taps: kernel elements of a convolution for one pair of input and output channels; None if unknown, and
-            for other operators.
-        rows: rows of a matrix product; None if unknown, and for other operators.
+        channel_axis: the axis of the weight with the output channels, such as 0 for ``Conv``, 1 for
+            ``ConvTranspose``, and the last axis for the right operand of ``MatMul``. None if there is no
+            weight, or if the axis is unknown.
+        channels: number of input channels of a convolution; None if unknown, and for other operators.
+        filters: number of output channels of a convolution; None if unknown, and for other operators.
+        groups: number of groups of a convolution; None for other operators.
+        taps: number of kernel elements of a convolution for one pair of input and output channels; None if
+            unknown, and for other operators.
+        rows: number of rows of a matrix product; None if unknown, and for other operators.
         depth: number of terms in each sum of a matrix product; None if unknown, and for other operators.
-        columns: columns of a matrix product; None if unknown, and for other operators.
+        columns: number of columns of a matrix product; None if unknown, and for other operators.
         fed: whether ``data`` comes from a model input.  Only casts, views and quantizers may be between the
             model input and the operator.
     """
@@ -139,7 +139,10 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
 
 
 def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
-    """Return the index of the weight operand; None if no operand or several operands are constant."""
+    """Return the index of the weight operand, or None if there is no weight.
+
+    For a convolution, the result is 1.  For a product, the weight is the only constant operand.
+    """
     if node.op in _CONVOLUTIONS:
         return 1
     constant = [place for place, each in enumerate(operands) if each.constant]
@@ -159,7 +162,10 @@ def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
 def _product_sizes(
     node: Node, values: list[Value], constants: Constants
 ) -> tuple[int | None, int | None, int | None]:
-    """Return rows, depth and columns of a matrix product, as in :class:`Quantized`; None if unknown."""
+    """Return the rows, depth and columns of a matrix product, as :class:`Quantized` defines them.
+
+    An unknown number is None.
+    """
     if node.op not in _PRODUCTS:
         return None, None, None
     left, right = (constants.dimensions(value) or () for value in values)

@@ -45,14 +45,14 @@ _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 """Operators that ONNX Runtime adds to ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
 WITHOUT_FUNCTIONS = "<9.0"
-"""The releases whose parser has no model-local functions."""
+"""The releases whose parser does not support model-local functions."""
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
 class Rejection(Fact, frozen=True):
     """A node, model input or stored tensor that a parser or builder refuses in at least one release.
 
-    There is one fact for each reason.  :attr:`applies` has the versions that refuse the node for this reason.
+    There is one fact for each reason.  The versions that refuse the node for this reason are in ``applies``.
 
     Attributes:
         op: the operator type; empty for a model input or a stored tensor.
@@ -60,10 +60,10 @@ class Rejection(Fact, frozen=True):
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
         says: the description of the problem, a sentence without its full stop.
-        way: what the user can do, a sentence; empty if this is clear from the problem.
-        plugin: the required plugin; empty if no plugin helps.
-        typing: ``strong`` if only strongly typed networks are refused.
-        min_sm: the lowest compute capability, times ten, of the GPUs that support the node; None if the
+        way: a sentence about what the user can do; empty if this is clear from the problem.
+        plugin: the name of the missing plugin; empty if no plugin would help.
+        typing: ``strong`` if TensorRT refuses the node only in strongly typed networks.
+        min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             refusal does not depend on the GPU.
         once: True if trtlint reports the reason only for the first affected operator of the model.
         has_body: whether ONNX defines the operator as a function of simpler operators, which a parser may
@@ -71,7 +71,7 @@ class Rejection(Fact, frozen=True):
         decided: for a reason about control flow, True if the node is an ``If`` with a constant condition, or
             is inside such an ``If``.
         source: URL of the page or source code that documents the refusal.
-        known: how the refusing versions are known: ``measured``, ``source`` (from the source code) or
+        known: the evidence for the refusing versions, ``measured``, ``source`` (the parser's source code) or
             ``documented``.
     """
 
@@ -108,7 +108,7 @@ class Rejection(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal as plain data: stage, operator, error code, and how the versions are known."""
+        """The refusal as plain data: stage, operator, error code, and the evidence for the versions."""
         return Refusal(self.stage, self.op, self.code, self.known)
 
 
@@ -118,7 +118,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal with its condition in conditions.yaml; None for refusals from other sources."""
+    """Yield each refusal with its condition in conditions.yaml, or with None if it has another source."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -175,7 +175,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                     stated.add(condition)
                 versions = without(condition.applies, taken)
                 if _of_types(condition):
-                    if condition in everywhere:  # the condition of the operator has a better text
+                    if condition in everywhere:  # a condition for this operator alone has a better text
                         versions = without(versions, typed_by_own)
                     else:
                         typed_by_own = joined(typed_by_own, versions)
@@ -195,7 +195,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition refuses element types in every network, for all GPUs and plugins."""
+    """Return whether a condition refuses element types in all networks, on all GPUs, with all plugins."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -243,8 +243,8 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield the refusals of stored tensors whose external data the parser cannot find or read.
 
-    There is one refusal for each missing file, with the first tensor in this file.  There is also one refusal
-    for each other reason, with the first tensor that has this reason.
+    There is one refusal for each missing file, about the first tensor in this file.  For data that are
+    unreadable for another reason, there is one refusal for each reason, about the first such tensor.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
@@ -276,7 +276,7 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield one refusal for all calls of model-local functions, at the first call.
 
-    A parser that does not support functions looks up the name among its importers and among the plugins
+    A parser without function support looks up the function's name among its importers and the plugins
     (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph).  The first parser
     that imports functions is https://github.com/onnx/onnx-tensorrt/blob/df96128368ef/ModelImporter.cpp.
     """
@@ -340,7 +340,7 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
 
 
 def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
-    """Return the refusal of a node whose operator the parser cannot import; None if it can.
+    """Return the refusal of a node whose operator the parser cannot import, or None if it can import it.
 
     The parser looks up the operator by its type and ignores its domain.  If the parser has no importer for
     the type, it looks for a plugin with this name

@@ -22,7 +22,7 @@ _THROUGH = (
 )
 _INTEGERS = frozenset({"i32", "i64"})
 _EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
-"""Largest number up to which a float type represents every integer."""
+"""The number up to which a float type represents every integer, by float type."""
 _DEEPEST = 12
 
 
@@ -33,8 +33,9 @@ class RoundedInteger(Fact, frozen=True):
 
     Attributes:
         dtype: the float type: ``f16``, ``bf16`` or ``f32``.
-        exact: the number up to which the float type represents every integer: 2,048, 256 or 16,777,216.
-        source: ``shape`` if the numbers come from sizes, including dynamic sizes; ``data`` if the numbers
+        exact: the number up to which the float type represents every integer. It is 2,048 for ``f16``, 256
+            for ``bf16``, and 16,777,216 for ``f32``.
+        source: ``shape`` if the integers come from sizes, including dynamic sizes; ``data`` if the integers
             depend on the values of model inputs.
         operators: the operator types of the arithmetic between the two casts, with repeats, in data-flow
             order.
@@ -56,7 +57,7 @@ class RoundedInteger(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[RoundedInteger]:
     """Yield a fact for each Cast of integers to floats that a later Cast reverses, in graph order.
 
-    There is a fact only if arithmetic is between the two casts.
+    There is a fact only if there is arithmetic between the two casts.
     """
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):

@@ -36,17 +36,17 @@ class RuntimeForm(Fact, frozen=True):
     """A model that was optimized or quantized for ONNX Runtime.
 
     The optimization or quantization is the common cause of several refusals by TensorRT. There is no fact if
-    all refusals have the same operator and text, because the fact ``rejection`` is enough.
+    all refusals have the same operator and text, because one fact ``rejection`` then explains them.
 
     Attributes:
         op: the first refused operator.
-        form: ``asymmetric`` for QuantizeLinear and DequantizeLinear that TensorRT refuses, ``operators`` for
-            quantized operators such as QLinearConv, ``dynamic`` for dynamic quantization, ``optimised`` for
-            fused operators.
+        form: the kind of the refused operators. ``asymmetric``: QuantizeLinear and DequantizeLinear with zero
+            points or scales that TensorRT refuses. ``operators``: quantized operators such as QLinearConv.
+            ``dynamic``: operators of dynamic quantization. ``optimised``: fused operators.
         listed: the refused operator types with their counts as a text, the most frequent type first.
         count: the number of refused nodes.
         operators: the refused operator types.
-        versions: the ranges of releases that refuse one of these operators, by product.
+        versions: the ranges of releases that refuse at least one of these operators, by product.
         stated: the refusal of the first refused node.
     """
 
@@ -116,7 +116,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 
 
 def _family(rejection: Rejection) -> Form | None:
-    """Return how ONNX Runtime's tools changed the model, according to one refusal.
+    """Return the change by ONNX Runtime's tools that caused a refusal.
 
     The result is None if the tools of ONNX Runtime did not cause the refusal.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _SHOWN = 4
-"""Largest number of nodes with one name in a report."""
+"""Largest number of nodes that a report shows for one name."""
 
 
 class SharedName(Fact, frozen=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Form = Literal["mul", "pow", "operator"]
 
 _LARGEST = {"f16": 65504.0}
-"""The largest finite number, by element type, for types in which a sum of squares easily overflows."""
+"""The largest finite number of each element type in which a sum of squares easily overflows."""
 
 
 class SumOfSquares(Fact, frozen=True):
@@ -29,10 +29,9 @@ class SumOfSquares(Fact, frozen=True):
         dtype: the element type of the squares; None if unknown.
         count: number of squares in one sum; None if the file does not fix this number.
         root: whether a Sqrt follows the sum, so that the result is a norm.
-        magnitude: a limit for the elements. For a sum, the sum overflows in FP16 if the root mean square of
-            the elements is above this limit. For a mean, the square of an element overflows if the magnitude
-            of this element is above the limit. None for types other than FP16. Also None for a sum if
-            ``count`` is None.
+        magnitude: a limit for the elements in FP16. A sum overflows if the root mean square of the elements
+            is above this limit. In a mean, the square of an element overflows if the magnitude of this
+            element is above the limit. None for types other than FP16, and for a sum whose ``count`` is None.
     """
 
     kind: ClassVar[str] = "sum_of_squares"
@@ -86,7 +85,10 @@ def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
 
 
 def _count(node: Node, data: Value, constants: Constants) -> int | None:
-    """Return how many elements a reduction combines into one; None if the file does not fix this number."""
+    """Return the number of elements that a reduction combines into one.
+
+    The result is None if the file does not fix this number.
+    """
     shape, named = data.shape, constants.axes(node)
     if shape is None or named is None:
         return None

@@ -23,8 +23,8 @@ class TopK(Fact, frozen=True):
         count: number of returned elements (K); None if the file does not fix K.
         source: the source of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
             sizes, including dynamic sizes) or ``data`` (computed from input data).
-        at_most: the upper bound of K: ``count``, or the stored operand of a ``Min`` that computes K; None
-            without a bound.
+        at_most: the upper bound of K; None if there is none. It is ``count``, or the smallest stored operand
+            of a ``Min`` that computes K.
     """
 
     kind: ClassVar[str] = "top_k"
@@ -57,7 +57,7 @@ def _fact(node: Node, constants: Constants) -> TopK:
 
 
 def _bound(value: Value, constants: Constants) -> int | None:
-    """Return the smallest stored operand of the ``Min`` that computes a value; None if there is none."""
+    """Return the smallest stored operand of the ``Min`` that computes a value, or None if there is none."""
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:

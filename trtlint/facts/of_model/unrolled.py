@@ -1,4 +1,7 @@
-"""Find loops that an exporter unrolled: products of one weight with different pieces of one tensor."""
+"""Find unrolled loops.
+
+An unrolled loop consists of products of one weight with different pieces of one tensor.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 _CUTS = frozenset({"Gather", "Slice", "Split"})
 _SHOWN = 6
-"""Largest number of products of one group in a report."""
+"""Largest number of products that a report shows for one group."""
 
 
 class Unrolled(Fact, frozen=True):

@@ -22,13 +22,16 @@ _KEEPING = TRANSPARENT | {
     *("RMSNormalization", "Softmax", "Concat", "Slice", "Split", "Gather", "Pad", "Resize"),
     *("ReduceMean", "MaxPool", "AveragePool", "GlobalAveragePool"),
 }
-"""Operators that exporters often run in FP32 for accuracy, with a Cast before and after."""
+"""Operators that may be between the Cast to FP32 and the product.
+
+Exporters often run them in FP32 for accuracy, with a Cast before and a Cast after them.
+"""
 _FARTHEST = 24
-"""Largest number of operators from the Cast to the product.  A longer FP32 path is probably intended."""
+"""Largest number of operators between the Cast and the product.  A longer FP32 path is probably intended."""
 CONVERTED = "trtlint.convert"
 """The metadata key in which ``trtlint convert`` lists the operators that it keeps in FP32."""
 _MOST_TEXT = 1 << 20
-"""Largest length of the text under the key ``CONVERTED``, in characters.  A longer text is ignored."""
+"""Largest number of characters under the key ``CONVERTED``.  trtlint ignores a longer text."""
 
 
 class WidenedProduct(Fact, frozen=True):
@@ -59,7 +62,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield the products that follow a Cast to FP32 after at most a few nodes, in graph order."""
+    """Yield the products that are at most a few nodes after a Cast to FP32, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -77,7 +80,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
         other = second if data is first else first
         if source is None or source.dtype is None or other is None or constants.foldable(data):
             continue
-        if other.dtype != "f32":  # the fact mixed_types reports operands of two types
+        if other.dtype != "f32":  # the fact mixed_types reports operands with different types
             continue
         yield WidenedProduct(
             node=node,
@@ -96,9 +99,9 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 
 
 def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
-    """Return the nodes that ``trtlint convert`` kept in FP32, from the metadata of the model.
+    """Return the paths of the nodes that ``trtlint convert`` kept in FP32, from the metadata of the model.
 
-    The result is empty if the metadata cannot be parsed.
+    The result is empty if there are no such metadata, or if trtlint cannot parse them.
     """
     text = metadata.get(CONVERTED, "")
     if not text or len(text) > _MOST_TEXT:
@@ -111,7 +114,10 @@ def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
-    """Return the FP32 values a few nodes after a Cast from 16 bits, each with the node that computes it."""
+    """Return the FP32 values that are at most a few nodes after a Cast from 16 bits.
+
+    Each value is returned with the node that computes it.
+    """
     found: dict[Value, Node] = {}
     depths: dict[Value, int] = {}
     starts = [node for node in graph.of_onnx("Cast") if _widens(node)]
@@ -135,7 +141,7 @@ def _widened(graph: Graph) -> Mapping[Value, Node]:
 def _path(value: Value, ways: Mapping[Value, Node]) -> list[Node]:
     """Return the nodes from a Cast to a value, in data-flow order.
 
-    ``ways`` has the FP32 values after a Cast, each with the node that computes it, see :func:`_widened`.
+    ``ways`` contains the FP32 values after a Cast, each with the node that computes it.
     """
     path: list[Node] = []
     while True:

@@ -1,4 +1,4 @@
-"""Check which arguments of a call the given release of Torch-TensorRT uses."""
+"""Find out which arguments of a call have an effect in the given release of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
 
     Attributes:
         name: the name of the argument.
-        text: the value of the argument as written, shortened.
+        text: the value of the argument, as written in the script; a long text is shortened.
         state: the use of the argument by the release. ``read``: the release uses it. ``gone``: only earlier
             releases use it. ``future``: only later releases use it. ``unknown``: no release uses it.
             ``idle``: the release ignores it. ``alone``: it has no effect because another argument is not set.
@@ -40,10 +40,10 @@ class TorchArgumentFact(TorchFact, frozen=True):
         route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
             ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
             Windows, and ``engine`` for the conversion to a serialized engine.
-        first: the first release line that reads the argument; empty if no release reads it.
-        last: the last release line that reads the argument; empty if no release reads it.
-        instead: the replacement, the argument that was probably meant, or the other arguments that this
-            argument needs; empty if unknown.
+        first: the first release line that uses the argument; empty if no release uses it.
+        last: the last release line that uses the argument; empty if no release uses it.
+        instead: the replacement of the argument, the argument that the user probably meant, or the other
+            arguments that this argument needs; empty if unknown.
         changes: whether the value differs from the default; None if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the name of the called function, as written in the script.
@@ -67,7 +67,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script; for a call given as text, the argument."""
+        """The location in reports: the line of the script, or the argument if the call was given as text."""
         source = self.code_origin.source
         return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
 
@@ -130,15 +130,15 @@ def _changes(given: Argument, default: str) -> bool | None:
 
 
 def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return line ``line`` of the script with ``call`` as the origin of a fact.
+    """Return the line ``line`` of the script that contains ``call`` as the origin of a fact.
 
-    If the call was given as text and not in a script, the origin has no line.
+    If the user gave the call as text and not in a script, the origin has no line.
     """
     return origin_at(call.source, line)
 
 
 def origin_at(source: str, line: int) -> Origin:
-    """Return line ``line`` of the script ``source`` as the origin of a fact.
+    """Return the line ``line`` of the script ``source`` as the origin of a fact.
 
     If ``source`` is empty, the origin has no line.
     """

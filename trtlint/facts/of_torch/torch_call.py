@@ -28,7 +28,7 @@ class TorchCallFact(TorchFact, frozen=True):
     """A call that compiles a model with Torch-TensorRT.
 
     If the call omits a setting, the field has the default of the release. If the script computes a setting,
-    the field is unknown.
+    the field is None.
 
     Attributes:
         call: the name of the called function, as written in the script.
@@ -38,11 +38,11 @@ class TorchCallFact(TorchFact, frozen=True):
             ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
             Windows, and ``engine`` for the conversion to a serialized engine.
         given: the names of the arguments that the call passes.
-        precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the argument is
-            omitted.
+        precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the call omits this
+            argument.
         explicit_typing: whether networks are strongly typed; True for releases without weakly typed networks.
         autocast: the setting ``enable_autocast``.
-        immutable_weights: whether engines cannot be refitted.
+        immutable_weights: True if the user cannot refit the engine with other weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
         strip_weights: the setting ``strip_engine_weights``.
         refit: the former name of ``immutable_weights`` in the call, ``refit`` or ``make_refittable``; empty
@@ -54,9 +54,9 @@ class TorchCallFact(TorchFact, frozen=True):
             this argument, ``truncate_long_and_double``.
         data_dependent_fallback: the setting ``fallback_data_dependent_ops``.
         unexported: True if the call passes a module, but the function requires an exported program.
-        inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
+        inputs_twice: whether the call passes both ``inputs`` and ``arg_inputs``.
         dryrun: the setting ``dryrun``.
-        optimization_level: the value of ``optimization_level``; None if it is not given or not known.
+        optimization_level: the value of ``optimization_level``; None if the call omits it or it is unknown.
         corrected: the text of the call without the arguments that have no effect in this release.
         code_origin: the line of the script with the call.
     """
@@ -88,7 +88,7 @@ class TorchCallFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script; for a call given as text, the function."""
+        """The location in reports: the line of the script, or the function if the call was given as text."""
         source = self.code_origin.source
         return self.call if source is None else f"{source.path}:{source.line}"
 
@@ -145,7 +145,7 @@ class _Settings:
         self._call, self._release = call, release
 
     def switch(self, name: str) -> bool | None:
-        """Return whether the setting ``name`` is on; None if unknown."""
+        """Return whether the setting ``name`` is on, or None if this is unknown."""
         known = argument(name, self._call.route, self._release)
         if not known.read:
             return False
@@ -206,7 +206,7 @@ def _twice(call: TorchCall) -> bool | None:
 def _corrected(call: TorchCall, states: list[TorchArgumentFact]) -> str:
     """Return the text of a call without the arguments that have no effect.
 
-    The result is empty if some arguments are unknown.
+    The result is an empty string if some arguments are unknown.
     """
     if not call.complete or any("..." in each.text for each in call.arguments):
         return ""

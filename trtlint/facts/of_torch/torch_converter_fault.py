@@ -1,4 +1,4 @@
-"""Find operators of a program that are affected by known faults in converters of Torch-TensorRT."""
+"""Find operators of a program that known faults in converters of Torch-TensorRT affect."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
         fixed: the first release line without the fault, such as ``2.14``; empty if there is none.
         ends: True if the compilation ends with an error; False if the engine computes wrong results.
         source: URL of the pull request or the issue.
-        stage: the result of a dry run at this operator: ``compile``, ``network`` or ``build`` if this stage
-            ends with an error; ``passed`` without an error; empty if the dry run does not show the result.
-        said: the error of the dry run; empty without an error.
+        stage: the result of a dry run at this operator. ``compile``, ``network`` or ``build``: this stage
+            ended with an error. ``passed``: there was no error. Empty: the dry run does not show the result.
+        said: the error of the dry run; empty if there was no error.
         code_origin: the line of the model's code.
     """
 

@@ -1,4 +1,4 @@
-"""Find functions in a script that are affected by known faults of a Torch-TensorRT release."""
+"""Find functions in a script that known faults of a Torch-TensorRT release affect."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class TorchFaultFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the call; for a call given as text, the name of the fault."""
+        """The location in reports: the line of the call.
+
+        If the call was given as text, the location is the name of the fault.
+        """
         source = self.code_origin.source
         return self.name if source is None else f"{source.path}:{source.line}"
 
@@ -70,7 +73,7 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
 
 
 def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark | None:
-    """Return the call in the script that the fault ``row`` affects; None if there is none."""
+    """Return the call in the script that the fault ``row`` affects, or None if there is none."""
     if "operators" in row:
         marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
         return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)
@@ -90,7 +93,7 @@ def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark |
 def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether ``mark`` is a call of an operator that a fault affects.
 
-    ``operators`` has the names of the affected operators, and the affected values of their arguments.
+    ``operators`` contains the name of each affected operator, with the affected values of its arguments.
     """
     for operator in operators:
         if mark.name != operator["name"]:
@@ -116,16 +119,16 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
 
 
 def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
-    """Return whether the module of a use was compiled with the argument ``name``.
+    """Return whether the module that a call uses was compiled with the argument ``name``.
 
-    If the script does not show which call compiled the module, any call that compiles a module counts.
+    If the script does not show which call compiled the module, it may be any call that compiles a module.
     """
     calls = (call for call in script.judged if use.compiled in (0, call.line))
     return any(_is_given(call.argument(name)) for call in calls)
 
 
 def _is_given(argument: Any) -> bool:
-    """Return whether an argument is certainly given and not empty."""
+    """Return whether the call certainly passes an argument that is not empty."""
     if argument is None:
         return False
     if isinstance(argument.value, (tuple, dict)):

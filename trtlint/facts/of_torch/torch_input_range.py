@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Problem = Literal["", "one", "order", "rank"]
 _REASONS = {
-    "one": "axis {axis} ranges from {low} to {high}, but torch.export makes its opt_shape of 1 a constant",
+    "one": "axis {axis} ranges from {low} to {high}, but its opt_shape is 1, and torch.export makes a "
+    "size of 1 a constant",
     "order": "axis {axis} ranges from {low} to {high}, and its opt_shape {usual} is outside of the range",
     "rank": "min_shape, opt_shape and max_shape have different numbers of axes",
 }
@@ -26,10 +27,10 @@ class TorchInputRangeFact(TorchFact, frozen=True):
     """The shapes that a ``torch_tensorrt.Input`` in a script allows for an input.
 
     Attributes:
-        problem: the kind of the problem; empty without a problem.  ``one``: a dynamic axis has the size 1 in
+        problem: the kind of the problem; empty if there is none.  ``one``: a dynamic axis has the size 1 in
             ``opt_shape``.  ``order``: ``opt_shape`` is not between ``min_shape`` and ``max_shape``.
             ``rank``: the shapes have different numbers of axes.
-        reason: the problem as a text.
+        reason: a text about the problem.
         axis: the first axis with the problem; 0 if no axis has a problem.
         low: the size of this axis in ``min_shape``.
         usual: the size of this axis in ``opt_shape``.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _FOLLOWS = "getitem"
-"""Name of the operator that selects one result of another operator, and runs where that operator runs."""
+"""Name of the operator that selects one result of another operator.  Both operators run in the same place."""
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
@@ -30,11 +30,11 @@ class TorchOperatorFact(TorchFact, frozen=True):
             validator refuses the operator. ``static``: the converter accepts only static shapes.
             ``excluded``: the options exclude the operator. ``complex``: the operator has complex numbers.
             ``data``: the option ``fallback_data_dependent_ops`` applies.
-        measured: whether Torch-TensorRT reported the fallback in a dry run; False if the fact comes from
-            trtlint's table of releases.
+        measured: True if Torch-TensorRT reported in a dry run that the operator runs in PyTorch; False if the
+            fact comes from trtlint's table of releases.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
-        engines: number of engines of the whole program; None without a dry run.
-        converted_from: the first later release line that converts the operator; empty if no release does.
+        engines: number of engines of the whole program; None if there was no dry run.
+        converted_from: the first later release line that converts the operator; empty if there is none.
         code_origin: the line of the model's code.
     """
 
@@ -83,7 +83,10 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
 
 
 def _converted_from(op: str, release: str) -> str:
-    """Return the first release line after ``release`` that converts an operator; empty if unknown."""
+    """Return the first release line after ``release`` that converts an operator.
+
+    The result is an empty string if there is no such line.
+    """
     row = torch_operators().get(op)
     if row is None:
         return ""

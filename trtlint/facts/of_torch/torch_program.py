@@ -26,8 +26,8 @@ class TorchProgramFact(TorchFact, frozen=True):
         in_torch: number of nodes that run in PyTorch.
         convolutions: number of convolutions and deconvolutions in the TensorRT networks.
         tensor_weights: number of these convolutions whose weights are a computed tensor and not a constant.
-        layers: number of layers in all networks.
-        half_layers: number of these layers with a result in half precision (FP16 or BF16).
+        layers: number of layers in all TensorRT networks.
+        half_layers: number of these layers whose result is in half precision (FP16 or BF16).
         error: the error that ended the compilation; empty if there was no error.
         known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
     """

@@ -29,9 +29,9 @@ Problem = Literal[
     "private",
 ]
 _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
-"""Minor numbers of the releases that refuse to save TorchScript in every format.
+"""Minor numbers of the releases that refuse to save TorchScript, whatever the format is.
 
-Their check is ``not all(format == f for f in [...])``, which is always true:
+Before saving, these releases check ``not all(format == f for f in [...])``, which is always true:
 https://github.com/pytorch/TensorRT/blob/v2.8.0/py/torch_tensorrt/_compile.py#L642 and
 https://github.com/pytorch/TensorRT/issues/3775
 """
@@ -41,7 +41,7 @@ RETRACED = 10
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
 """
 _STRICT = 6
-"""Minor number of the last release whose torch exports in strict mode by default.
+"""Minor number of the last release for which ``torch.export`` uses strict mode by default.
 
 Strict mode fails for quantized modules: https://github.com/pytorch/TensorRT/pull/3447
 """
@@ -61,13 +61,14 @@ class TorchUseFact(TorchFact, frozen=True):
         product: the kind of the saved object: ``graph`` (a compiled graph module), ``torchscript``,
             ``module`` or ``program``; empty if the script does not show the kind.
         format: the value of ``output_format``; empty if the call omits it, None if it is unknown.
-        problem: why the call fails; empty for no problem. ``format``: unknown format. ``torchscript``,
-            ``module`` or ``program``: this format or release cannot save such an object. ``no inputs``:
-            retracing without inputs. ``specs``: ``torch_tensorrt.Input`` in place of tensors. ``tensor``: one
-            tensor in place of a list. ``twice``: two arguments with inputs. ``arguments``: arguments that are
-            not a tuple. ``strict``: strict export of a quantized module. ``private``: strict export of a
-            quantized module by the private function.
-        reason: the problem in words; empty without a problem.
+        problem: why the call fails; empty if it does not fail. ``format``: the release does not support the
+            format. ``torchscript``, ``module`` or ``program``: the release cannot save such an object, or not
+            in this format. ``no inputs``: ``save`` traces the module again without inputs. ``specs``:
+            the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the call passes one
+            tensor in place of a list. ``twice``: the call passes two arguments with inputs. ``arguments``:
+            the example arguments are not a tuple. ``strict``: the call exports a quantized module in strict
+            mode. ``private``: the call does this with the private function ``torch.export._trace._export``.
+        reason: a text about the problem; empty if there is none.
         code_origin: the line of the script.
     """
 
@@ -83,7 +84,7 @@ class TorchUseFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script; for a call given as text, the function."""
+        """The location in reports: the line of the script, or the function if the call was given as text."""
         source = self.code_origin.source
         return self.function if source is None else f"{source.path}:{source.line}"
 
@@ -152,7 +153,8 @@ def _export_problem(use: TorchUse, minor: int) -> Problem:
 def _save_problem(use: TorchUse, minor: int) -> Problem:
     """Return the reason why ``torch_tensorrt.save`` refuses a call in a release.
 
-    ``minor`` is the minor number of the release.  The result is empty if no check refuses the call.
+    ``minor`` is the minor number of the release.  The result is an empty string if ``save`` does not refuse
+    the call.
     """
     if use.format is None:
         return ""

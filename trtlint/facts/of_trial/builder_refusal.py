@@ -40,7 +40,7 @@ class BuilderRefusal(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the node that the error names; empty if the error names none."""
+        """The location in reports: the node that the error names, or an empty string if it names none."""
         return self.node.path if self.node else ""
 
     @property
@@ -50,7 +50,7 @@ class BuilderRefusal(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[BuilderRefusal]:
-    """Yield one fact if the builder refused the network in a dry build; else nothing."""
+    """Yield one fact if the builder refused the network in a dry build, else nothing."""
     if facts.dry is None or facts.dry.result.built is not False:
         return
     result = facts.dry.result

@@ -15,16 +15,16 @@ Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-o
 
 
 class DryBuildFact(Fact, frozen=True):
-    """A dry build: a run of NVIDIA's parser and builder on the model, without a GPU.
+    """A dry build, which runs NVIDIA's parser and builder on the model without a GPU.
 
     Attributes:
         label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
-        sm: the compute capability of the build, times ten.
+        sm: ten times the compute capability for which the dry build builds.
         outcome: the result of the dry build; ``failed`` if the process ended without a result.
         stage: the last stage that the dry build reached.
-        signal: the signal that ended the process; empty without a signal.
-        seconds: the duration of the dry build.
+        signal: the signal that ended the process; empty if no signal ended it.
+        seconds: the duration of the dry build in seconds.
         last_lines: the last lines of the log, if the process crashed or was stopped.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
@@ -51,7 +51,7 @@ class DryBuildFact(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DryBuildFact]:
-    """Yield the fact about the dry build; nothing without a dry build."""
+    """Yield the fact about the dry build, or nothing if there was no dry build."""
     if facts.dry is None:
         return
     result = facts.dry.result

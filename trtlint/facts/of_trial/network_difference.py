@@ -1,4 +1,4 @@
-"""Find the first tensor whose values in the parsed network differ from the values that ONNX defines."""
+"""Find the first tensor whose values in the parsed network are not the values that ONNX defines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NetworkDifference(Fact, frozen=True):
-    """The first tensor, in graph order, whose values in the parsed network differ from ONNX.
+    """The first tensor in graph order whose values in the parsed network are not those that ONNX defines.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
@@ -20,19 +20,19 @@ class NetworkDifference(Fact, frozen=True):
         tensor: the name of the tensor.
         layer: the network layer that computes the tensor.
         layer_kind: the kind of this layer, such as ``REDUCE``.
-        expected: the value according to ONNX at the element that differs most; the shape if the shapes
-            differ.
-        got: the value in the network at the same element; the shape if the shapes differ.
+        expected: the value that ONNX defines for the element that differs most. If the shapes differ, the
+            shape that ONNX defines.
+        got: the value of the same element in the network. If the shapes differ, the shape in the network.
         at: the position of this element, such as ``[0, 3]``; empty if the shapes differ.
         worst: the largest absolute difference; None if the difference is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
-        others: earlier operators that may be the cause. They were not compared, because their outputs have no
-            name in the network.
+        others: earlier operators that may be the cause. trtlint did not compare their outputs, because these
+            outputs have no name in the network.
         by: the runtime that computed the expected values.
         inputs: the input values for which the tensor differs.
-        more: number of further tensors that differ.
-        compared: number of tensors that were compared.
+        more: number of other tensors that differ.
+        compared: number of tensors that trtlint compared.
         tensors: number of all tensors that the model computes.
     """
 
@@ -59,17 +59,17 @@ class NetworkDifference(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the node, or the tensor if the node is not found."""
+        """The location in reports: the path of the node, or the name of the tensor if there is no node."""
         return self.node.path if self.node else self.tensor
 
     @property
     def scope(self) -> str:
-        """The release whose parser made the network, as a text.  No other release was compared."""
+        """The release whose parser made the network, as a text.  trtlint compared no other release."""
         return f"TensorRT-RTX {self.release}, the only release that was compared"
 
 
 def find(facts: Facts) -> Iterator[NetworkDifference]:
-    """Yield one fact about the first difference; nothing if no compared tensor differs."""
+    """Yield one fact about the first difference, or nothing if no compared tensor differs."""
     found = None if facts.dry is None else facts.dry.result.network
     if found is None or not found.differences:
         return

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
-"""Pattern of the name that the parser gives to an unnamed node; it contains the node's first output."""
+"""Pattern of the name that the parser gives to an unnamed node.  It contains the node's first output."""
 _AROUND = (
     re.compile(r"^In node -?\d+ with name: .*? and operator: .*? \(\w+\): \w+: "),
     re.compile(r"^Assertion failed: "),
 )
-"""Patterns of the text that precedes the error itself in a message of the parser."""
+"""Patterns of the texts that precede the error itself in a message of the parser."""
 _FUNCTION = re.compile(r"(?:import|check)(\w+)")
 """Pattern of the names of the parser's functions that import or check one operator."""
 _SHORT = 300
@@ -50,7 +50,7 @@ class ParserRefusal(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the path of the node, or the name in the error message."""
+        """The location in reports: the path of the node, or the name in the message if no node is found."""
         return self.node.path if self.node else self.name
 
     @property
@@ -84,9 +84,9 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 
 
 def _node(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node of the model that an error is about; None if no node is found.
+    """Return the node of the model that an error is about, or None if no node is found.
 
-    The node is found by its name, by its position, or as the only node of its operator type.
+    The function finds the node by its name, by its position, or as the only node of its operator type.
     """
     if not error.op and not error.node:
         return _by_function(error, facts)
@@ -105,9 +105,10 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node that an error is about, found by the name of the parser's function; None if unknown.
+    """Find the node that an error is about by the name of the parser's function.
 
-    For example, an error of ``importScatterElements`` is about the only ScatterElements of the model.
+    For example, an error in ``importScatterElements`` is about a ScatterElements.  The result is None unless
+    the model has exactly one node of this operator type.
     """
     found = _FUNCTION.fullmatch(error.function)
     alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]

@@ -23,29 +23,29 @@ class TensorRange(Fact, frozen=True):
     """A float tensor and the range of its values in a measurement.
 
     Attributes:
-        op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator does.
+        op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator computes it.
         tensor: the name of the tensor.
-        max_abs: the largest magnitude of the tensor; None if it is infinite in FP32.
+        max_abs: the largest magnitude in the tensor; None if it is infinite in FP32.
         low: the smallest element.
         high: the largest element.
-        greatest: the largest magnitude of the tensor and of the squares and sums that the operator computes
-            internally.
+        greatest: the largest magnitude among the elements of the tensor and among the squares and sums that
+            the operator computes internally.
         words: ``greatest`` as a text, such as ``97,344``.
         inside: the internal result of the operator with the magnitude ``greatest``, such as ``square`` or
             ``sum``; empty if the tensor itself has this magnitude.
-        fits: the effect of the narrow type (see ``type``) on the tensor: ``overflow``, ``underflow`` or
+        fits: the effect of the narrow type (see ``type``) on the tensor, ``overflow``, ``underflow`` or
             ``ok``.
-        origin: True if the values first leave the range of the narrow type at this tensor: the tensor is
-            outside the range, and every input of the operator that computes the tensor is inside.
-        type: the narrow type that the measurement is about: ``FP16``, ``BF16`` or ``TF32``.
+        origin: True if the values first leave the range of the narrow type at this tensor. The tensor is then
+            outside the range, and every input of the operator that computes it is inside the range.
+        type: the narrow type that the measurement is about, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
         operands: the largest magnitude in the inputs of the operator; None if no input was measured, or if an
             input is infinite.
-        reader: the first operator that reads the tensor; empty if none does.
+        reader: the first operator that reads the tensor; empty if no operator reads it.
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
-        harm: whether an output of the model becomes inaccurate in a 16-bit type. None without a simulation,
-            or if the result depends on the operators that TensorRT fuses.
+        harm: whether an output of the model becomes inaccurate in a 16-bit type. None if trtlint did not
+            simulate this, or if the accuracy depends on the operators that TensorRT fuses.
         tf32: whether an output of the model becomes inaccurate in TF32; None if this was not simulated.
         keep: whether the operator that computes the tensor must stay in FP32.
         misfit: True if the narrow type is unsuitable for the model, because too many operators must stay in
@@ -84,7 +84,7 @@ class TensorRange(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the path of the node, or the name of the tensor without a node."""
+        """The location in reports: the path of the node, or the name of the tensor if there is no node."""
         return self.node.path if self.node else self.tensor
 
 
@@ -154,7 +154,8 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None without a simulation, or if the accuracy depends on the operators that TensorRT fuses.
+    The result is None if trtlint did not simulate this, or if the accuracy depends on the operators that
+    TensorRT fuses.
     """
     if FORMATS[found.type].operands_only:
         return False
@@ -164,7 +165,7 @@ def _harm(found: Measurement) -> bool | None:
 
 
 def _tf32(found: Measurement) -> bool | None:
-    """Return whether an output becomes inaccurate in TF32; None if TF32 was not simulated."""
+    """Return whether an output becomes inaccurate in TF32, or None if trtlint did not simulate TF32."""
     if found.type == TF32.name:
         return not found.good if found.rehearsed else None
     errors = [each.error for each in found.types if each.type == TF32.name]
@@ -172,7 +173,7 @@ def _tf32(found: Measurement) -> bool | None:
 
 
 def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float | None:
-    """Return the largest magnitude among the measured inputs of an operator; None if unknown."""
+    """Return the largest magnitude among the measured inputs of an operator, or None if it is unknown."""
     inputs = () if node is None else node.inputs
     known = [greatest[value.name] for value in inputs if value is not None and value.name in greatest]
     found = [magnitude for magnitude in known if magnitude is not None]

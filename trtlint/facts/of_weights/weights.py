@@ -21,14 +21,14 @@ _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Ge
 
 
 class BitLayout(Struct, frozen=True):
-    """Bit patterns that divide the numbers of a float type into classes.
+    """Bit patterns of a float type, which divide its numbers into classes such as NaN and infinite.
 
     Attributes:
         magnitude: bit mask of all bits except the sign bit.
         infinite: the bits of infinity, without the sign.  Larger bit patterns are NaN.
         largest: the bits of the largest number that is finite in FP16.
         normal: the bits of 2**-14, the smallest normal number of FP16.
-        least: the bits of 2**-25; this number and smaller numbers round to zero in FP16.
+        least: the bits of 2**-25.  This number and smaller numbers round to zero in FP16.
         number: NumPy's float type; None if NumPy has no such type.
     """
 
@@ -68,7 +68,7 @@ class Weights(Fact, frozen=True):
         beyond_fp16: number of finite elements with a magnitude above 65504, the largest FP16 number.
         subnormal_fp16: number of elements that are subnormal in FP16 (below 6.1e-5) and do not round to zero.
         vanishing_fp16: number of non-zero elements that FP16 rounds to zero.
-        subnormal_share: share of subnormal and vanishing elements in all elements.
+        subnormal_share: the share of all elements that are subnormal or round to zero in FP16, 0 to 1.
         largest: largest finite magnitude; None if no element is finite.
     """
 
@@ -150,9 +150,9 @@ def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: BitLayout) -> i
 
 
 def _number(bits: int, layout: BitLayout) -> float | None:
-    """Return the number whose bits are ``bits``.
+    """Return the number whose bits are ``bits``, or None if ``bits`` is negative.
 
-    The bits of a BF16 number become the upper half of an FP32 number.
+    For BF16, the function uses the bits as the upper half of an FP32 number.
     """
     if bits < 0:
         return None

@@ -20,7 +20,7 @@ _TERMS = 3
 
 
 class AttentionBlock(Struct, frozen=True):
-    """The nodes of a decomposed attention block: softmax(Q·Kᵀ)·V.
+    """The nodes of a decomposed attention block, which computes softmax(Q·Kᵀ)·V.
 
     Attributes:
         softmax: the softmax.
@@ -37,7 +37,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def product(self) -> Node:
-        """Return the node of the product Q·Kᵀ."""
+        """The node of the product Q·Kᵀ."""
         return self.path.product.node
 
     def port(self, operand: Value) -> int:
@@ -52,7 +52,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """The axis of Q and the axis of K over which the product Q·Kᵀ sums; None if unknown."""
+        """The axis of Q and the axis of K over which the product Q·Kᵀ sums, or None if they are unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,7 +66,10 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """The indices of the feature axis of V: in V, and in the product with V; None if unknown."""
+        """The index of V's feature axis in V, and its index in the product with V.
+
+        The result is None if they are unknown.
+        """
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -79,7 +82,7 @@ class AttentionBlock(Struct, frozen=True):
 
 
 def letters(node: Node) -> tuple[str, str, str] | None:
-    """Return the axis letters of the operands and the result of an Einsum: ``("bqd", "bkd", "bqk")``.
+    """Return the axis letters of an Einsum's operands and result, such as ``("bqd", "bkd", "bqk")``.
 
     The result is None if the equation is not supported.
 

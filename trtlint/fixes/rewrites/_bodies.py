@@ -12,7 +12,10 @@ from trtlint.model.protos import bodies, defined, text
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
-"""Maximum number of visited values. If more values must be visited, a dependency is assumed."""
+"""Maximum number of values that a search visits.
+
+If the search needs more, trtlint assumes that the value depends on sizes.
+"""
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
@@ -44,7 +47,7 @@ def copy(
         body: the body.
         given: names in the surrounding graph for the inputs and stored tensors of the body.
         wanted: required names in the surrounding graph for computed values of the body.
-        varies: True if shapes differ between copies. Then declared shapes are removed.
+        varies: True if shapes differ between copies. The function then removes declared shapes.
 
     Returns:
         The name of each value of the body in the surrounding graph, by its name in the body.
@@ -88,7 +91,7 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Return whether a value in a loop body is computed from the sizes of tensors in that body.
+    """Return whether a value in a loop body depends on the sizes of tensors in this body.
 
     Such sizes may change in each iteration.
     """
@@ -100,5 +103,5 @@ def hangs_on_sizes(value: Value) -> bool:
 
 
 def _inside(node: Node) -> Sequence[Value | None]:
-    """Return the inputs of a node in a body; empty for a node of the main graph."""
+    """Return the inputs of a node in a body, or an empty tuple for a node of the main graph."""
     return node.inputs if node.scope else ()

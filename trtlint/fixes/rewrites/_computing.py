@@ -59,14 +59,17 @@ def computed(value: Value, model: Model) -> Array:
 
 
 def _result(proto: onnx.ModelProto) -> bytes:
-    """Run a model without inputs, and serialize its only output; empty if the output is too large."""
+    """Run a model without inputs, and serialize its only output.
+
+    Return empty bytes if the output is too large.
+    """
     (array,) = run_reference(proto, {})
     tensor: onnx.TensorProto = numpy_helper.from_array(array)
     return bytes(tensor.SerializeToString()) if array.size <= MOST_ELEMENTS else b""
 
 
 def known(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a constant in its own element type; None for other values."""
+    """Return the elements of a constant in its own element type, or None for other values."""
     array = None if value is None else model.constants.array(value)
     if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
         return None
@@ -74,7 +77,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node. The weights in its tensor attributes are read from the file."""
+    """Return a copy of a node whose tensor attributes contain the weights from the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

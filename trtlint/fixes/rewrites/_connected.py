@@ -21,7 +21,8 @@ def connected(
         most: maximum number of operators.
 
     Raises:
-        NotApplicable: more operators are connected, or the rewrite does not support one of them.
+        NotApplicable: more than ``most`` operators are connected, or the rewrite does not support one of
+            them.
     """
     found, pending = {start}, [start]
     while pending:

@@ -13,8 +13,8 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
-"""First opset in which ``Unsqueeze`` reads its axes from an input.  Reductions such as ``ReduceMean`` do so
-since opset 18."""
+"""First opset in which ``Unsqueeze`` reads its axes from an input.  Reductions such as ``ReduceMean`` read
+their axes from an input since opset 18."""
 _REDUCED_BY_INPUTS = 18
 _BOUNDS_ARE_INPUTS = 11
 LAYER_NORM_SINCE = 17
@@ -28,7 +28,7 @@ Tensor = str | Value
 
 
 class Forms:
-    """Insert operators into a draft, and record the lowest opset that these operators need.
+    """Inserts operators into a draft, and records the lowest opset that these operators need.
 
     Args:
         draft: the draft of the patch.
@@ -101,7 +101,7 @@ class Forms:
         return self._normed(self.widened(value, dtype), gain, None, epsilon, dtype, out)
 
     def widened(self, value: Tensor, dtype: str) -> Tensor:
-        """Insert a Cast of a 16-bit tensor to FP32; return other tensors unchanged."""
+        """Insert a Cast of a 16-bit tensor to FP32.  Return other tensors unchanged."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
 
     def narrowed(self, value: Tensor, dtype: str, out: str) -> str:
@@ -135,7 +135,9 @@ class Forms:
         dtype: str,
         out: str = "",
     ) -> str:
-        """Insert a group norm: an instance norm of each group, then the gain and bias of each channel.
+        """Insert a group norm.
+
+        It consists of an instance norm of each group, and then the gain and bias of each channel.
 
         Args:
             value: tensor with the axes batch, channels, and any further axes.
@@ -143,7 +145,7 @@ class Forms:
             parameters: gain and bias of each channel.
             channels: number of channels.
             rank: rank of the tensor.
-            epsilon: added to the variance.
+            epsilon: the number that is added to the variance.
             dtype: element type of the tensor.
             out: name of the result.
         """
@@ -179,7 +181,10 @@ def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, o
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """Return the rank of a value: from shape inference, or from the length of a Reshape's shape input."""
+    """Return the rank of a value, or None if it is unknown.
+
+    The rank comes from shape inference, or from the operators that compute the value, such as a Reshape.
+    """
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

@@ -1,8 +1,9 @@
 """Decompose ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
 The operators ``MultiHeadAttention`` and ``Attention`` are defined in
-https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. The number ``mask_filter_value``
-is added to the score of a masked key. The score of a future key becomes the lowest number of its type.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. They add the number
+``mask_filter_value`` to the score of a masked key. The score of a future key becomes the lowest number of the
+score's type.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class _Heads(Struct, frozen=True):
     Attributes:
         query, key, value: the tensors.
         heads: number of heads.
-        value_size: features of a head of V; None if unknown.
-        scale: factor of the scores.
+        value_size: number of features of each head of V; None if unknown.
+        scale: factor that multiplies the scores.
         dtype: element type.
-        rows: positions of Q; None if unknown.
-        columns: positions of K, including the past positions; None if unknown.
+        rows: number of positions of Q; None if unknown.
+        columns: number of positions of K, including past positions; None if unknown.
         past: number of past positions; None if it is unknown or there is no past.
     """
 
@@ -54,9 +55,11 @@ class _Operands(Struct, frozen=True):
 
     Attributes:
         parts: Q, K and V.
-        size: features of a head of Q and K.
-        value_size: features of a head of V; None if unknown.
-        batch, rows, columns: sizes of the batch, of Q, and of K without its past; None if unknown.
+        size: number of features of each head of Q and K.
+        value_size: number of features of each head of V; None if unknown.
+        batch: size of the batch; None if unknown.
+        rows: number of positions of Q; None if unknown.
+        columns: number of positions of K without past positions; None if unknown.
         dtype: element type.
     """
 
@@ -133,7 +136,7 @@ def _separate_operands(forms: Forms, node: Node) -> _Operands:
 
 
 def _head_size(value: Value, heads: int) -> Dimension:
-    """Return the number of features of each head of V; None if unknown."""
+    """Return the number of features of each head of V, or None if it is unknown."""
     last = value.shape[-1] if value.shape else None
     if not isinstance(last, int):
         return None
@@ -224,7 +227,7 @@ def attention(forms: Forms, node: Node) -> None:
 def _insert_attention(
     forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
 ) -> None:
-    """Insert the attention: scores with their masks, Softmax, and the product with V.
+    """Insert the operators of an attention: scores with their masks, Softmax, and the product with V.
 
     Args:
         forms: inserts operators.
@@ -255,7 +258,7 @@ def _insert_attention(
 
 
 def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
-    """Convert a mask to BOOL: True for allowed keys. The result broadcasts to the scores."""
+    """Convert a mask to BOOL, with True for allowed keys. The result broadcasts to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
         raise NotApplicable("the shape of the mask is not known")
@@ -270,7 +273,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) ->
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("this form of a mask of counts is not known")
+            raise NotApplicable("the mask contains counts in a form that is not known")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
@@ -285,7 +288,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) ->
 
 
 def _positions(forms: Forms, block: _Heads) -> str:
-    """Return the indices of the keys, 0 to the number of keys - 1, as INT64."""
+    """Return the indices of the keys, from 0 to the number of keys minus 1, as INT64."""
     draft = forms.draft
     if isinstance(block.columns, int):
         return draft.constant(np.arange(block.columns, dtype=np.int64), "positions")
@@ -293,7 +296,7 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 
 def _range(draft: Draft, tensor: str) -> str:
-    """Insert a Range over the third of four axes: 0 to size - 1, INT64."""
+    """Insert a Range with the indices along the third of four axes, as INT64 from 0."""
     index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
@@ -322,7 +325,7 @@ def _with_bias(
 ) -> list[Tensor]:
     """Add a packed bias to Q, K and V.
 
-    A tensor of rank 4 gets no bias: the model has already added the bias and separated the heads.
+    A tensor of rank 4 gets no bias, because the model has already added the bias and separated the heads.
 
     Args:
         forms: inserts operators.

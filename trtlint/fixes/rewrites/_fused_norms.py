@@ -1,7 +1,7 @@
 """Decompose norms that ONNX Runtime fused with neighbouring operators.
 
 Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.  As in ONNX Runtime,
-statistics are computed in FP32.
+the new operators compute statistics in FP32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SUM = 3
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose SkipLayerNormalization: a sum of two tensors and an optional bias, then a norm."""
+    """Decompose SkipLayerNormalization into a sum of two tensors and an optional bias, and then a norm."""
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
@@ -58,7 +58,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def embed_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose EmbedLayerNormalization: a sum of word, position and segment embeddings, and a layer norm."""
+    """Decompose EmbedLayerNormalization into a sum of word, position and segment embeddings, and a norm."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
         node.input(port) for port in range(9)
@@ -126,7 +126,7 @@ def group_norm(forms: Forms, node: Node) -> None:
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
     """Insert the sum before a group norm.
 
-    If the second output of the operator is used, this output is the sum.
+    If another operator reads the second output of the operator, this output is the sum.
     """
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""
@@ -139,5 +139,5 @@ def _with_skip(forms: Forms, node: Node, channels: int) -> str:
 
 
 def _float(values: tuple[Value | None, ...]) -> str | None:
-    """Return the type of the first value with a float type; None if there is none."""
+    """Return the type of the first value with a float type, or None if there is none."""
     return next((value.dtype for value in values if value is not None and value.dtype in FLOAT_DTYPES), None)

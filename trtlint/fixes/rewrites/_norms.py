@@ -11,12 +11,12 @@ from trtlint.model.graph import Node, Value
 
 
 class Norm(Struct, frozen=True):
-    """The nodes of a decomposed normalization: (x - mean) / sqrt(variance + epsilon).
+    """The nodes of a decomposed normalization, (x - mean) / sqrt(variance + epsilon).
 
     Attributes:
         tensor: the normalized tensor x.
         mean, centre, square, variance, epsilon, root, divide: the nodes. ``centre`` computes x - mean,
-        ``epsilon`` adds the epsilon, ``root`` computes the square root. A missing node is None.
+        ``epsilon`` adds the epsilon, and ``root`` computes the square root. A missing node is None.
     """
 
     tensor: Value
@@ -30,7 +30,7 @@ class Norm(Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Return the nodes of the norm in data-flow order, without missing nodes."""
+        """The nodes of the norm in data-flow order, without missing nodes."""
         every = (self.mean, self.centre, self.square, self.variance, self.epsilon, self.root, self.divide)
         return tuple(node for node in every if node is not None)
 

@@ -1,7 +1,7 @@
 """Replace 8-bit quantized tensors by FP32 tensors with the same integers.
 
-FP32 holds integers up to 2^24 exactly. Larger sums of products are split into parts
-(:mod:`trtlint.fixes.rewrites._sums`).
+FP32 represents integers up to 2^24 exactly. The module :mod:`trtlint.fixes.rewrites._sums` splits larger sums
+of products into parts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_STORED = 4096
-"""Largest stored tensor, in elements, that the rewrite stores again as floats."""
+"""Largest number of elements of a stored tensor that the rewrite stores again as floats."""
 _DEEPEST = 64
 """Maximum number of consecutive operators that only move quantized elements."""
 F32 = onnx_type("f32")
@@ -33,7 +33,7 @@ MOVING = frozenset(
 
 
 def quantized_type(value: Value | None) -> str | None:
-    """Return the 8-bit type of a quantized tensor, such as ``u8``; None for other tensors.
+    """Return the 8-bit type of a quantized tensor, such as ``u8``, or None for other tensors.
 
     Shape inference stops at ONNX Runtime's operators.  The result of such an operator has the quantized type
     of its inputs.
@@ -52,7 +52,7 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Inserter of operators that compute with quantized integers, stored as FP32 numbers.
+    """Inserts operators that compute with quantized integers in FP32.
 
     Args:
         model: the model.
@@ -67,7 +67,7 @@ class Numbers:
 
     @property
     def opset(self) -> int:
-        """Return the opset of the model."""
+        """The opset of the model."""
         return opset_of(self._model)
 
     def of(self, value: Value | None) -> str:
@@ -101,7 +101,7 @@ class Numbers:
         return self.draft.op("DequantizeLinear", value, self.draft.constant(np.array(1, np.float32), "one"))
 
     def stored(self, value: Value | None) -> Array | None:
-        """Return the elements of a stored tensor; None for other values."""
+        """Return the elements of a stored tensor, or None for other values."""
         payload = self._model.constants.payload(value)
         return None if payload is None else np.asarray(payload)
 
@@ -142,12 +142,14 @@ class Numbers:
         return scale
 
     def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:
-        """Quantize a float tensor: divide by a scale, round, and clip to the result type of ``node``.
+        """Quantize a float tensor.
+
+        The new operators divide by a scale, round, and clip to the range of the result type of ``node``.
 
         Args:
             node: the operator whose result the quantized tensor replaces.
             value: name of the float tensor.
-            scale: a scale with one element; None if the tensor is already divided by the scale.
+            scale: a scale with one element; None if the numbers are already divided by the scale.
             zero: index of the input of ``node`` with the zero point.
         """
         result, point = node.output, node.input(zero)
@@ -167,7 +169,10 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """Reshape a scalar or vector so that it broadcasts along the axis before the last ``behind`` axes."""
+    """Reshape a scalar or vector so that it broadcasts to a tensor.
+
+    A vector broadcasts along the axis before the last ``behind`` axes of the tensor.
+    """
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:

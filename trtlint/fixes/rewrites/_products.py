@@ -1,6 +1,6 @@
 """Replace products of quantized tensors by FP32 products of the same integers.
 
-The new operators then scale and round the results.
+For quantized results, the new operators also scale and round the products.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__MatMulInteger.html,
 https://onnx.ai/onnx/operators/onnx__QLinearConv.html and
@@ -24,7 +24,7 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Return the ONNX attributes with these names that a node sets."""
+    """Return the ONNX attributes in ``names`` that a node sets."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
@@ -32,7 +32,7 @@ def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
 def matmul_integer(numbers: Numbers, node: Node) -> str | None:
     """Replace a MatMulInteger by a float MatMul.
 
-    Return the name of the FP32 result; None if the sums are too large for FP32 and stay INT32.
+    Return the name of the FP32 result, or None if the sums are too large for FP32 and stay INT32.
     """
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
@@ -40,7 +40,7 @@ def matmul_integer(numbers: Numbers, node: Node) -> str | None:
 def conv_integer(numbers: Numbers, node: Node) -> str | None:
     """Replace a ConvInteger by a float Conv.
 
-    Return the name of the FP32 result; None if the sums are too large for FP32 and stay INT32.
+    Return the name of the FP32 result, or None if the sums are too large for FP32 and stay INT32.
     """
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 

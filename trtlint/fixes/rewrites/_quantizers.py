@@ -32,7 +32,7 @@ class StoredQuantizer(Struct, frozen=True):
     Attributes:
         node: the operator.
         data: the data input of the operator.
-        scale: the scale: a scalar, or a vector with one number for each channel.
+        scale: a scalar, or a vector with one number for each channel.
         zero: the zero point as INT64, with the same shape as the scale.
         axis: the non-negative axis of the channels; None for a scalar scale.
         rank: rank of the data; None if unknown.
@@ -93,7 +93,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
 
 
 def folded(read: StoredQuantizer, model: Model) -> Array | None:
-    """Compute the result of a DequantizeLinear of a stored tensor; None if the tensor is too large."""
+    """Compute the result of a DequantizeLinear of a stored tensor, or return None if it is too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
         return None

@@ -22,7 +22,7 @@ _DEEPEST = 16
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """Return the indices of the Loop inputs that are sequences and pass from iteration to iteration.
+    """Return the indices of the Loop inputs that are sequences which pass from iteration to iteration.
 
     Args:
         node: the Loop.
@@ -44,7 +44,7 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
     """Return the outermost Loop around ``node`` that passes a sequence from one iteration to the next.
 
-    If no Loop around ``node`` does so, return ``node``.
+    If there is no such Loop, return ``node``.
 
     Args:
         node: an operator.
@@ -76,8 +76,8 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
         draft: the draft.
         node: the Loop.
         model: the model.
-        held: names of the tensors in each sequence, by name of the sequence; the results of the Loop are
-            added.
+        held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
+            that the Loop returns.
 
     Returns:
         Names of values whose declared shape may become invalid.

@@ -1,7 +1,7 @@
 """Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
-FP32 represents integers up to 2^24 exactly. The largest magnitude in the left operand, times the
-sum of the magnitudes in the right operand, is a bound for each sum. Zero points are subtracted first.
+FP32 represents integers up to 2^24 exactly. The bound for each sum is the largest magnitude in the left
+operand, times the sum of the magnitudes in the right operand. Zero points are subtracted before that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
 
 _EXACT = 1 << 24
-"""Largest integer up to which FP32 holds all integers:
+"""The integer up to which FP32 represents every integer:
 https://en.wikipedia.org/wiki/Single-precision_floating-point_format
 """
 _MOST_PARTS = 64
@@ -52,7 +52,7 @@ class Operands(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The result of a product.
+    """The tensor that a product returns.
 
     Attributes:
         name: name of the tensor.
@@ -106,7 +106,7 @@ def product(
 
 
 def as_floats(numbers: Numbers, sums: Sums) -> str:
-    """Cast a product to FP32 if it is INT32. Sums above 2^24 are rounded."""
+    """Cast a product to FP32 if it is INT32. The Cast rounds sums above 2^24."""
     return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
 
 
@@ -158,11 +158,11 @@ def _largest_magnitude(numbers: Numbers, node: Node, port: int, zero: int) -> in
 
 
 def _right_magnitudes(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
-    """Return the magnitudes of the right operand's elements, [positions, sums].
+    """Return the magnitudes of the right operand's elements as an array [positions, sums].
 
-    A row has the elements at one position of the summed axis, a column has the elements of one sum. The
-    magnitudes come from the stored right operand, or from the range of its type. The result is None if the
-    number of positions is unknown.
+    A row contains the elements at one position of the summed axis. A column contains the elements of one sum.
+    The magnitudes come from the stored right operand, or from the range of its type. The result is None if
+    the number of positions is unknown.
     """
     value, point = node.input(operands.right), node.input(operands.right_zero)
     known = _stored_elements(numbers, value)
@@ -181,13 +181,13 @@ def _right_magnitudes(numbers: Numbers, node: Node, operands: Operands) -> Array
     except NotApplicable:
         return None
     moved = np.moveaxis(np.abs(known.astype(np.int16) - shifted), operands.right_axis, 0)
-    if operands.is_convolution:  # all elements of a kernel add up
+    if operands.is_convolution:  # each sum includes all elements of a kernel
         moved = moved.reshape(*moved.shape[:2], -1).sum(axis=-1, dtype=np.float32)
     return moved.reshape(len(moved), -1)
 
 
 def _kernel_positions(weight: Value | None) -> int | None:
-    """Return the number of positions of a convolution kernel, such as 9 for 3×3; None if unknown."""
+    """Return the number of positions of a convolution kernel, such as 9 for 3×3, or None if unknown."""
     sizes = None if weight is None or weight.shape is None else weight.shape[2:]
     if sizes is None:
         return None
@@ -196,7 +196,7 @@ def _kernel_positions(weight: Value | None) -> int | None:
 
 
 def _stored_elements(numbers: Numbers, value: Value | None) -> Array | None:
-    """Return the elements of a stored tensor; None if the tensor is not stored or too large."""
+    """Return the elements of a stored tensor, or None if the tensor is not stored or too large."""
     dims = () if value is None else value.shape or ()
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) < len(dims) or math.prod(known) > MOST_ELEMENTS:

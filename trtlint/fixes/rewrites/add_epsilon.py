@@ -15,7 +15,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 _EPSILON = {"f16": 1e-4, "bf16": 1e-6}
 """Epsilon by element type.
 
-In FP16 it is a normal number, because kernels may flush subnormal numbers to zero.
+For FP16, the epsilon is a normal number, because kernels may flush subnormal numbers to zero.
 """
 _USUAL = 1e-6
 

@@ -1,4 +1,4 @@
-"""Remove the expansion of a stored tensor before operators that broadcast.
+"""Remove the Expand or Tile of a stored tensor before operators that broadcast.
 
 https://onnx.ai/onnx/repo-docs/Broadcasting.html
 """
@@ -16,7 +16,7 @@ _BROADCAST = frozenset(
     | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
 )
 _SINCE = 8
-"""First opset in which operators that broadcast support all dimensions."""
+"""First opset in which the operators broadcast along all dimensions."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -71,6 +71,9 @@ def _same_result(reader: Node, result: Value, source: Value) -> bool:
 
 
 def _size_from_end(value: Value | None, place: int) -> Dimension:
-    """Return the size of dimension ``place`` counted from the last; 1 if the dimension is missing."""
+    """Return the size of dimension ``place``, counted from 1 at the last dimension.
+
+    The result is 1 if there is no such dimension, and None if the size is unknown.
+    """
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

@@ -1,7 +1,7 @@
 """Count the iterations of a ``Loop``, and slice its stacked outputs to that number.
 
 In ONNX, a stacked output has one element for each iteration that ran, so the slice removes nothing. In
-TensorRT, the stacked outputs can be as long as the trip count. Then the slice removes the elements that no
+TensorRT, a stacked output can be as long as the trip count. The slice then removes the elements that no
 iteration wrote. https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
@@ -51,7 +51,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
-    """Add a counter of the iterations to a Loop, as the last value that the Loop passes on.
+    """Add an iteration counter to a Loop, as the last value that passes from one iteration to the next.
 
     ``carried`` is the number of values that the Loop already passes from one iteration to the next.
     """

@@ -1,7 +1,7 @@
 """Decompose ``Attention`` into MatMul, Softmax and MatMul.
 
-All variants of the definition are supported: https://onnx.ai/onnx/operators/onnx__Attention.html. In that
-definition, a row in which all keys are masked has the result zero.
+The rewrite supports all variants of the definition: https://onnx.ai/onnx/operators/onnx__Attention.html. In
+this definition, the result of a row in which all keys are masked is zero.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class _HeadCounts(Struct, frozen=True):
     """The heads of an attention.
 
     Attributes:
-        query, key: number of heads of Q, and of K and V.
+        query: number of heads of Q.
+        key: number of heads of K and V.
         split: True if the heads are a separate axis of Q, K and V.
         size: number of features of each head of Q and K.
         value_size: number of features of each head of V; None if unknown.
@@ -83,8 +84,8 @@ class _Mask(Struct, frozen=True):
     """The mask of an attention.
 
     Attributes:
-        allowed: name of the BOOL tensor that is True for allowed keys; None if missing.
-        bias: name of the tensor that is added to the scores; None if missing.
+        allowed: name of the BOOL tensor that is True for allowed keys; None if there is none.
+        bias: name of the tensor that is added to the scores; None if there is none.
     """
 
     allowed: str | None
@@ -121,7 +122,7 @@ class _Decomposition:
             key = draft.op("Concat", past, key, axis=2, out=names[_PRESENT_KEY])
             value = draft.op("Concat", past_value, value, axis=2, out=names[_PRESENT_VALUE])
         repeated = key, value
-        if heads.query > heads.key > 1:  # one head broadcasts
+        if heads.query > heads.key > 1:  # a single head broadcasts, so it needs no repeat
             repeated = self._repeat(key), self._repeat(value)
         mask = self._mask(query, key)
         scores = self._scores(query, repeated[0], mask, names[_SCORES])
@@ -185,7 +186,7 @@ class _Decomposition:
         return isinstance(last, int) and last != total and (last == 1 or isinstance(total, int))
 
     def _keys(self) -> Dimension:
-        """Return the number of keys, including past keys; None if unknown."""
+        """Return the number of keys, including past keys, or None if it is unknown."""
         key, past = self.node.inputs[_K], self.node.input(_PAST_KEY)
         assert key is not None
         own = key.shape[-2] if key.shape else None
@@ -195,7 +196,10 @@ class _Decomposition:
         return own + before if isinstance(own, int) and isinstance(before, int) else None
 
     def _distance(self, query: str, key: str) -> str:
-        """Return key position - query position as INT64. The tensor broadcasts to the scores."""
+        """Return the key position minus the query position, as an INT64 tensor.
+
+        The tensor broadcasts to the scores.
+        """
         draft, node = self.draft, self.node
         past, lengths = node.input(_PAST_KEY), node.input(_LENGTHS)
         rows = self.query.shape[-2] if self.query.shape else None
@@ -215,12 +219,12 @@ class _Decomposition:
         return draft.op("Sub", self._range(key), ahead)
 
     def _length(self, tensor: str) -> str:
-        """Return the size of the third of four axes, INT64[1]."""
+        """Return the size of the third of four axes, as a tensor of type INT64[1]."""
         shape = self.draft.op("Shape", tensor)
         return self.draft.op("Gather", shape, self.draft.ints(2))
 
     def _range(self, tensor: str) -> str:
-        """Return the indices along the third of four axes: 0 to size - 1, INT64."""
+        """Return the indices along the third of four axes, as INT64 from 0."""
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
@@ -279,7 +283,7 @@ class _Decomposition:
             assert mask.allowed is not None
             if out:
                 draft.op("Where", mask.allowed, scores, draft.like(-np.inf, self.dtype, "masked"), out=out)
-            # A finite fill avoids NaN in rows without keys, and vanishes in the softmax of others.
+            # A finite fill avoids NaN in rows without allowed keys. In other rows, the softmax makes it zero.
             fill = draft.like(self.lowest, self.dtype, "masked")
             return draft.op("Where", mask.allowed, scores, fill), (mask.allowed, True)
         bias = mask.bias

@@ -50,7 +50,9 @@ def _is(node: Node, op: str) -> bool:
 
 
 def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
-    """Return the reason why dequantizing and quantizing changes an integer; empty if none changes.
+    """Return the reason why dequantizing and quantizing changes a number.
+
+    The result is an empty string if no number changes.
 
     Args:
         before: the DequantizeLinear.
@@ -72,7 +74,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
 
 
 def _numbers(dtype: str) -> Array | None:
-    """Return all finite numbers of a quantized type, sorted; None for other types."""
+    """Return all finite numbers of a quantized type, sorted, or None for other types."""
     if dtype in RANGES:
         low, high = RANGES[dtype]
         return np.arange(low, high + 1).astype(np.float64)

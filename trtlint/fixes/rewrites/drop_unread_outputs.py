@@ -14,7 +14,7 @@ from trtlint.model.protos import text
 _PER_OUTPUT = ("scan_output_axes", "scan_output_directions")
 """Attributes of Scan that have one element for each stacked output."""
 _SINCE = 9
-"""First opset in which Scan lacks the input with sequence lengths."""
+"""First opset in which Scan has no input with sequence lengths."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -23,7 +23,7 @@ _MIDDLE = 128
 _ROUNDS_BF16_SINCE = 22
 _OF_16_BITS = ("u16", "i16")
 _EXACT = 4
-"""Smallest float type, in bytes, that holds every 16-bit integer."""
+"""Size in bytes of the smallest float type that represents every 16-bit integer."""
 _FOLDED = "stores the dequantized tensor as floats"
 _SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
 _WRITTEN = "decomposes quantization and dequantization into float operators"
@@ -117,7 +117,7 @@ def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) 
 def _quantized_as_floats(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
     """Quantize in floating point: divide by the scale, round and clip.
 
-    Return the name of a float tensor with the integers, minus the zero point.
+    Return the name of a float tensor.  It contains the quantized integers minus the zero point.
     """
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))

@@ -19,11 +19,11 @@ from trtlint.model.protos import FLOAT_DTYPES, Dimension
 from trtlint.model.values import Constants
 
 _OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 23)}
-"""Operator and its first opset by kind of norm."""
+"""The fused operator and its first opset, by kind of norm."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that fuses a norm, if the norm exactly matches the definition of the fused operator."""
+    """Create a patch that fuses a norm.  The norm must exactly match the definition of the fused operator."""
     norm = norm_of(fact)
     if not isinstance(fact, Normalization) or fact.last_axis is None:
         raise NotApplicable("the axes of the mean are not known")
@@ -162,9 +162,9 @@ def _vector_after(
 ) -> tuple[Value | None, Node | None]:
     """Find the only reader of ``node`` if its type is ``op`` and its other operand is a stored vector.
 
-    The size of the last axis may be unknown. Then a vector of several elements is accepted. At run time, the
-    last axis could also have size one. But a norm over one element is always zero, so no real model has such
-    an axis.
+    If the size of the last axis is unknown, the function accepts a vector of several elements. At run time,
+    the last axis could also have size one. But a norm over one element is always zero, so no real model has
+    such an axis.
 
     Returns:
         The vector and the reader, or None for both.

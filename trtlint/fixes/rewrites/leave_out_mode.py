@@ -1,7 +1,7 @@
 """Remove the default mode, linear interpolation, from a GridSample.
 
-Some releases of TensorRT's parser know only the mode names before opset 20. These parsers treat ``linear``,
-the name in opset 20, as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
+Some releases of TensorRT's parser know only the mode names of opsets before 20. These parsers treat
+``linear``, a mode name of opset 20, as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no GridSample here")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
-            "the mode is not the default, so the attribute is needed, and only "
-            "older opsets allow its old name"
+            "the mode is not the default, so the attribute must stay, and only "
+            "older opsets allow the old name of this mode"
         )
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)

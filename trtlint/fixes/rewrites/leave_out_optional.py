@@ -2,7 +2,8 @@
 
 A trailing empty name is equivalent to no name:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs. Two kinds of outputs with an
-empty name cannot be removed, and get a name: required outputs, and outputs before a named output.
+empty name cannot be removed: required outputs, and outputs before a named output. The rewrite gives them a
+name.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _LEAST = 17
 
 
 def propose(_fact: Fact, model: Model) -> Patch:
-    """Create a patch that lowers the opset as far as no operator changes its meaning."""
+    """Create a patch that lowers the opset as far as possible without changing the meaning of an operator."""
     opset = model.opset
     if opset is None or opset <= _LEAST:
         raise NotApplicable(f"the opset is already {_LEAST} or older")

@@ -1,8 +1,9 @@
 """Replace boolean indexing by a computation on all elements, if the final result has a fixed size.
 
-``x[mask] = f(x[mask])`` becomes NonZero, GatherND, the operators of f, and ScatterND.  ``x[mask].sum()``
-becomes NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true element of the
-mask.  The rewrite computes with all elements and selects by the mask at the end.  So no size depends on data.
+Exporters write ``x[mask] = f(x[mask])`` as NonZero, GatherND, the operators of f, and ScatterND.  They write
+``x[mask].sum()`` as NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true
+element of the mask.  The rewritten model computes with all elements, and selects by the mask at the end.  So
+no size depends on the data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
@@ -39,7 +40,7 @@ _TOGETHER = frozenset(
 )
 """Element-wise operators that broadcast several operands."""
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
-"""Reductions to a fixed size, with their result if the mask selects no element."""
+"""Supported reductions, each with its result if the mask selects no element."""
 _NARROW = frozenset({"f16", "bf16"})
 
 _IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
@@ -53,9 +54,9 @@ class _MaskedValue(Struct, frozen=True):
     Attributes:
         kind: what the tensor contains:
 
-            - ``indices``: the output of NonZero, one row for each dimension of the mask.
+            - ``indices``: the output of NonZero, with one row for each dimension of the mask.
             - ``positions``: the transposed output of NonZero.
-            - ``rows``: positions, if the mask has one dimension.
+            - ``rows``: the positions, for a mask with one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
         full: for ``picked``, the name of the tensor with both the selected and the other elements.
@@ -218,7 +219,10 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions after those of the mask; None if the mask does not match the tensor."""
+        """Return the dimensions of a tensor after the dimensions of the mask.
+
+        The result is None if the mask does not match the tensor.
+        """
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None
@@ -265,7 +269,7 @@ class _Masking(Struct):
             draft.op("Cast", result, to=onnx_type(dtype), out=node.output.name)
 
     def _axes(self, node: Node) -> list[int] | None:
-        """Return the axes of a reduction, sorted and non-negative; None if unknown."""
+        """Return the axes of a reduction, sorted and non-negative, or None if they are unknown."""
         part = self._part(node, 0)
         rank = 1 + len(part.rest) if part is not None else 0
         if node.input(1) is None and "axes" not in node.attributes:

@@ -1,7 +1,7 @@
 """Pad attention heads with zeros to a size that fused kernels support.
 
-Zeros add nothing to Q·Kᵀ, and a Slice removes the additional features from the product with V.  Sizes:
-multiples of 8 from 16 to 256, https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h
+Zeros add nothing to Q·Kᵀ, and a Slice removes the additional features from the product with V.  Fused kernels
+support multiples of 8 from 16 to 256: https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h
 """
 
 from __future__ import annotations

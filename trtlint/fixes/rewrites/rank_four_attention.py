@@ -94,7 +94,10 @@ def _casts(block: AttentionBlock) -> list[Node]:
 
 
 def _unused_letter(node: Node) -> str:
-    """Return a letter that the equation of an Einsum does not use; empty for other operators."""
+    """Return a letter that the equation of an Einsum does not use.
+
+    The result is an empty string for other operators.
+    """
     terms = letters(node) if node.op == "Einsum" else None
     return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))
 
@@ -102,8 +105,8 @@ def _unused_letter(node: Node) -> str:
 def _with_leading_axis(draft: Draft, value: Value) -> str:
     """Add a leading axis to a value.
 
-    If a Transpose produces the value, the axis is added before the Transpose, because kernels expect the
-    Transpose directly before the product.
+    If a Transpose computes the value, the function adds the axis before the Transpose, because kernels expect
+    the Transpose directly before the product.
     """
     source, perm = _transposed(value)
     if source is None:

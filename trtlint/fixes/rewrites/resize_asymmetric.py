@@ -1,7 +1,8 @@
 """Change the coordinate system of a nearest-neighbour Resize with integer factors.
 
-With ``nearest_mode = floor``, ``tf_half_pixel_for_nn`` reads at floor((x + 0.5) / factor) and ``asymmetric``
-at floor(x / factor).  For an integer factor, both read the same element and repeat it factor times.
+With ``nearest_mode = floor``, the coordinate system ``tf_half_pixel_for_nn`` reads the element at
+floor((x + 0.5) / factor), and ``asymmetric`` reads the element at floor(x / factor).  For an integer factor,
+both read the same element, and both repeat it ``factor`` times.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -49,7 +50,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _factors(node: Node, model: Model) -> Sequence[float] | None:
-    """Return the factor by which a Resize enlarges each axis; None if unknown."""
+    """Return the factor by which a Resize enlarges each axis, or None if the factors are unknown."""
     scales = model.constants.array(node.input(2))
     if scales is not None and scales.size:
         return None if ma.is_masked(scales) else [float(scale) for scale in np.ravel(scales)]

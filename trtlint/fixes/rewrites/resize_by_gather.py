@@ -1,8 +1,8 @@
-"""Replace antialiased ``Resize`` of fixed sizes by weighted sums.
+"""Replace an antialiased ``Resize`` of fixed sizes by weighted sums.
 
-Resizing is linear and separable. The weights of an axis are the results of ONNX's reference evaluator for
-unit vectors. Each result reads only the elements whose weight is not zero. A product with the full matrix
-would spread NaN or infinity over a row, because zero times infinity is NaN.
+Resizing is linear and separable. The weights for an axis are the results of ONNX's reference evaluator for
+unit vectors. Each weighted sum reads only the elements whose weight is not zero. A product with the full
+matrix would spread NaN or infinity over a row, because zero times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _LONGEST = 4096
-"""Largest size of an axis.  The matrix of weights has up to the square of this number of elements."""
+"""Largest size of an axis.  The square of this number is the largest number of elements of the weights."""
 _MOST_TAPS = 64
 """Maximum number of input elements for one result.
 
 The gathered tensor is larger than the result by this factor.
 """
 _NOTHING = 1e-6
-"""Weights below this share of the largest weight are rounding errors."""
+"""Share of the largest weight below which a weight counts as a rounding error."""
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )
@@ -77,8 +77,8 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
     """Return the input positions that each result of a Resize reads, and the weights of these positions.
 
     Both arrays have the shape [results, count]. Some results depend on fewer than ``count`` elements. Such a
-    result reads one element several times, each time with a part of its weight. A weight of zero instead
-    would turn infinity into NaN.
+    result reads one element several times, each time with a part of its weight. The array contains no weight
+    of zero, because zero times infinity would give NaN.
 
     Args:
         matrix: weight of each input element in each result, [elements, results].

@@ -32,13 +32,13 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
-"""Highest fill value of a Where that masks scores. Models compute no scores below half of this number."""
+"""Highest fill value of a Where that counts as a mask. Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
-"""Highest number in an added mask. A score added to such a number changes no bit, even in FP64."""
+"""Highest mask value of an added mask. Adding a score to such a number changes no bit, even in FP64."""
 _FARTHEST_ADDED = 1e13
-"""Largest magnitude of scores that leave an added mask unchanged.
+"""Largest magnitude of scores that change no bit of the mask value to which they are added.
 
-The added mask stays unchanged even if its numbers are only 2^-24 times the mask value.
+This holds even if a number in the mask is only 2^-24 times the mask value.
 """
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
@@ -60,8 +60,8 @@ class _Site(Struct, frozen=True):
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
         fill: index of the input of the Where with the mask value; 0 for an Add.
-        source: the other factor, if the added mask is a product of the mask value and a tensor; None
-            otherwise. This factor is zero for allowed keys.
+        source: if the added mask is a product of the mask value and a tensor, this tensor, which is zero for
+            allowed keys. None for other masks.
         softmax: the Softmax operators that read the masked scores.
         axis: the axis of the keys in the scores, negative.
         path: operators from the constant with the mask value to ``node``.
@@ -269,7 +269,7 @@ class _Search:
         return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
-        """Return the distinct numbers of a float tensor; None if unknown.
+        """Return the distinct numbers of a float tensor, or None if they are unknown.
 
         If the tensor has more than two distinct numbers, return the lowest, the highest and NaN.
         """
@@ -312,7 +312,7 @@ def _patch(
         sites: the mask operators.
         around: operators from the constant to the first mask operator.
         lowest: the mask value.
-        drawn: True if the proof chooses each element of an added mask randomly: 0 or the mask value.
+        drawn: True if the proof sets each element of an added mask randomly to 0 or to the mask value.
     """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}

@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _SINCE = 12
-"""First opset with ``value_int`` of Constant.  The bounds of a Slice also differ in older opsets."""
+"""First opset in which Constant has ``value_int``.  The bounds of a Slice also differ in older opsets."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
 """Input index of the sequence lengths, and output indices of the states."""
 
@@ -43,7 +43,10 @@ def _is_read(node: Node, port: int) -> bool:
 
 
 def _obstacle(node: Node) -> str:
-    """Return the reason why the final state is not a step of the output sequence; empty if it is a step."""
+    """Return the reason why the final state is not a step of the output sequence.
+
+    The result is an empty string if the final state is a step.
+    """
     if _is_read(node, _CELL):
         return "an operator reads the final cell state, which the sequence output does not contain"
     if node.input(_LENGTHS) is not None:

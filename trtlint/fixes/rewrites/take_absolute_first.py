@@ -1,4 +1,4 @@
-"""Insert Abs before ``GlobalLpPool``; the Abs does not change the norm.
+"""Insert an Abs before a ``GlobalLpPool``.  The Abs does not change the norm.
 
 https://onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 """

@@ -15,9 +15,9 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that inlines the branch that runs.
+    """Create a patch that replaces an If by the operators of the branch that runs.
 
-    The fact names the If, or a node in one of its branches.
+    ``fact`` describes the If, or a node in one of its branches.
     """
     decided = decided_if(fact.node, model.graph, model.constants)
     if decided is None:

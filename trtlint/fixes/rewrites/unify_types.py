@@ -1,7 +1,7 @@
 """Insert Casts where an operator reads different float types.
 
-All inputs of an operator get the widest type among them, so that no value overflows. A matrix product with
-stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
+All inputs of an operator get the widest type among their types, so that no value overflows. A matrix product
+with stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Region:
         )
 
     def _condition(self) -> str:
-        """Return the assumption of the rewrite as text: no value exceeds the range of a narrower type."""
+        """Return a text about the rewrite's assumption that no value exceeds the range of a narrower type."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
         return f"values of at most {-lowest(kinds[0]):.5g} where the type becomes {kinds[0]}" if kinds else ""
 
@@ -102,7 +102,7 @@ class _Region:
         self._record_output_types(node, opset, results)
 
     def _common_type(self, node: Node, ports: Sequence[int]) -> str | None:
-        """Return the new type of a group of inputs; None if the inputs are not floats."""
+        """Return the new type of a group of inputs, or None if the inputs are not floats."""
         found = {port: kind for port in ports if (kind := self._type(node.inputs[port])) is not None}
         if not found:
             return None

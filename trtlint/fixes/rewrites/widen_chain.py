@@ -28,7 +28,7 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Largest inner dimension of a product that runs in FP32: three coordinates and a one."""
+"""Largest inner dimension of a product that runs in FP32, which is enough for three coordinates and a one."""
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
 """Operators with an operand that must not be rounded, each with the input index of the operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
@@ -78,7 +78,7 @@ def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
 
 
 def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
-    """Return whether only operators of ``chosen`` are on some path from ``first`` to ``last``."""
+    """Return whether a path from ``first`` to ``last`` contains only operators of ``chosen``."""
     left, pending = set(chosen), [last]
     while pending:
         node = pending.pop()

@@ -35,7 +35,10 @@ def _types(nodes: list[Node]) -> set[str | None]:
 
 
 def _between(norm: Norm) -> list[Node] | None:
-    """Return the nodes from the norm's input to its division, in graph order; None if there are too many."""
+    """Return the nodes from the norm's input to its division, in graph order.
+
+    The result is None if there are too many nodes.
+    """
     reached: set[Node] = set()
     pending = [norm.divide]
     while pending:

@@ -14,7 +14,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": ("sampling_ratio", 0)}
-"""By operator type: an attribute and its default in ONNX."""
+"""An attribute and its default in ONNX, by operator type."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

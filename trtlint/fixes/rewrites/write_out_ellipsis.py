@@ -66,9 +66,9 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return the error if two operands have different sizes for one letter; empty without an error.
+    """Return an error message if two operands have different sizes for one letter.
 
-    TensorRT does not support broadcasting in Einsum.
+    The result is an empty string if the sizes are equal.  TensorRT does not support broadcasting in Einsum.
     """
     terms, _ = terms_of(equation)
     sizes: dict[int, set[object]] = {}

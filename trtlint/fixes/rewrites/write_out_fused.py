@@ -85,13 +85,13 @@ def _fast_gelu(forms: Forms, node: Node) -> None:
 
 
 def _gemm_fast_gelu(forms: Forms, node: Node) -> None:
-    """Decompose GemmFastGelu: a matrix product, an optional bias, and an approximate Gelu."""
+    """Decompose GemmFastGelu into a matrix product, an optional bias, and an approximate Gelu."""
     product, bias = forms.draft.op("MatMul", *node.inputs[:2]), node.input(2)
     _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
 
 
 def _bias_add(forms: Forms, node: Node) -> None:
-    """Decompose BiasAdd: the sum of a tensor, a bias, and a residual."""
+    """Decompose BiasAdd, the sum of a tensor, a bias, and a residual."""
     added = forms.draft.op("Add", *node.inputs[:2])
     forms.draft.op("Add", added, node.inputs[2], out=node.output.name)
 
@@ -136,7 +136,7 @@ def _half_product(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, 
 
 
 def _quick_gelu(forms: Forms, node: Node) -> None:
-    """Decompose QuickGelu: x · sigmoid(αx)."""
+    """Decompose QuickGelu, which computes x · sigmoid(αx)."""
     draft, dtype = forms.draft, _dtype(node)
     alpha = float(node.number("alpha", 1.702))
     value = node.inputs[0]
@@ -165,7 +165,7 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
         return
     dtype = _dtype(node)
     factor = draft.like(alpha, dtype, "alpha")
-    if abs(alpha) < 1:  # before the product, so that FP16 sums stay small
+    if abs(alpha) < 1:  # scale an operand before the product, so that FP16 sums stay small
         draft.op("MatMul", draft.op("Mul", operands[0], factor), operands[1], out=node.output.name)
     else:
         draft.op("Mul", draft.op("MatMul", *operands), factor, out=node.output.name)
@@ -218,7 +218,10 @@ def _fused_gemm(forms: Forms, node: Node) -> None:
 
 
 def _nhwc_conv(forms: Forms, node: Node) -> None:
-    """Replace NhwcConv by Conv: transpose image and weights to channels first, and the result back."""
+    """Replace NhwcConv by a Conv between Transposes.
+
+    The Transposes convert the image and the weights to channels-first, and the result back.
+    """
     draft = forms.draft
     image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
     weight = draft.op("Transpose", node.inputs[1], perm=[0, 3, 1, 2])

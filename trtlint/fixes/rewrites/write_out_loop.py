@@ -2,8 +2,8 @@
 
 A carried value is a value that the loop passes from one iteration to the next. In an unrolled loop, the
 shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the rewrite adds a
-missing initial condition. If the Loop has no trip count, the rewrite adds a carried value that
-counts the iterations.
+missing initial condition. If such a Loop also has no trip count, the rewrite adds a carried value that counts
+the iterations.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -31,7 +31,7 @@ from trtlint.model.protos import text
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
-"""Maximum number of iterations that are unrolled."""
+"""Maximum number of iterations of a Loop that the rewrite unrolls."""
 _MOST_NODES = 2000
 """Maximum number of operators that a patch inserts."""
 _COUNTLESS = 2**31 - 1
@@ -177,7 +177,7 @@ def _times_of(
 ) -> tuple[int | None, str]:
     """Run the condition of a Loop in ONNX's reference evaluator until the condition is false.
 
-    Return the number of iterations, and an empty text. If the number is unknown, return None and the reason.
+    Return the number of iterations and an empty string. If the number is unknown, return None and the reason.
 
     Args:
         proto: a model that computes the condition and the carried values of the next iteration.
@@ -359,6 +359,6 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
 
 
 _MOST_CARRIED = 4096
-"""Largest carried value that the condition may depend on, in elements."""
+"""Largest number of elements of a carried value on which the condition may depend."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
 """Operators with an operand that sets the size of the output."""

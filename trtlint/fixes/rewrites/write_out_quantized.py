@@ -42,7 +42,7 @@ _TITLE = "computes quantized tensors in FP32"
 Write = Callable[[Numbers, Node], "str | None"]
 """Function that inserts the replacement of an operator.
 
-It returns the name of the tensor with the integers; None if the outputs are floats.
+It returns the name of the tensor with the integers, or None if the outputs are floats.
 """
 
 
@@ -89,8 +89,9 @@ def _near(node: Node) -> Iterator[Node]:
 def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
-    A Cast to the original integer type is inserted in two cases: the value is an output, or an operator other
-    than a Cast to FP32 reads the value. Return the Casts to FP32, which are no longer needed.
+    The function inserts a Cast to the original integer type in two cases: the value is an output, or an
+    operator other than a Cast to FP32 reads the value. It returns the Casts to FP32 that are not needed
+    any more.
     """
     name = numbers.known.get(value, "")
     if not name:
@@ -138,7 +139,10 @@ def _quantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
-    """Replace a DequantizeLinear by Sub and Mul. The scale must be stored in the model, or be a scalar."""
+    """Replace a DequantizeLinear by Sub and Mul.
+
+    The model must store the scale, or the scale must be a scalar.
+    """
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
@@ -244,8 +248,8 @@ def _pooling(op: str, *names: str) -> Write:
 def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearSoftmax by a float Softmax.
 
-    The attribute ``opset`` must agree with the model's opset. The reason is that before opset 13, Softmax
-    covers all axes from ``axis`` on.
+    The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
+    opset 13.  There, it covers all axes from ``axis`` on.
     """
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)

@@ -1,7 +1,7 @@
-"""Decompose ``ScatterElements`` and ``ScatterND`` with a reduction: compare positions, then reduce.
+"""Decompose a ``ScatterElements`` or ``ScatterND`` that has a reduction.
 
-For each position of the result, a comparison selects the updates of this position. So the memory grows with
-the number of positions times the number of updates. Definitions:
+For each position of the result, a comparison selects the updates of this position, and a reduction combines
+them. So the memory grows with the number of positions times the number of updates. Definitions:
 https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 """
@@ -22,7 +22,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _MOST = 1 << 26
-"""Largest intermediate tensor of a patch, in elements."""
+"""Largest number of elements of an intermediate tensor that a patch may create."""
 _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
@@ -82,7 +82,7 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
     axis = int(node.number("axis", 0)) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
-            raise NotApplicable("the indices may not cover all of the data")
+            raise NotApplicable("the indices possibly do not cover all of the data")
     size, count = data.shape[axis], indices.shape[axis]
     if (
         isinstance(size, int)

@@ -86,7 +86,7 @@ class _Lists(Struct, frozen=True):
             raise NotApplicable("a sequence is an output of the model or of a body")
 
     def _tensors_in_result(self, node: Node) -> list[str] | None:
-        """Return the names of the tensors in the sequence that an operator returns; None if unknown."""
+        """Return the names of the tensors in the sequence that an operator returns, or None if unknown."""
         first = node.input(0)
         given = None if first is None else self.known.get(first)
         if node.op == "SequenceEmpty":
@@ -111,7 +111,9 @@ class _Lists(Struct, frozen=True):
         return held
 
     def _position(self, node: Node, port: int, last: int) -> int | None:
-        """Return the position in a sequence that an operator reads, as a non-negative index; None if unknown.
+        """Return the position in a sequence that an operator reads, as a non-negative index.
+
+        The result is None if the position is unknown.
 
         Args:
             node: the operator.
@@ -127,7 +129,10 @@ class _Lists(Struct, frozen=True):
         return int(number) + (count if number < 0 else 0)
 
     def _split(self, node: Node) -> list[str] | None:
-        """Replace SplitToSequence by Split. Return the names of the parts; None if the sizes are unknown."""
+        """Replace SplitToSequence by Split, and return the names of the parts.
+
+        The result is None if the sizes of the parts are unknown.
+        """
         data = node.input(0)
         shape = None if data is None else data.shape
         if data is None or not shape:

@@ -30,7 +30,7 @@ class Behind:
         self.nodes = facts.model.graph.nodes
 
     def node(self, row: Row) -> Node | None:
-        """Return the node that a row describes; None if the model has another node at this position."""
+        """Return the node that a row describes, or None if the model has another node at this position."""
         if row.index is None or not 0 <= row.index < len(self.nodes):
             return None
         node = self.nodes[row.index]
@@ -59,7 +59,7 @@ class Behind:
 
     @cached_property
     def times(self) -> Mapping[Node, float]:
-        """The time of each node in milliseconds; the time of a layer is divided evenly among its nodes."""
+        """The time of each node in milliseconds. The time of a layer is divided evenly among its nodes."""
         found: dict[Node, float] = {}
         for layer, ms in self._timed:
             for node in layer.nodes:
@@ -73,7 +73,7 @@ class Behind:
         return {} if found is None else {site.node: site for site in found.sites if site.node}
 
     def measured(self, node: Node) -> str:
-        """Return the measured time and range of a node as a short text; empty if neither was measured."""
+        """Return the measured time and range of a node as text, or an empty string if there are none."""
         parts = []
         placed = self.placements.get(node)
         if placed is not None and placed.ms is not None and not placed.absorbed:

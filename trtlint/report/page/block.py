@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 18
 """Largest number of drawn nodes, unless more nodes are marked."""
 MOST_MARKED = 40
-"""Largest number of drawn nodes."""
+"""Largest number of drawn nodes, even if more nodes are marked."""
 _MOST_OUTSIDE = 6
 """Largest number of boxes for outside nodes at each edge of the picture."""
 _LONGEST_WAY = 12
@@ -39,7 +39,8 @@ class Box(Struct, frozen=True):
     """A node in the picture, drawn as a box.
 
     Attributes:
-        kind: ``outside`` for a node outside the finding that writes or reads tensors of the finding.
+        kind: ``row`` for a node of the finding. ``outside`` for another node that writes or reads tensors of
+            the finding.
         op: the operator.
         name: the path of the node, or the name of an input or output of the graph.
         type: type of the first output, such as ``f32[1,8,197,64]``; empty if unknown.
@@ -80,9 +81,9 @@ class SiteDiagram(Struct, frozen=True):
 
 
 def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
-    """Return the picture of a site; None if the model lacks nodes of the site.
+    """Return the picture of a site, or None if the model lacks nodes of the site.
 
-    For example, nodes may be missing because the model has changed.
+    For example, nodes are missing if the model has changed after the lint.
     """
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
@@ -177,9 +178,10 @@ class _Block:
         return found, through
 
     def _feed(self, value: Value, position: int) -> None:
-        """Add a box for the outside node or graph input that a value comes from, up to a limit.
+        """Add a box for the outside node or graph input that provides a value.
 
-        ``position`` is the index of the box that reads the value.
+        ``position`` is the index of the box that reads the value.  If there are already too many boxes for
+        outside nodes, no box is added.
         """
         producer = value.producer
         if producer is None:

@@ -199,7 +199,7 @@ def _why(entry: CardEntry, target: str) -> Markup:
 
 
 def _places(sites: Sequence[Site]) -> Markup | None:
-    """Return the list of all sites with their source lines; None for a single site."""
+    """Return the list of all sites with their source lines, or None for a single site."""
     if len(sites) < 2:
         return None
     looked = sites[:_MOST_SITES]

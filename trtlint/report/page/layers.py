@@ -135,7 +135,7 @@ def _with_bends(
 
 
 def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
-    """Reorder the items in each layer, so that few lines cross. Also return the number of crossings."""
+    """Reorder each layer, so that few lines cross. Return the layers and the number of crossings."""
     best = order = [list(layer) for layer in layers]
     fewest = _crossings(order, graph)
     for turn in range(_ROUNDS):
@@ -170,7 +170,7 @@ def _crossings(layers: _Layers, graph: nx.DiGraph[_Item]) -> int:
 def _straightened(
     layers: _Layers, graph: nx.DiGraph[_Item], widths: Mapping[_Item, float]
 ) -> dict[_Item, float]:
-    """Return the horizontal middle of each item: near its neighbours, and without overlaps."""
+    """Compute the horizontal middle of each item. Items are near their neighbours and do not overlap."""
     middles: dict[_Item, float] = {}
     for layer in layers:
         x = 0.0

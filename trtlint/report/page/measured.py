@@ -19,7 +19,7 @@ _ROWS = 12
 
 
 def measured(behind: Behind) -> Iterator[Markup]:
-    """Yield the tables; nothing if the model was not measured."""
+    """Yield the tables, or nothing if the model was not measured."""
     if behind.layers:
         yield _layers(behind)
     found = behind.facts.measurement

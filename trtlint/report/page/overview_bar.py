@@ -1,7 +1,7 @@
 """Overview bar of a whole model: its nodes in topological order, with findings and times.
 
-The bar has a limited number of cells, for any number of nodes.  Positions are percentages of the page width.
-So the bar is as wide as the page, but the size of the texts in the bar does not change.
+The number of cells in the bar is limited, so a cell can stand for several nodes.  Positions are percentages
+of the page width. So the bar is as wide as the page, but the size of the texts in the bar does not change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DEEPEST = 4
 _LONGEST = 200
 """Largest number of characters of a module name."""
 _MOSTLY = 0.7
-"""A band wider than this share of the bar is divided into the submodules."""
+"""A band that is wider than this share of the bar is divided into one band for each submodule."""
 _CHARACTER = 0.6
 """Percentage of the bar that one character of a label takes on a page of usual width."""
 _MARKS: Mapping[Severity, str] = {"error": COLOURS["error"], "warning": "#c47a00", "note": COLOURS["note"]}
@@ -51,7 +51,7 @@ class Marked(Struct, frozen=True):
 
 
 def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> Markup | None:
-    """Draw the overview bar of a model as SVG; None for a model without nodes.
+    """Draw the overview bar of a model as SVG. Return None for a model without nodes.
 
     Args:
         behind: data about the model.
@@ -129,7 +129,7 @@ def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Mark
 
 
 def _times(behind: Behind, cells: int) -> list[float]:
-    """Return the milliseconds that the nodes of each cell take; empty if no times were measured."""
+    """Return the time of the nodes in each cell in milliseconds, or an empty list if none was measured."""
     if not behind.times:
         return []
     found = [0.0] * cells

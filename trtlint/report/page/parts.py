@@ -13,7 +13,7 @@ from trtlint.report.partition import lines_of_targets, partition_in
 
 _WIDTH, _HEIGHT = 1000, 22
 _COLOURS = ("#2f6fb0", "#4f9a52", "#8a5fb5", "#c98a1b", "#2f9aa0", "#b0527f")
-"""Colours of parts, in turn; neighbours differ."""
+"""Colours that the parts get in turn, so that neighbouring parts have different colours."""
 _LEFT = "#c0392b"
 _MOST_SEGMENTS = 2000
 

@@ -1,8 +1,8 @@
 """Picture of a finding's nodes as SVG, readable even without the style sheet of the page.
 
-Colours are SVG presentation attributes. Security policies that forbid inline styles allow presentation
+Colours are SVG presentation attributes, because security policies that forbid inline styles allow these
 attributes.  The style sheet overrides the colours for dark themes and for printing.  The widths of
-texts are estimates, which tend to be too large.
+texts are estimates. They tend to be too large.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TINTS: Mapping[Colour, str] = {
 _NARROWEST, _WIDEST = 132.0, 248.0
 """Smallest and largest width of a box, in pixels."""
 _WIDE = 900.0
-"""Width in pixels; wider pictures scroll in their frame instead of shrinking."""
+"""Largest width, in pixels, of a picture that may shrink. A wider picture scrolls in its frame."""
 _PAD = 10.0
 _MARGIN = 10.0
 _MOST_LINES = 4
@@ -51,7 +51,7 @@ _LONGEST = 400
 _LONGEST_DESC = 1200
 """Largest number of characters of the text description."""
 _MOST_VIA = 3
-"""Largest number of hidden operators between two boxes that are named."""
+"""Largest number of hidden operators that the picture names between two boxes."""
 
 
 class _Font(Struct, frozen=True):

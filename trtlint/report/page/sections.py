@@ -49,7 +49,7 @@ class Section(Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Return the errors because of which the file could not be linted."""
+        """Return the errors that prevented trtlint from linting the file."""
         return tuple(dict.fromkeys(problem for report in self.reports for problem in report.errors))
 
     @property
