@@ -12,7 +12,7 @@ from typing import TextIO
 from msgspec import Struct
 
 from trtlint.buildcommand import choose_command, read_commands
-from trtlint.commands.reportoptions import require_folder, require_outputs
+from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
 from trtlint.conversion.buildline import build_line
@@ -25,7 +25,7 @@ from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError, SettingError
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import require_replaceable
+from trtlint.files.replace import require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.policy.options import TargetOptions
@@ -88,13 +88,17 @@ def run_convert(options: ConvertOptions) -> int:
     wanted = targets_of(options.target)
     inputs = Inputs(options.inputs, options.load_inputs, options.data_loader_script)
     models = _models(options)
-    outs = [_destination(model, options) for model in models]
+    outs = [
+        None if options.dry_run else destination(model, options.output, _beside(model, options))
+        for model in models
+    ]
     protected = [*models, *map(Path, inputs.paths)]
     requests = [_request(model, options, inputs) for model in models]
     inputs.require()
-    for out in outs:
-        _require_writable(out, protected)
-    require_outputs(options.outputs, protected, [out for out in outs if out is not None])
+    written = [out for out in outs if out is not None]
+    for file in written:
+        require_output(file, protected)
+    require_outputs(options.outputs, protected, written)
     several = len(models) > 1
     found: list[Converted] = []
     ended = Exit.CLEAN
@@ -213,40 +217,8 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
     return None if command is None else of_command(command)
 
 
-def _destination(model: Path, options: ConvertOptions) -> Path | None:
-    """Return the file to write for a model, or None for a dry run.
-
-    Raises:
-        SettingError: the file cannot be written.
-    """
-    if options.dry_run:
-        return None
-    if options.output is None:
-        return _beside(model, options)
-    out = Path(options.output)
-    if out.is_dir():
-        out /= _beside(model, options).name
-    if out.exists() and model.exists() and out.samefile(model):
-        raise SettingError(f"-o: {out} is the model itself; name another file")
-    return out
-
-
 def _beside(model: Path, options: ConvertOptions) -> Path:
     return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
-
-
-def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
-    """Check that a file can be written, before the conversion starts.
-
-    Raises:
-        SettingError: the file cannot be written.
-    """
-    if file is None:
-        return
-    try:
-        require_replaceable(file, protected)
-    except OSError as error:
-        raise SettingError(f"cannot write {file}: {error.strerror or error}") from None
 
 
 def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from trtlint.commands.fixrequest import FixOptions
-from trtlint.commands.reportoptions import require_folder, require_outputs
+from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
 from trtlint.commands.verifying import Verifier, require_weights
@@ -18,7 +18,7 @@ from trtlint.compare.comparison import available, missing
 from trtlint.errors import SettingError
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text, require_replaceable
+from trtlint.files.replace import replace_text, require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
@@ -54,12 +54,13 @@ def run_fix(options: FixOptions) -> int:
         require_folder(Path(options.output), len(tasks))
     if options.script is not None and len(tasks) > 1:
         raise SettingError(f"--script names one file, but {len(tasks)} models are given; fix one model")
-    outs = [_destination(task.file, options.output) for task in tasks]
+    outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
     _require_means(options)
     protected = [*(task.file for task in tasks), *outs]
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *scripts])
-    _require_writable("--script", options.script, protected)
+    for script in scripts:
+        require_output(script, protected, "--script")
     report = FixOutputs(
         options.outputs, diff=options.diff, protected=protected, selected=split(options.lint.select)
     )
@@ -127,22 +128,6 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     return Exit.FINDINGS if found or unproven else Exit.CLEAN
 
 
-def _destination(model: Path, given: str | None) -> Path:
-    """Return the path of the fixed model to write.  ``given`` is the value of ``-o``, or None.
-
-    Raises:
-        SettingError: the file cannot be written.
-    """
-    out = beside(model) if given is None else Path(given)
-    if given is not None and out.is_dir():
-        out /= beside(model).name
-    if out.exists() and model.exists() and out.samefile(model):
-        raise SettingError(f"-o: {out} is the model itself; name another file")
-    if not out.parent.is_dir():
-        raise SettingError(f"{out}: folder {out.parent} does not exist; create it first")
-    return out
-
-
 def _sources(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks, except tasks for models that an earlier run of ``trtlint fix`` has written.
 
@@ -192,20 +177,6 @@ def _require_means(options: FixOptions) -> None:
             find()
         except WheelError as error:
             raise SettingError(f"--verify-build: {error}") from None
-
-
-def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
-    """Check that the file of an option can be written, before the work starts.
-
-    Raises:
-        SettingError: the file cannot be written.
-    """
-    if file is None:
-        return
-    try:
-        require_replaceable(Path(file), protected)
-    except OSError as error:
-        raise SettingError(f"{option}: cannot write {file}: {error.strerror or error}") from None
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:

@@ -122,6 +122,27 @@ def take_lint_outputs(options: dict[str, Any]) -> tuple[ReportOutput, ...]:
     return tuple(parse(options.pop("outputs"), format, quiet=options["quiet"]))
 
 
+def destination(model: Path, given: str | None, usual: Path) -> Path:
+    """Return the file to write for a model.
+
+    Args:
+        model: the model.
+        given: the file or folder that ``-o`` names; None if the option is not given.
+        usual: the file to write without ``-o``.  In a folder, the file has the same name.
+
+    Raises:
+        SettingError: the file is the model itself, or its folder does not exist.
+    """
+    out = usual if given is None else Path(given)
+    if given is not None and out.is_dir():
+        out /= usual.name
+    if out.exists() and model.exists() and out.samefile(model):
+        raise SettingError(f"-o: {out} is the model itself; name another file")
+    if not out.parent.is_dir():
+        raise SettingError(f"{out}: folder {out.parent} does not exist; create it first")
+    return out
+
+
 def require_folder(folder: Path, models: int) -> None:
     """Check that the output path for several models is a folder.
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from trtlint.errors import SettingError
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replacing, require_replaceable
+from trtlint.files.replace import replacing, require_output
 from trtlint.model.outline import outline
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
@@ -22,10 +21,7 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     require_local([model])
     path = Path(model)
     out = path.parent / f"{path.stem}.skeleton.onnx" if output is None else Path(output)
-    try:
-        require_replaceable(out, [path])
-    except OSError as error:
-        raise SettingError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
+    require_output(out, [path], "the skeleton to")
     try:
         with Activity(f"copying {path.name}"), limit_work(path):
             data = outline(path, hide_names=hide_names).SerializeToString()

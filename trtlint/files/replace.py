@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from trtlint.errors import SettingError
 from trtlint.files.regular import IrregularError, kind_of
 from trtlint.files.temporary import is_temporary, lock, new_name, temporary_file
 
@@ -51,6 +52,24 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
     for other in protected:
         if _is(other, status):
             raise IrregularError(path, f"{other} is read in this run; name another file")
+
+
+def require_output(path: Path, protected: Iterable[Path] = (), what: str = "") -> None:
+    """Check that trtlint may write an output of the user, before the work starts.
+
+    Args:
+        path: file to write.
+        protected: see :func:`require_replaceable`.
+        what: the kind of output, for the message, such as ``the skeleton to``.
+
+    Raises:
+        SettingError: :func:`require_replaceable` rejects ``path``.
+    """
+    try:
+        require_replaceable(path, protected)
+    except OSError as error:
+        place = " ".join(filter(None, (what, str(path))))
+        raise SettingError(f"cannot write {place}: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trtlint.errors import SettingError
 from trtlint.files.regular import open_regular
-from trtlint.files.replace import require_replaceable
+from trtlint.files.replace import require_output
 
 _HEAD = 512
 """Number of bytes that are checked at the start of the file."""
@@ -26,8 +26,8 @@ def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
     Raises:
         SettingError: the file is not a baseline, is read in this run, or cannot be read or replaced.
     """
+    require_output(file, protected, "the baseline to")
     try:
-        require_replaceable(file, protected)
         with open_regular(file) as there:
             head = there.read(_HEAD).strip()
     except FileNotFoundError:

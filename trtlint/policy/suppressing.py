@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from trtlint.errors import SettingError
 from trtlint.files.beside import real_file
 from trtlint.files.globs import matches_name
 from trtlint.files.regular import open_regular
-from trtlint.files.replace import replacing, require_replaceable
+from trtlint.files.replace import replacing, require_output
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
@@ -72,20 +72,13 @@ def suppress(options: SuppressOptions, book: Rulebook) -> str:
     require(options.rule, book.entries)
     entry = _entry(options)
     path, out = Path(options.model), Path(options.output)
-    _require_replaceable(out, [path])
+    require_output(out, [path], "the copy to")
     model = load(path)
     _require_places(model, options)
-    _require_replaceable(out, (path.parent / name for name in _locations(model)))
+    require_output(out, (path.parent / name for name in _locations(model)), "the copy to")
     _copy_external(model, out.parent)
     copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     return suppression.Acceptance.of(entry, "model", str(out)).words
-
-
-def _require_replaceable(out: Path, protected: Iterable[Path]) -> None:
-    try:
-        require_replaceable(out, protected)
-    except OSError as error:
-        raise SettingError(f"cannot write the copy to {out}: {error.strerror or error}") from None
 
 
 def _entry(options: SuppressOptions) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec import Struct
 
 from trtlint.errors import SettingError
-from trtlint.files.replace import replace_text, replacing, require_replaceable
+from trtlint.files.replace import replace_text, replacing, require_output
 from trtlint.report.formats import (
     BINARY,
     COMMANDS,
@@ -98,13 +98,8 @@ def require_writable(output: ReportOutput, protected: Iterable[Path]) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    if output.file is None:
-        return
-    try:
-        require_replaceable(output.file, protected)
-    except OSError as error:
-        what = f"{output.format} to {output.file}"
-        raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
+    if output.file is not None:
+        require_output(output.file, protected, f"{output.format} to")
 
 
 def write_all(
