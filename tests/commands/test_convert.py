@@ -149,7 +149,7 @@ def test_a_network_script_sets_types_on_a_stand_in() -> None:
         (["m.onnx", "--to", "fp16", "--keep", "nowhere"], 2, "no operator has this"),
         (["m.onnx", "--to", "fp16", "--inputs", "nowhere.npz"], 2, "nowhere.npz"),
         (["m.onnx", "--to", "fp16", "-o", "m.onnx"], 2, "is the model itself"),
-        (["m.onnx", "--to", "fp16", "-o", "nowhere/m.onnx"], 2, "folder nowhere does not exist; create it first"),
+        (["m.onnx", "--to", "fp16", "-o", "nowhere/m.onnx"], 2, "folder nowhere does not exist; create"),
         (["nowhere.onnx", "--to", "fp16"], 3, "nowhere.onnx"),
         (["small.npz", "--to", "fp16"], 3, "not an ONNX model"),
         (["m.onnx", "--to", "fp16", "--network-script", "nowhere.py"], 2, "there is no such file"),
