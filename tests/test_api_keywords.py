@@ -120,7 +120,7 @@ def test_a_measurement_is_evidence() -> None:
     found.save("ranges.json")
     one, other = (trtlint.lint(model, trt="10.7", ranges=each) for each in (found.measurement, "ranges.json"))
     assert rules(one) == rules(other)
-    with pytest.raises(trtlint.FileError, match=r"ranges\.json: measures another model"):
+    with pytest.raises(trtlint.FileError, match=r"ranges\.json: this is a measurement of another model"):
         trtlint.lint("model.onnx", ranges="ranges.json")
 
 

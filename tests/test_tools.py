@@ -26,7 +26,9 @@ def test_facts_of_a_kind() -> None:
     assert "attention" in kinds
     assert "weights" not in kinds
     assert {fact.kind for fact in trtlint.find_facts(VIT, "weights")} <= {"weights"}
-    with pytest.raises(trtlint.ArgumentError, match="no kind of facts 'atention'; did you mean 'attention'"):
+    with pytest.raises(
+        trtlint.ArgumentError, match="unknown kind of facts 'atention'; did you mean 'attention'"
+    ):
         trtlint.find_facts(VIT, "atention")
 
 

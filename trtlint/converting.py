@@ -102,7 +102,7 @@ def convert(
         elif not isinstance(model, onnx.ModelProto):
             raise ArgumentError.of("model", model, "a path or an onnx.ModelProto")
         elif "out" not in own and not is_dry:
-            raise SettingError("out: name the file to write for a model in memory")
+            raise SettingError("out: name the output file, because a model in memory has no file name")
         else:
             path = Path(folder, "model.onnx")
             onnx.save(model, path)

@@ -48,7 +48,7 @@ def find_facts(
     """
     for name in names:
         if name not in kinds():
-            raise ArgumentError(f"no kind of facts {name!r}{did_you_mean(name, kinds())}")
+            raise ArgumentError(f"unknown kind of facts {name!r}{did_you_mean(name, kinds())}")
     case = one_case(model, target, keywords).case
     if any(ground_of(name) == "weights" for name in names):
         case = replace(case, weights=True)

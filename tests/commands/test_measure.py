@@ -152,7 +152,7 @@ def test_ranges_are_for_the_model_that_they_are_of(folder: Path, capsys: pytest.
     assert "warning[ACC101]" in said
     onnx.save(onnx.parser.parse_model(NORM.replace("0.00001", "0.0001")), "norm.onnx")
     assert run(["norm.onnx", *lint]) == 2
-    assert "ranges.json: measures another model" in capsys.readouterr().err
+    assert "ranges.json: this is a measurement of another model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

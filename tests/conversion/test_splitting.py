@@ -280,7 +280,7 @@ INDEX = "the index of a Gather is not a single stored integer in the range"
         (GATHERS.format(1), "q, k, v = Split <axis = 1> (r, ones)", ""),
         (GATHERS.format(1), "q, k, v = Split <axis = -2> (r, ones)", ""),
         (f"{GATHERS.format(1)} {SUM}", "q, k = Split <axis = 1> (r, uneven) y = Add (q, k)",
-         "the parts have different sizes"),
+         "an output of the Split has a size other than 1"),
         ("r = Reshape (a, three)", "t = Reshape (a, three) r = Transpose <perm = [0, 1, 2]> (t)", ""),
         (f"r = Reshape (a, three) {GATHERS.format(1)}",
          f"t = Reshape (a, three) r = Transpose <perm = [1, 0, 2]> (t) {GATHERS.format(0)}", ""),

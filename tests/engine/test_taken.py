@@ -88,7 +88,7 @@ def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], vers
     assert found.last_taken == (before[-1] if before else None)
     words = taken_words(found, "tensorrt")
     assert (f"first accepted by: TensorRT {found.first_taken}" in words) == bool(after)
-    assert (f"no release up to {LINES[-1]} accepts it" in words) != bool(after)
+    assert (f"release up to {LINES[-1]} accepts this part of the model" in words) != bool(after)
     assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(before)
 
 
@@ -100,8 +100,8 @@ def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], vers
         ([{"reason": "library"}], "without the plugin"),
         ([{"min_sm": 80, "typing": "strong"}], "on every GPU"),
         ([{"min_sm": 0}], "on every GPU"),
-        ([{"typing": "strong"}], "strongly typed"),
-        ([{}, {"typing": "strong"}, {"min_sm": 80}], "strongly typed"),
+        ([{"typing": "strong"}], "in a strongly typed network"),
+        ([{}, {"typing": "strong"}, {"min_sm": 80}], "in a strongly typed network"),
         ([{"min_sm": 80}, {"typing": "strong"}, {}], "on every GPU"),
     ],
 )
@@ -133,11 +133,12 @@ def test_the_sentence_is_added_to_the_advice() -> None:
     assert replace(found, advice=finding.advice, refusal=refusal) == finding
     everywhere = replace(finding, refusal=replace(refusal, lines=LINES))
     assert with_taken(everywhere, Target(version=LINES[0])).advice[1:] == (
-        f"no release up to {LINES[-1]} accepts it on every GPU",
+        f"no release up to {LINES[-1]} accepts this part of the model on every GPU",
     )
     newest = replace(finding, refusal=Refusal("parse", "Abs", "", lines=LINES[-1:]))
     assert with_taken(newest, Target(version=LINES[-1])).advice[1:] == (
-        f"no release up to {LINES[-1]} accepts it; last accepted by: TensorRT {LINES[-2]}",
+        f"no newer release up to {LINES[-1]} accepts this part of the model; "
+        f"last accepted by: TensorRT {LINES[-2]}",
     )
     for same in (replace(finding, refusal=None), replace(finding, refusal=replace(refusal, lines=()))):
         assert with_taken(same, Target(version=LINES[0])) is same

@@ -91,12 +91,14 @@ ADDED = (
         (
             f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
             17,
-            "in a fully masked row, adding -1e+09 preserves differences between the scores",
+            "the rewrite would change fully masked rows: adding -1e+09 preserves the differences "
+            "between their scores",
         ),
         (
             f"{SCORES}  m = Where (keep, zero, less)  c = Cast <to = 1> (m)  x = Add (s, c)  p = Softmax (x)",
             17,
-            "in a fully masked row, adding -1e+09 preserves differences between the scores",
+            "the rewrite would change fully masked rows: adding -1e+09 preserves the differences "
+            "between their scores",
         ),
         (
             f"{SCORES}  h = Cast <to = 10> (s)  m = Where (keep, zero, less)  c = Cast <to = 10> (m)"
@@ -263,7 +265,7 @@ def test_forms_of_masks(body: str, opset: int, expected: str) -> None:
         (
             "-9.9e29",
             "m = Where (keep, zero, number)  x = Add (s, m)",
-            "preserves differences between the scores",
+            "preserves the differences between their scores",
         ),
         ("1", "x = Where (keep, number, s)", BEYOND),
     ],

@@ -283,7 +283,7 @@ def test_what_the_reference_cannot_resize_is_left(monkeypatch: pytest.MonkeyPatc
     assert reason(proposed("resize-by-gather", text, "Resize")) == ""
     monkeypatch.setattr("onnx.reference.ReferenceEvaluator", Failing)
     found = proposed("resize-by-gather", text, "Resize")
-    assert reason(found) == "ONNX's reference cannot compute Resize (NotImplementedError)"
+    assert reason(found) == "ONNX's reference evaluator cannot compute Resize (NotImplementedError)"
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_a_split_in_halves_says_how_many_parts_it_has(opset: int, count: int | N
     [
         ("e = Expand (row, shape)  y = Add (x, e)", ""),
         ("e = Expand (row, fed)  y = Add (x, e)", "a size is unknown"),
-        ("e = Expand (wide, shape)  y = Add (x, e)", "repeats a dimension other than 1"),
+        ("e = Expand (wide, shape)  y = Add (x, e)", "repeats a dimension whose size is not 1"),
         (
             "e = Expand (row, shape)  y = Concat <axis = 0> (x, e)",
             "Concat reads the expanded tensor, and this operator does not broadcast",

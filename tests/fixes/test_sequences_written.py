@@ -112,7 +112,10 @@ def test_tensors_of_a_sequence_of_three(body: str, expected: str) -> None:
         ("o = Optional ()  y = OptionalHasElement (o)", "y = Identity (False)"),
         ("o = Optional (x)  y = OptionalGetElement (o)", "y = Identity (x)"),
         ("o = Optional ()  y = OptionalGetElement (o)", "the sequence or optional tensor is empty"),
-        ("y = SequenceConstruct (x, t)", "a sequence is an output of the model or of a body"),
+        (
+            "y = SequenceConstruct (x, t)",
+            "a sequence is an output of the model, or of the body of an If or a loop",
+        ),
         ("y = Neg (x)", "there is no sequence here"),
         ("y = com.microsoft.SequenceConstruct (x)", "there is no sequence here"),
         ("y = OptionalGetElement (x)", GIVEN % "OptionalGetElement"),

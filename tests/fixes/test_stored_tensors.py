@@ -67,7 +67,7 @@ def test_an_expanded_row_is_left_to_broadcasting(expand: str, tmp_path: Path) ->
             EXPANDED.replace("y)", "y, float[1024,1024] e)") % "e = Expand (row, shape)  y = Add (x, e)",
             "the expanded tensor is an output",
         ),
-        (EXPANDED % "e = Tile (half, twice)  y = Add (x, e)", "repeats a dimension other than 1"),
+        (EXPANDED % "e = Tile (half, twice)  y = Add (x, e)", "repeats a dimension whose size is not 1"),
     ],
 )
 def test_what_does_not_broadcast_is_left(

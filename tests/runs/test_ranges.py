@@ -62,7 +62,9 @@ def test_a_model_that_cannot_be_read_is_left_to_others(
 
 
 def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingError, match=r"other: measures another model, or an older version of was.onnx"):
+    with pytest.raises(
+        SettingError, match=r"other: this is a measurement of another model, or of an older version of was"
+    ):
         ranged(monkeypatch, {"a.onnx": "one"}, "one", "other")
 
 

@@ -53,7 +53,9 @@ def run_fix(options: FixOptions) -> int:
     if options.output is not None and len(tasks) > 1:
         require_folder(Path(options.output), len(tasks))
     if options.script is not None and len(tasks) > 1:
-        raise SettingError(f"--script names one file, but {len(tasks)} models are given; fix one model")
+        raise SettingError(
+            f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
+        )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
     _require_means(options)
     protected = [*(task.file for task in tasks), *outs]

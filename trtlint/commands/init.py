@@ -64,7 +64,9 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     target = _completed(target, build)
     if target == TargetOptions():
         if not sys.stdin.isatty():
-            raise SettingError("nothing to write: give --trt, --gpu and --fp16, or --build COMMAND|FILE")
+            raise SettingError(
+                "nothing to write: give options such as --trt, --gpu and --fp16, or --build COMMAND|FILE"
+            )
         target = _asked()
     targets_of(target)
     text = configuration(target)

@@ -92,7 +92,7 @@ def _reference(model: Path) -> Any:
 
     proto = onnx.load(model)
     if has_scan_outputs(proto):
-        raise ValueError("ONNX's reference stacks the scan outputs of a Loop incorrectly")
+        raise ValueError("ONNX's reference evaluator stacks the scan outputs of a Loop incorrectly")
     return ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops()))
 
 

@@ -188,7 +188,7 @@ def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _End
     if len(readers) == 1 and readers[0].op == "Split" and _axis(readers[0], rank) == axis:
         (reader,) = readers
         if len(reader.outputs) != parts or set(_sizes(reader, axis, model)) != {1}:
-            raise NotApplicable("the parts have different sizes")
+            raise NotApplicable("an output of the Split has a size other than 1")
         columns = _columns_of_split(reader, [1] * parts)
         return _Ends([(part.begin, part.write) for part in columns], readers)
     found: list[tuple[int, _Write]] = []

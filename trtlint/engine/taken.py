@@ -66,7 +66,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
         return "without the plugin"
     if fact.min_sm is not None:
         return "on every GPU"
-    return "strongly typed" if fact.typing else ""
+    return "in a strongly typed network" if fact.typing else ""
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
@@ -101,5 +101,6 @@ def taken_words(refusal: Refusal, product: Product) -> str:
         words = f"first accepted by: {name} {refusal.first_taken}"
     else:
         limit = f" {refusal.limit}" if refusal.limit else ""
-        words = f"no release up to {minors(product)[-1]} accepts it{limit}"
+        newer = "newer " if refusal.last_taken is not None else ""
+        words = f"no {newer}release up to {minors(product)[-1]} accepts this part of the model{limit}"
     return words if refusal.last_taken is None else f"{words}; last accepted by: {name} {refusal.last_taken}"

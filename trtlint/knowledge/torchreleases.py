@@ -134,7 +134,7 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
     end = torch_releases()[-1] if last is None else torch_release(last)
     found = tuple(each for each in torch_releases() if start.minor <= each.minor <= end.minor)
     if len(found) < 2:
-        raise TorchReleaseError(f"{start.line} to {end.line} is no upgrade of Torch-TensorRT")
+        raise TorchReleaseError(f"Torch-TensorRT {end.line} is not newer than {start.line}")
     return found
 
 

@@ -22,6 +22,7 @@ def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | No
     if model is not None and found.digest != digest(model):
         name = found.path if isinstance(given, Measurement) else os.fspath(given)
         raise MeasurementError(
-            f"{name}: measures another model, or an older version of {found.path}; measure again"
+            f"{name}: this is a measurement of another model, or of an older version of {found.path}; "
+            "measure again"
         )
     return found

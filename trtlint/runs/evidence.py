@@ -283,7 +283,8 @@ class RangeReader:
         for file, found in self._read.items():
             if found.digest not in self._used:
                 raise SettingError(
-                    f"{file}: measures another model, or an older version of {found.path}; measure again"
+                    f"{file}: this is a measurement of another model, or of an older version of "
+                    f"{found.path}; measure again"
                 )
 
 

@@ -28,7 +28,7 @@ class Unknown(Struct, frozen=True):
             force_setattr(self, "refutes", self.needs)
 
     def __bool__(self) -> bool:
-        raise TypeError("an unknown is neither true nor false; compare with `is True` or `is False`")
+        raise TypeError("an unknown value is neither true nor false; compare with `is True` or `is False`")
 
 
 Truth = bool | Unknown

@@ -44,7 +44,7 @@ class InputShape(Fact, frozen=True):
         smallest: the smallest size of any dimension in any of the shapes; None if there is no shape.
         spread: the ratio of the largest to the smallest size of a dimension, for the dimension with the
             largest ratio. The first dimension is left out. None if unknown.
-        clash: a text such as ``N is 2 here and 3 of z``, if two inputs give a named dimension different sizes
+        clash: a text such as ``N is 2 here and 3 in z``, if two inputs give a named dimension different sizes
             in one profile; empty if they do not.
         complete: whether all shapes of the command are known.
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
@@ -140,7 +140,7 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
         own = _Named(value.name, *bounds)
         before = named.setdefault((spec.profile, name), [])
         for other in () if found else before:
-            where = "in another dimension" if other.input == own.input else f"of {other.input}"
+            where = "in another dimension" if other.input == own.input else f"in {other.input}"
             if None not in (own.best, other.best) and own.best != other.best:
                 found = f"{name} is {own.best} here and {other.best} {where}"
             elif _apart(own, other) or _apart(other, own):

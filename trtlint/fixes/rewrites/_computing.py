@@ -52,7 +52,7 @@ def computed(value: Value, model: Model) -> Array:
     try:
         data = compute(lambda: _result(proto))
     except ComputationError as error:
-        raise NotApplicable(f"ONNX's reference cannot compute the value: {error}") from error
+        raise NotApplicable(f"ONNX's reference evaluator cannot compute the value: {error}") from error
     if not data:
         raise NotApplicable(_TOO_LARGE)
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))

@@ -28,7 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if source is None or result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the expanded tensor is an output")
     if not _only_enlarges_ones(source, result):
-        raise NotApplicable(f"{node.op} repeats a dimension other than 1, or a size is unknown")
+        raise NotApplicable(f"{node.op} repeats a dimension whose size is not 1, or a size is unknown")
     for reader, _ in result.uses:
         if reader.domain or reader.op not in _BROADCAST:
             raise NotApplicable(

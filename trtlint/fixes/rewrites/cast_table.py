@@ -21,7 +21,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if table is None or rows is None or model.constants.stored(table) is None:
         raise NotApplicable("the table is not stored in the model")
     if [reader for reader, _ in gather.output.uses] != [cast] or gather.output.is_output:
-        raise NotApplicable("another operator also reads the rows")
+        raise NotApplicable("another operator also reads the selected rows")
     if gather.output.leaves_body or gather.scope != cast.scope:
         raise NotApplicable("Gather and Cast are not in the same graph")
     draft = Draft(model, gather)

@@ -20,7 +20,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "Relu" or node.domain or value is None or opset_of(model) < _SINCE:
         raise NotApplicable("there is no Relu of integers here")
     if value.dtype not in ("i32", "i64"):
-        raise NotApplicable(f"TensorRT does not support Max of {value.dtype}, either")
+        raise NotApplicable(f"the input of Relu is {value.dtype}; this rewrite supports only i32 and i64")
     draft = Draft(model, node)
     draft.op("Max", value, draft.like(0, value, "zero"), out=node.output.name)
     return draft.patch("replaces Relu of integers by Max", [node], folds=True)

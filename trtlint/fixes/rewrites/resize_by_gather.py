@@ -138,7 +138,9 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
     try:
         (rows,) = ReferenceEvaluator(proto).run(None, {"x": np.eye(before, dtype=np.float32), "s": size})
     except Exception as error:
-        raise NotApplicable(f"ONNX's reference cannot compute Resize ({type(error).__name__})") from error
+        raise NotApplicable(
+            f"ONNX's reference evaluator cannot compute Resize ({type(error).__name__})"
+        ) from error
     matrix = np.asarray(rows)
     if matrix.shape != (before, after) or not math.isfinite(float(np.abs(matrix).sum())):
         raise NotApplicable("the sizes and scales of Resize do not match")

@@ -185,7 +185,8 @@ class _Search:
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
         if self.lowest > _LOWEST_ADDED and not narrowed:
             raise NotApplicable(
-                f"in a fully masked row, adding {self.lowest:.3g} preserves differences between the scores"
+                f"the rewrite would change fully masked rows: adding {self.lowest:.3g} preserves "
+                "the differences between their scores"
             )
         if opset_of(self.model) < _EQUAL_SINCE:
             raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")

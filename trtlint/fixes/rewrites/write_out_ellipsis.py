@@ -54,7 +54,7 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
     most = max(ranks)
     free = [letter for letter in ascii_lowercase if letter not in equation]
     if len(free) < most:
-        raise NotApplicable("there are not enough unused letters")
+        raise NotApplicable("the equation leaves too few unused letters for the ellipsis")
     letters = "".join(free[:most])
     if result is None:
         counts = Counter(letter for term in terms for letter in term.replace(ELLIPSIS, ""))

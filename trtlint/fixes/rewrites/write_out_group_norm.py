@@ -30,7 +30,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     dtype, count = value.dtype, gain.shape[0] if gain.shape else None
     channels = value.shape[1] if len(value.shape) > 2 else None
     if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
-        raise NotApplicable("the types, or the number of parameters, are not known")
+        raise NotApplicable("the type of the data, or the size of the gain, is not known")
     if not isinstance(channels, int) or channels % groups:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):

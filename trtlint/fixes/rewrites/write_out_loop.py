@@ -259,7 +259,7 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
     if len(proto.input) != carried + 2 or len(proto.output) < carried + 1 or len(begins) != carried:
         raise NotApplicable("the body of the Loop does not have the inputs and outputs that ONNX requires")
     if any(value is None for value in begins):
-        raise NotApplicable("an initial carried value is missing")
+        raise NotApplicable("the Loop has no initial value for a carried value")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
         raise NotApplicable("the body returns the iteration number or the condition unchanged")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]

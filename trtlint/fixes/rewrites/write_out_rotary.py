@@ -62,7 +62,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
     if data is None or positions is None or cosine is None or sine is None or data.rank not in (3, 4):
         raise NotApplicable("the shape of the rotated tensor is not known")
     if node.number("is_packed_batching", 0) or node.number("scale", 1.0) != 1.0:
-        raise NotApplicable("packed batches and a scale are not supported")
+        raise NotApplicable("the rewrite supports neither packed batches nor a scale other than 1")
     heads, half = int(node.number("num_heads", 0)), cosine.shape[-1] if cosine.shape else None
     if data.rank == 3 and not heads and not isinstance(half, int):
         raise NotApplicable("the size of a head is not known")

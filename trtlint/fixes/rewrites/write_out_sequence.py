@@ -68,7 +68,7 @@ class _Lists(Struct, frozen=True):
             if len(held) > _MOST_ELEMENTS:
                 raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
             if node.output.is_output or node.output.leaves_body:
-                raise NotApplicable("a sequence is an output of the model or of a body")
+                raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
             return
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
@@ -83,7 +83,7 @@ class _Lists(Struct, frozen=True):
         if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
             raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
         if any(value.is_output or value.leaves_body for value in given):
-            raise NotApplicable("a sequence is an output of the model or of a body")
+            raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
 
     def _tensors_in_result(self, node: Node) -> list[str] | None:
         """Return the names of the tensors in the sequence that an operator returns, or None if unknown."""
