@@ -13,16 +13,18 @@ import onnx
 from msgspec import Struct
 
 from trtlint.files.regular import open_regular
+from trtlint.fixes.relint import Judge, checked, linting
+from trtlint.fixes.session import FixSession
+from trtlint.fixes.source import SourceModel
+from trtlint.fixes.withdrawing import Check, withdrawing
 from trtlint.measurement.identity import digest_of
+from trtlint.model.check import checker_error
 from trtlint.model.reader import RawModel
 from trtlint.model.writer import write
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Prove
     from trtlint.fixes.patch import Patch
-    from trtlint.fixes.relint import Judge
-    from trtlint.fixes.source import SourceModel
-    from trtlint.fixes.withdrawing import Check
 
 KEY = "trtlint.fixes"
 """Key in ``metadata_props`` of a fixed model. Its value is the record of the applied fixes."""
@@ -91,12 +93,6 @@ def fix_file(
         UnreadableError: the model cannot be linted, or exceeds a limit.
         OSError: the file cannot be read.
     """
-    # Import the rewriting code here, while the weights are being copied.
-    from trtlint.fixes.relint import checked, linting
-    from trtlint.fixes.session import FixSession
-    from trtlint.fixes.withdrawing import withdrawing
-    from trtlint.model.check import checker_error
-
     lint = linting(judge, source)
 
     def run(withdrawn: Mapping[Key, str]) -> FixOutcome:
