@@ -169,7 +169,7 @@ def test_python_converts_a_file_and_a_model_in_memory() -> None:
     assert (found.verdict, found.output) == ("proven", "m.fp16.onnx")
     found = trtlint.convert(onnx.load("m.onnx"), to="bf16", out="b.onnx", measure=False)
     assert (found.verdict, os.path.exists("b.onnx")) == ("unproven", True)  # noqa: PTH110
-    with pytest.raises(trtlint.SettingError, match="name the file"):
+    with pytest.raises(trtlint.SettingError, match="name the output file"):
         trtlint.convert(onnx.load("m.onnx"), to="fp16")
     assert callable(trtlint.convert)
 

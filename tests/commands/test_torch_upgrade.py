@@ -99,7 +99,7 @@ def test_releases_that_were_not_asked(
     [
         (["net.pt2", "m.onnx", "--from", "2.7"], "run trtlint upgrade separately for each file"),
         (["net.pt2", "--from", "10.3"], "unknown Torch-TensorRT release '10.3'; use 2.5 to 2.14"),
-        (["net.pt2", "--from", "2.9", "--to", "2.7"], "no upgrade of Torch-TensorRT"),
+        (["net.pt2", "--from", "2.9", "--to", "2.7"], "2.7 is not newer than 2.9"),
         (["build.py", "--from", "2.7", "--output", "htm:a"], "did you mean 'html'"),
         (["build.py", "--from", "2.7", "--build", "build.sh"], "--build does not apply"),
     ],

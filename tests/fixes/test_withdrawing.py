@@ -117,14 +117,12 @@ def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_the_checker_refuses_is_withdrawn(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trtlint.fixes import relint
-
-    real = relint.checked
+    from trtlint.fixes.relint import checked as real
 
     def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
         return (proto, "no y2") if "y2" in softplus(proto) else real(proto, before)
 
-    monkeypatch.setattr(relint, "checked", checked)
+    monkeypatch.setattr("trtlint.fixes.fixing.checked", checked)
     found = fixed_with(path, None)
     assert softplus(found.proto) == {"y0", "y1"}
     assert [each.reason for each in found.outcome.refused] == [
