@@ -166,8 +166,9 @@ def test_ranges_are_for_the_model_that_they_are_of(folder: Path, capsys: pytest.
         (MEASURED.replace('"batches": 3', '"batches": 1e999'), "not JSON (Number out of range"),
         (MEASURED.replace("70000.0", "1" + "0" * 400), "Number out of range - at `$.sites[0].max_abs`"),
         ('{"schema": "' + "s" * 5_000 + '"}', "its schema is 'sss"),
+        ('{"schema": "' + r"\n" * 5_000 + '"}', r"its schema is '\n\n"),
     ],
-    ids=["cut", "list", "report", "empty", "type", "infinite", "large", "long"],
+    ids=["cut", "list", "report", "empty", "type", "infinite", "large", "long", "lines"],
 )
 def test_what_is_no_measurement_is_refused(
     content: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -209,7 +209,10 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """Return the largest error of all outputs for each rounding model, or None without a simulation."""
+        """Return one band: for each rounding model, it has the largest error over all outputs.
+
+        The result is None without a simulation.
+        """
         bands = [output.band for output in self.judged]
         return together(band for band in bands if band) if bands and None not in bands else None
 
@@ -303,7 +306,7 @@ def _parsed(path: Path) -> Measurement:
         raise MeasurementError(f"{path}: not JSON ({error})") from error
     named = data.get("schema") if isinstance(data, dict) else None
     if named != SCHEMA:
-        what = f"its schema is {shorten(named)!r}" if isinstance(named, str) else "it names no schema"
+        what = f"its schema is {shorten(repr(named))}" if isinstance(named, str) else "it names no schema"
         raise MeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
     try:
         return from_data(data)
