@@ -332,7 +332,7 @@ def measure(
         target: as in :func:`lint`; the measured type is added.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``, which trtlint runs. It yields inputs as for Polygraphy.
+        data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function to get inputs, as Polygraphy does.
         type: the type to measure; ``all`` compares the types. A model with 16-bit tensors keeps its own type.
         rehearse: True to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.

@@ -51,7 +51,7 @@ class Keywords(TypedDict, total=False):
 
     Each keyword has the same meaning as the corresponding command-line option.
 
-    A target setting that you don't give is unknown, not off.
+    The value of a target setting that you don't give is unknown, not off.
     """
 
     trt: Texts

@@ -106,9 +106,9 @@ def fix(**options: Any) -> int:
     finding, adds an equally severe one, makes the model invalid, or fails --verify. The original model
     is never changed, and weights are copied unchanged.
 
-    Exit code: 0 no remaining finding at or above --fail-on, 1 findings remain or --verify or
-    --verify-build was inconclusive, 2 invalid usage or inputs, 3 a file cannot be read or written,
-    4 a bug in trtlint.
+    Exit code: 0 no remaining finding at or above --fail-on, 1 such findings remain, or a check
+    (--verify, --verify-build) was inconclusive, 2 invalid usage or inputs, 3 a file cannot be read or
+    written, 4 a bug in trtlint.
 
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
@@ -189,8 +189,9 @@ def measure(**options: Any) -> int:
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
-    Exit code: 0 all outputs are within tolerance in every build, 1 some are not or it depends on the
-    build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in trtlint.
+    Exit code: 0 all outputs are within tolerance in every build, 1 some are not, or the result
+    depends on the build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug
+    in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
@@ -213,7 +214,7 @@ cli.add_command(convert_command)
 )
 @report_options()
 def facts(**options: Any) -> int:
-    """Show the facts that rules match: from an ONNX file and the files of its build.
+    """Show the facts in an ONNX file and in the files of its build. Rules match these facts.
 
     With engine layers (--layers), also show the layer, precision, format and time of each node.
     """
@@ -313,8 +314,8 @@ def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
 def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write a copy of MODEL without its weights, for a report of a false or missed finding.
 
-    The copy keeps the graph, types, shapes, operator types and small tensors: integers of up to one
-    kilobyte, and up to 16 other numbers.
+    The copy keeps the graph, types, shapes, operator types and small tensors: integer tensors of up
+    to one kilobyte, and other tensors of up to 16 elements.
     """
     from trtlint.commands.skeleton import run_skeleton
 

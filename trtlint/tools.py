@@ -127,7 +127,7 @@ def suppress(
     module: str | None = None,
     expires: str | None = None,
 ) -> Path:
-    """Write a copy of a model that suppresses a finding, with the reason in its metadata.
+    """Write a copy of a model whose metadata suppress a finding and state the reason.
 
     Args:
         model: the file.

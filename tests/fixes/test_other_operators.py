@@ -16,7 +16,7 @@ OPERATORS = {
     "clip-in-int32": ("Clip (q)", "there is no Clip of INT8 here"),
     "cut-stacked-outputs": ("Loop (i, t, x)", "there is no Loop here"),
     "decompose-attention": ("Attention (x, x, x)", "there is no Attention operator of ONNX here"),
-    "drop-second-quantizer": ("QuantizeLinear (d, o)", "there is no quantizer after another quantizer here"),
+    "drop-second-quantizer": ("QuantizeLinear (d, o)", "there is no pair of consecutive quantizers here"),
     "drop-unread-outputs": ("Loop (i, t, x)", "there is no Loop or Scan here"),
     "elu-by-selu": ("Elu (x)", "there is no Elu here"),
     "float-quantizers": ("DequantizeLinear (q, o)", "there is no quantizer here"),

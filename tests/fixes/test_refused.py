@@ -458,7 +458,7 @@ def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fi
         ("Relu", "write-out-scatter", "there is no ScatterElements or ScatterND here"),
         ("Relu", "store-dense", "there is no sparse tensor here"),
         ("Relu", "cast-table", "there is no Gather with a Cast after it here"),
-        ("Relu", "drop-second-quantizer", "there is no quantizer after another quantizer here"),
+        ("Relu", "drop-second-quantizer", "there is no pair of consecutive quantizers here"),
     ],
 )
 def test_another_operator_is_left(op: str, rewrite: str, words: str) -> None:

@@ -115,7 +115,8 @@ def test_the_error_of_a_build() -> None:
         (
             (BAD, GOOD, BAD),
             None,
-            "depends on the build: within tolerance only if the builder fuses the operators between products",
+            "depends on the build: within tolerance only if the builder fuses all operators that are between "
+            "two products",
         ),
         (
             (GOOD, BAD, GOOD),

@@ -102,7 +102,7 @@ _PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
 
 
 def is_config(text: str) -> bool:
-    """Return whether a text may be a ``config.pbtxt``: it begins with one of its field names."""
+    """Return whether a text may be a ``config.pbtxt``: it begins with a field name of this format."""
     return _STARTS.match(text) is not None
 
 

@@ -62,7 +62,7 @@ class NodeNames:
         return found.pop() if len(found) == 1 else None
 
     def reading(self, tensor: str) -> tuple[Node, ...]:
-        """Return the nodes that read a tensor of this name, in graph order."""
+        """Return, in graph order, the nodes that read a tensor of this name."""
         found = {user for value in self.graph.values.get(tensor, ()) for user, _ in value.uses}
         return tuple(sorted(found, key=lambda node: node.index))
 
@@ -93,12 +93,12 @@ class Join(Struct, frozen=True):
     """The mapping between the layers of an engine and the nodes of a graph.
 
     Attributes:
-        nodes: the nodes that each layer computes, by layer index, in graph order.
-        beside: the nodes before or after each reformat layer, by layer index.
-        layers: the layers that compute each node, by node, in engine order, without reformats.
-        absorbed: the layers that do the work of each layout operator without its own layer, by node. Such an
-            operator is, for example, a Transpose. These layers access memory in a different order. They read
-            the operator's result or, if no layer reads it, compute the operator's input.
+        nodes: by layer index, the nodes that the layer computes, in graph order.
+        beside: by layer index, the nodes before or after the reformat layer.
+        layers: by node, the layers that compute the node, in engine order and without reformats.
+        absorbed: by layout operator (such as a Transpose) that has no layer of its own, the layers that do
+            the operator's work. These layers access memory in a different order. They read the operator's
+            result or, if no layer reads it, compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -165,7 +165,7 @@ def _absorbed(
 
 
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes from the first to the last node of a Myelin island, in graph order.
+    """Return, in graph order, the nodes from the first to the last node of a Myelin island.
 
     If the first or last name belongs to an initializer, use the nodes that read the initializer instead of
     a node with this name.  If the graph has only the first or only the last node, return only this node.

@@ -245,7 +245,7 @@ class LogReader:
             self._begin(number, rest, prefix)
 
     def _ended(self, ending: Ending) -> None:
-        """Record that a program ended with a traceback without a message."""
+        """Record a traceback that is truncated, or that ends with an exception without a message."""
         pattern = self._table.named(_EXCEPTION)
         raised = self._traceback.raised(ending.line)
         self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message}, raised=raised)
@@ -381,7 +381,7 @@ class LogReader:
 def _joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    If the first line was broken before the reason, join the first line and the reason with spaces.
+    If the first line ends before the reason of an error, join this line and the reason with spaces.
     """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()

@@ -44,11 +44,11 @@ class OrtLog(Struct, frozen=True):
     """The partition of a model between execution providers, as a log of ONNX Runtime shows it.
 
     Attributes:
-        provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names none.
+        provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names neither.
         parts: number of subgraphs that this provider runs; None if unknown.
         whole: True if TensorRT runs the whole graph.
         others: the nodes of other providers; None if the log does not list them.
-        copies: number of copies between a GPU and the host that ONNX Runtime added.
+        copies: number of copies that ONNX Runtime added between a GPU and the host.
         line: number of the log line that states ``parts``; 0 if there is no such line.
     """
 
@@ -106,7 +106,7 @@ def _parts(last: Record | None, placed: Iterable[Record]) -> int | None:
 
 
 def _nodes(path: Path) -> Iterator[Placed]:
-    """Yield the nodes that run on a provider other than TensorRT, according to the log."""
+    """Yield the nodes that, according to the log, run on a provider other than TensorRT."""
     provider, count, size = "", 0, 0
     try:
         with open_regular(path) as file:

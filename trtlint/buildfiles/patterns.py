@@ -249,7 +249,7 @@ def _match(
 
 
 def groups(found: re.Match[str]) -> dict[str, str]:
-    """Return the named groups of a match that matched some text."""
+    """Return the texts of the named groups in a match, without groups that took no part in the match."""
     return {name: text for name, text in found.groupdict().items() if text is not None}
 
 

@@ -2,8 +2,8 @@
 
 Most lines of a verbose log are tactic timings.  A log of hundreds of megabytes can have only a few hundred
 informative lines.  The scanner classifies whole blocks of lines, without a Python object per line. In the two
-usual log formats, it looks up the first bytes of all messages of a block at once.  Lines of other forms,
-warnings and errors are always candidates.
+usual log formats, the scanner looks up the first bytes of all messages of a block at once.  Warnings, errors,
+and lines in other formats are always candidates.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Scanner:
     """Reads a stream and yields, in order, batches of lines that may be informative.
 
     ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` is the number of lines
-    that were read so far, and ``size`` the number of bytes.  The shape of a log prefix shows which tool
-    printed it, and ``shapes`` has the names of the tools whose prefixes occurred.  ``note`` states why the
-    end of the log was not read.  It is empty if the whole log was read.
+    that were read so far, and ``size`` is the number of bytes that were read so far.  The shape of a log
+    prefix shows which tool printed the prefix.  ``shapes`` has the names of the tools whose prefixes
+    occurred.  ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
     """
 
     def __init__(

@@ -129,7 +129,8 @@ class Collector:
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
         """Set the fields that the groups of a record contain.
 
-        ``settles`` selects the function that reads the groups.  The record's pattern has this value.
+        ``settles`` is ``LogPattern.settles`` of the record's pattern.  It selects the method that reads the
+        groups.
         """
         _HANDLERS[settles](self, groups, line)
 

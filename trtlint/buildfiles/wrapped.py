@@ -186,7 +186,7 @@ def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
 
 
 def _is_error(line: bytes, start: int) -> bool:
-    """Return whether the message at ``start`` is an error, although its prefix has no severity."""
+    """Return whether the message at ``start`` is an error. The log prefix of the line has no severity."""
     return _CODE.match(line, start) is not None or _NUMBERED.match(line, start) is not None
 
 

@@ -92,7 +92,10 @@ def run_doctor() -> int:
 
 
 def _version(*names: str) -> str:
-    """Return the version of the first installed package in ``names``, or an empty string if none is."""
+    """Return the version of the first package in ``names`` that is installed.
+
+    The result is an empty string if no package is installed.
+    """
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):

@@ -128,7 +128,7 @@ def destination(model: Path, given: str | None, usual: Path) -> Path:
     Args:
         model: the model.
         given: the file or folder that ``-o`` names; None if the option is not given.
-        usual: the file to write without ``-o``.  In a folder, the file has the same name.
+        usual: the file to write without ``-o``.  If ``given`` is a folder, the file in it gets the same name.
 
     Raises:
         SettingError: the file is the model itself, or its folder does not exist.

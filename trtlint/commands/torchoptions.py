@@ -73,7 +73,7 @@ def _release(text: str) -> TorchRelease:
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Remove ``--build`` from ``options`` if it is a call of Torch-TensorRT or a script.
+    """Remove ``--build`` from ``options`` if its value is a script or a call of Torch-TensorRT.
 
     Return the removed value, or None if the option is absent or has another value.
     """

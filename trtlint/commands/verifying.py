@@ -37,7 +37,7 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Return in which way a candidate is worse than the original model, or an empty string if it is not.
+        """Return how a candidate is worse than the original model, or an empty string if it is not worse.
 
         Raises:
             SettingError: the external data are in another folder.

@@ -82,7 +82,7 @@ def judge(
 
     An element that is finite only after the rewrite is an improvement if the original model overflowed. But a
     model may return infinity on purpose. So such an element counts as an improvement only if the original
-    model computes a finite number in FP64.
+    model computes a finite number for it in FP64.
 
     Args:
         before: the outputs of the original model.

@@ -31,7 +31,7 @@ class Pair(Struct, frozen=True):
     Attributes:
         before: file of the original model.
         after: file of the rewritten model.
-        inputs: the inputs that the user gives; empty to let trtlint generate random inputs.
+        inputs: the inputs for both models; empty to let trtlint generate random inputs.
         drawn: true if trtlint generated ``inputs``.
     """
 

@@ -61,8 +61,8 @@ class RandomSets(Struct, frozen=True):
     Attributes:
         inputs: the inputs of the model, with fixed sizes for some dynamic dimensions.
         attempt: index into the lists of default sizes, for the other dynamic dimensions.
-        still: true if all integers are zero. Other integers may be indices that are out of range.
-        most: byte limit for all sets and their outputs.
+        still: true if all integers are zero. Nonzero integers may be indices that are out of range.
+        most: limit in bytes for all sets and their outputs together.
     """
 
     inputs: Sequence[Value]
@@ -103,7 +103,7 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
 
     Args:
         inputs: the inputs of the model.
-        most: byte limit for all sets with the same shapes and their outputs.
+        most: for each choice of shapes, limit in bytes for all sets and their outputs together.
     """
     found = [RandomSets(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # dimensions with different names may have to be equal

@@ -133,7 +133,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Add the tensors and operators whose numbers come close to the limit of the type to ``found``."""
+    """Add to ``found`` the tensors and operators whose numbers come close to the limit of the type."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -266,7 +266,7 @@ class TrialErrors:
         self._known.clear()
 
     def validate(self, trial: Trial | None) -> None:
-        """Store batches that are not measured until :meth:`adopt` needs them."""
+        """Store the batches of ``trial`` for :meth:`adopt`, without measuring them yet."""
         if trial is not None:
             self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 

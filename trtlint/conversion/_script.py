@@ -46,7 +46,7 @@ class Anything:
 
 
 class Names:
-    """An enumeration that accepts missing names, such as ``BuilderFlag.FP16`` in TensorRT-RTX.
+    """An enumeration that accepts names that TensorRT-RTX lacks, such as ``BuilderFlag.FP16``.
 
     Args:
         names: the enumeration of TensorRT-RTX.

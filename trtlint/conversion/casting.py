@@ -223,7 +223,10 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a value to the other type, or nothing if no operator reads the other type."""
+        """Return the Cast of a value to the other type.
+
+        The result is empty if no operator reads the value in the other type.
+        """
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:

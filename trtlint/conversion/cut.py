@@ -199,7 +199,10 @@ class _MinimumCut:
         return self.key(producer) if narrow else _FP32
 
     def readers(self, value: Value) -> dict[_Key, None]:
-        """Return the vertices of a value's readers, and the source or the sink for a model output."""
+        """Return the vertices of a value's readers.
+
+        If the value is an output of the model, the source or the sink is one of these vertices.
+        """
         found: list[_Key] = []
         for node, port in value.uses:
             ports = self.problem.ports.get(node)

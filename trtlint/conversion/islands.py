@@ -38,7 +38,7 @@ class Island(Struct, frozen=True):
 
 
 def islands(model: Model) -> list[Island]:
-    """Return all groups of operators that must get the same type, in graph order."""
+    """Return, in graph order, all groups of operators that must get the same type."""
     facts = facts_of(model)
     found = [
         Island("attention", nodes)

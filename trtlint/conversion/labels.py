@@ -115,7 +115,7 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32, and the operators that TensorRT fuses with them, with reasons.
+        """Return the operators in FP32 and the operators that TensorRT fuses with them, each with its reason.
 
         Args:
             kept: paths of operators that stay in FP32 because of the numbers that they compute, each with

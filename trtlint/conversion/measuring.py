@@ -105,7 +105,7 @@ def search_in_process(
 def rehearse(
     request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
 ) -> ConversionCheck:
-    """Compare a converted model with its source in FP32, on inputs that the search did not use."""
+    """Compare a converted model with the FP32 source model, on inputs that the search did not use."""
     if find_spec("onnxruntime") is None:
         return ConversionCheck(
             "rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}"

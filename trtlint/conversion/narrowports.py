@@ -1,8 +1,8 @@
 """Find the inputs and outputs of an operator that change type together with the operator.
 
-The inputs and outputs of an operator are its ports.  If an operator is in 16 bits, its ports are in 16 bits
-if ONNX allows several types for them (https://onnx.ai/onnx/operators/).  Other ports stay in FP32, such as
-the scales of ``Resize`` and the ratio of ``Dropout``.
+The inputs and outputs of an operator are its ports.  A 16-bit operator has 16-bit
+ports, where ONNX allows several types for a port (https://onnx.ai/onnx/operators/).  Other ports stay in
+FP32, such as the scales of ``Resize`` and the ratio of ``Dropout``.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
 
     Returns:
         The result of the check, and the names of the nodes that the parser rejects. Without TensorRT-RTX, the
-        result is None.
+        result of the check is None.
     """
     try:
         found = dry_build(converted, level="parse")
@@ -99,7 +99,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: another conversion, in which no operator stays in FP32 because of its numbers; None if this
+        narrow: the conversion that ignores the measurement, so fewer operators stay in FP32; None if this
             conversion would equal ``converted``.
         sm: the compute capability times ten.
     """

@@ -133,7 +133,7 @@ class Conversion(Struct, frozen=True):
         casts: the Casts that were inserted.
         stored: the stored tensors whose numbers are too large or too small for the type.
         ranges: the operators that compute the largest numbers, the largest first.
-        islands: the groups of operators that get the same type.
+        islands: groups of operators. All operators of a group must get the same type.
         rewrites: rewrites of the graph before the conversion, in words.
         opset: the opsets of the source and of the result.
         size: the sizes of the source and of the result in bytes.

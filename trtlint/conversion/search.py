@@ -191,7 +191,7 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
 def _by_error(
     units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
 ) -> list[Paths]:
-    """Sort groups with products by the square of the error that they cause in 16 bits, per FLOP.
+    """Sort groups with products by their squared error in 16 bits, divided by their FLOPs.
 
     Args:
         units: the groups with products.

@@ -45,7 +45,8 @@ class ConversionRequest(Struct, frozen=True):
         model: the file.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
-        inputs: the user's inputs, for the search and for the check; empty for generated inputs.
+        inputs: the user's inputs, for the search of operators that need FP32, and for the check of the
+            result; empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest allowed error of an output.
         measure: true to run the model in ONNX Runtime.
@@ -53,7 +54,7 @@ class ConversionRequest(Struct, frozen=True):
         seconds: the time limit of each process that runs ONNX Runtime. None for a limit of all processes
             together, which depends on the size of the model.
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
-        layers: the layer types that a weakly typed build sets; None without layer types.
+        layers: the layer types that a weakly typed build sets; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
     """
 

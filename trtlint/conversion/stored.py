@@ -31,8 +31,8 @@ class Range(Struct, frozen=True):
 
     Attributes:
         clamped: names of tensors whose numbers beyond the range become the largest number of the type.
-        kept: the operators that stay in FP32 because of their stored tensors, with the reason. The field is
-            used only if ONNX Runtime does not run the model.
+        kept: the operators that stay in FP32 because of their stored tensors, each with the reason. The field
+            is used only if ONNX Runtime does not run the model.
         stored: the tensors to report.
     """
 

@@ -74,8 +74,8 @@ class _Builds:
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build the network. The user's shapes and the most likely sizes are tried first.
 
-        If all builds fail, the log contains only the first build. If the error of the first build is about
-        sizes, the log then contains no build.
+        If all builds fail, only the first build remains in the log. But if the error of the first build is
+        about sizes, no build remains in the log.
         """
         likeliest = next(choices(inputs, given))
         log, result = self._try(likeliest)

@@ -87,7 +87,7 @@ def dry_build(
     Args:
         model: the file, which is never changed.
         version: required release of the wheels; None for any release.
-        sm: compute capability times ten to build for.
+        sm: compute capability to build for, times ten.
         shapes: input shapes from the user.
         limits: time and memory of the process.
         level: ``build``, or ``parse`` to run only the parser.

@@ -121,9 +121,9 @@ def _producer(value: Value | None, constants: Constants) -> Node | None:
 
 
 def _source(value: Value | None, constants: Constants) -> str:
-    """Return the source of a value and its type, as text.
+    """Return the kind and the element type of a value, as text.
 
-    The source is empty, a constant, an input or an operator.
+    The kind is ``constant``, ``input`` or ``computed``. The text is ``-`` for a missing value.
     """
     if value is None:
         return "-"

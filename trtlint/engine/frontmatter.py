@@ -110,8 +110,8 @@ def split(text: str) -> tuple[Item, str, int]:
     """Split a file into front matter and body.
 
     Returns:
-        The mapping between the ``---`` lines, the text after it, and the line (from 1) where that
-        text begins.
+        Three values: the front matter (the mapping between the two ``---`` lines), the body, and the line
+        where the body begins (from 1).
 
     Raises:
         FrontMatterError: the front matter is missing, or uses YAML that rule files do not support.

@@ -1,4 +1,4 @@
-"""Suggest a measurement of the model with real inputs, after a warning about accuracy."""
+"""After a warning about accuracy, suggest a measurement of the model with real inputs."""
 
 from __future__ import annotations
 

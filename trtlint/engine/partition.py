@@ -45,11 +45,11 @@ def predicted(
 
 
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
-    """Add the nodes with mixed input types that the finding about the first such node does not name.
+    """Add further nodes with mixed input types to the refused nodes.
 
-    The finding names only the first node of a region. If the parser reads the whole model, the later nodes
-    have inputs of one type. But the execution provider lets the parser read each part of the model
-    separately, so the parser refuses the later nodes, too.
+    A finding about mixed input types names only the first node of a region. If the parser reads the whole
+    model, the later nodes have inputs of one type. But the execution provider lets the parser read each part
+    of the model separately, so the parser refuses the later nodes, too.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:

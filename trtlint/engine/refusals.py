@@ -73,9 +73,9 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence that the parser or builder succeeded, which refutes a predicted refusal.
+    """Return a sentence that says that the parser or builder succeeded.
 
-    Return an empty string if neither succeeded.
+    A success refutes a predicted refusal.  The result is an empty string if neither succeeded.
     """
     for build in facts.of("build"):
         if isinstance(build, BuildFact):

@@ -128,8 +128,8 @@ class Rule(Struct, frozen=True):
         references: public URLs that prove or explain the rule.
         concerns: the object that the user has to change: the model, the command or the code.
         witness: the conditions under which a build or measurement confirms or refutes the findings.
-        yields: ids of rules about the model. If one of these rules has a finding at a node, the rule
-            about the build does not report the node again.
+        yields: in a rule about the build, the ids of rules about the model. If one of those rules has a
+            finding at a node, this rule does not report the node.
         path: the rule file.
         body: the documentation of the rule, in Markdown.
         body_line: line of the file where ``body`` begins.

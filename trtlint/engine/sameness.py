@@ -27,7 +27,7 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 
 @cache
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the properties of ``target`` that the texts of expressions read.
+    """Return the properties of ``target`` that the expressions in ``texts`` read.
 
     An empty name stands for the whole target.
     """
@@ -36,7 +36,7 @@ def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
-    """Return the releases that the texts of expressions compare ``target.release`` with.
+    """Return the releases that the expressions in ``texts`` compare with ``target.release``.
 
     The result is None if an expression uses ``target.release`` in another way.
     """

@@ -24,7 +24,7 @@ _OF_MODEL = frozenset({"model"})
 
 @cache
 def field_names(kind: str) -> tuple[str, ...]:
-    """Return the fields of a kind of fact that expressions can use."""
+    """Return the names of the fields that expressions about this kind of fact can use."""
     return tuple(name for name in fact_class(kind).__struct_fields__ if name not in _PLACES)
 
 
@@ -75,7 +75,7 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """Return a field, and the texts that the field must have so that an expression can be true.
+    """Return a field and some texts. The expression can be true only if the field has one of these texts.
 
     For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  The result is None unless an
     operand of the outermost ``and`` has one of these forms:
@@ -90,7 +90,7 @@ def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the allowed texts that one operand requires, or None for other operands."""
+    """Return the field and the allowed texts that one operand requires, or None if it requires none."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):

@@ -102,7 +102,7 @@ class Subjects:
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
-        """Return all facts or matches that a rule is evaluated for, in graph order."""
+        """Yield, in graph order, all facts or matches that a rule is evaluated for."""
         if rule.pattern is None:
             for position in range(len(self._facts.of(rule.find))):
                 yield self._fact(rule.find, position)
@@ -136,9 +136,9 @@ class Subjects:
             yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the facts of a rule whose field has a value that the condition requires.
+        """Yield the subjects of a rule. Leave out facts without the field value that the condition requires.
 
-        For example, ``op == "Conv"`` requires the value ``Conv`` of the field ``op``.
+        For example, the condition ``op == "Conv"`` requires the value ``Conv`` of the field ``op``.
         """
         demand = required(rule.where) if rule.pattern is None and rule.where is not None else None
         if demand is None:

@@ -70,7 +70,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Return a finding about a refused operator with the nearest releases that accept the operator."""
+    """Add the nearest releases that accept an operator to a finding about releases that refuse it."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)
@@ -79,7 +79,7 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Set the nearest release lines before and after the target that accept the operator.
+    """Set the nearest release lines that accept the operator: one before and one after the target.
 
     If the target has no version, the result has the nearest accepting lines before and after all refusing
     lines.
@@ -95,7 +95,7 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return the sentence about releases in reports, such as ``first accepted by: TensorRT 10.7``."""
+    """Return a text that names the accepting releases, such as ``first accepted by: TensorRT 10.7``."""
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
         words = f"first accepted by: {name} {refusal.first_taken}"

@@ -32,7 +32,8 @@ class OperatorChange(Struct, frozen=True):
             ``op`` into.
         change: the change from the first release to the last.
         since: the first release line with the new behaviour; empty if the behaviour does not change.
-        until: the last release line that is known to have the old behaviour; empty if it does not change.
+        until: the last release line that is known to have the old behaviour; empty if the behaviour does not
+            change.
         states: for each release, True if PyTorch runs the operator, False if TensorRT runs it, None if
             unknown.
         count: number of these operators in the program.

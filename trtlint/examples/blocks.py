@@ -65,8 +65,8 @@ class ExampleBlock(Struct, frozen=True):
 def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
     """Return the blocks of each example in a rule's body, in order.
 
-    Adjacent blocks of different kinds are one example, such as a model, a build log and the layers of the
-    engine.  A model always begins a new example.
+    Adjacent blocks of different kinds, such as a model, a build log and the layers of the engine, are one
+    example.  A model always begins a new example.
 
     Raises:
         RuleError: a block is not closed, or the rule has too many blocks.
@@ -105,7 +105,7 @@ def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
 
 
 def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Evidence, ...]:
-    """Return the evidence in the blocks of an example, such as a build, a dry build or ranges.
+    """Return all evidence (builds, dry builds, ranges and Torch-TensorRT files) in the blocks of an example.
 
     Raises:
         BuildFileError: layers or times are not in TensorRT's format, or a dry build is not in trtlint's

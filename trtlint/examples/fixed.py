@@ -135,7 +135,7 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
 
 
 def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
-    """Lint the first model of an example with this rule alone, and apply the rule's fix.
+    """Lint the first model of an example with only ``rule``, and apply the fix of this rule.
 
     Args:
         rule: the rule.
@@ -147,9 +147,9 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """Return a text for each output of a graph. It describes how the graph computes the output.
+    """Return texts that describe a model: its opset, and how the graph computes each output.
 
-    Intermediate values have no names in the text, so equal texts mean equal graphs.
+    Intermediate values have no names in the texts, so equal texts mean equal graphs.
     """
     known: dict[str, str] = {info.name: f"input {info.name}" for info in proto.graph.input}
     for tensor in proto.graph.initializer:

@@ -23,7 +23,7 @@ Other blocks contain the files of a build or other evidence:
 - ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
 - ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
 
-Adjacent blocks of different kinds are one example, such as a model and the log of its build.  The options of
+Adjacent blocks of different kinds, such as a model and the log of its build, are one example.  The options of
 the first block take precedence over the target in the log.
 """
 

@@ -173,7 +173,7 @@ class Facts:
 
     @cached_property
     def imported(self) -> tuple[Node, ...]:
-        """The nodes that TensorRT's parser imports, in graph order."""
+        """In graph order, the nodes that TensorRT's parser imports."""
         from trtlint.model.imported import imported_nodes
 
         return imported_nodes(self.model.graph, self.model.constants)

@@ -74,7 +74,7 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground (source) of a kind of facts, such as ``model``.
 
-    Rules also look for things that are not facts, such as ``pattern``.  For the names of these things, the
+    A rule can also look for something that is not a fact, such as ``pattern``.  For such a name, the
     function returns ``model``.
     """
     return _homes().get(kind, "model")

@@ -60,7 +60,7 @@ def require_output(path: Path, protected: Iterable[Path] = (), what: str = "") -
     Args:
         path: file to write.
         protected: see :func:`require_replaceable`.
-        what: the kind of output, for the message, such as ``the skeleton to``.
+        what: words before the path in the message, such as ``the skeleton to``; empty for none.
 
     Raises:
         SettingError: :func:`require_replaceable` rejects ``path``.

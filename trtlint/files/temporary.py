@@ -91,7 +91,7 @@ def remove_stale(folder: Path) -> None:
 
     A file is removed only if all these conditions are true:
 
-    - It is a regular file whose name matches exactly.
+    - It is a regular file with the name of a temporary file, see :func:`is_temporary`.
     - This user owns the file.
     - The file has one link.
     - No process has locked the file.

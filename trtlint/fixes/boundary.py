@@ -109,7 +109,7 @@ class Feeds(Struct, frozen=True):
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Yield input arrays for the nodes that a patch changes, for each dynamic size and each kind of numbers.
+    """For each dynamic size and kind of numbers, yield input arrays for the nodes that a patch changes.
 
     Args:
         model: the model.

@@ -71,7 +71,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def words(self) -> list[str]:
-        """One sentence for each increased cost, file size or run time."""
+        """One sentence for each cost (file size, run time) that increased."""
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
@@ -123,8 +123,8 @@ def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
     """Return the factor by which the runs of the fixed model took longer, or None.
 
     The factor compares the shortest runs, because other programs can only lengthen a run. The result is None
-    if the factor is not clearly above 1.2. It is clear if the medians and at least four of five pairs of
-    consecutive runs also show a slowdown.
+    if the factor is not clearly above 1.2. The factor is clear if the medians and at least four of five pairs
+    of consecutive runs also show a slowdown.
 
     Args:
         before: duration of each run of the original model, in seconds.

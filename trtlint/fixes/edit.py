@@ -32,7 +32,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     """Apply patches to a copy of a model. The patches must not have nodes in common.
 
     The function also removes nodes and tensors that become unused, but keeps those that were unused before.
-    It removes the declared type of each value that it removes, or that gets a new type.
+    It also removes the declared types of removed values, and of values that get a new type.
 
     Args:
         proto: the ONNX protobuf of the model, with its functions inlined.

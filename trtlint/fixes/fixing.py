@@ -83,8 +83,8 @@ def fix_file(
         source: the model.
         judge: function that lints the model, before the first rewrite and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
-        prove: function that proves patches. trtlint calls it before it applies the patches. For each patch,
-            the function compares the results of the nodes with their results after the patch.
+        prove: function that proves patches, called before the patches are applied. For each patch, the
+            function compares the results of the nodes with their results after the patch.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
         verify: function that checks the whole rewritten model. It returns an error message, or an empty
             string if the model is good.

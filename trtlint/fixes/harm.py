@@ -69,7 +69,7 @@ def _counts(
 
 
 def places_of(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
-    """Yield each finding with the path of each node that it affects."""
+    """Yield, for each node that a finding affects, the finding and the path of the node."""
     for report in reports:
         for finding in report.findings:
             for site in finding.sites:

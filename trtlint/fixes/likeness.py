@@ -20,8 +20,8 @@ from trtlint.model.sizes import Dimensions
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     """Return a hash of all data that can change the result of a patch's proof.
 
-    In the hashed data, a number replaces each name, in order of appearance. If a proof uses random elements
-    instead of stored weights, the hash does not depend on the weights.
+    In the hashed data, numbers replace the names. A name gets its number when it first appears.
+    If a proof uses random elements instead of stored weights, the hash does not depend on the weights.
 
     Args:
         model: the model.
@@ -87,9 +87,9 @@ class _NameNumbers:
 
 
 def _stored(model: Model, patch: Patch, value: Value) -> object:
-    """Return the data of a constant that a proof uses.
+    """Return the type and the shape of a constant, and a hash of its elements.
 
-    These are the shape, the type, and a hash of the elements if the proof uses the stored elements.
+    The hash is empty if the proof uses random elements instead of the stored elements.
     """
     array = model.constants.payload(value)
     if array is None:

@@ -67,7 +67,7 @@ class Patch(Struct, frozen=True):
         altered: names of values that the patch changes intentionally. The proof does not compare them.
         changes_results: True if the patch intentionally changes results that were NaN or infinite. The proof
             does not compare these results.
-        shapes: shapes of inputs that the removed nodes require.
+        shapes: inputs for which the removed nodes require a shape, each with this shape.
         around: surrounding nodes that the proof must include, because the results are equal only after these
             nodes.
         finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.

@@ -139,7 +139,8 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
 def _together(proofs: Sequence[Proof]) -> Proof:
     """Return the worst proof among the proofs of a patch's parts.
 
-    A failed proof is worse than a proof without a result, and that is worse than a successful proof.
+    A failed proof is worse than a proof without a result.  A proof without a result is worse than a
+    successful proof.
     """
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
@@ -275,7 +276,7 @@ def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[st
 
 
 def _is_comparable(results: Sequence[Array], feeds: Feeds) -> bool:
-    """Return whether the results of some inputs can be compared.
+    """Return whether the results for a set of inputs can be compared.
 
     At least some results must be finite. For inputs of kind ``beyond``, all results must be finite.
     """

@@ -35,7 +35,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     """Run a model in ONNX's reference evaluator.
 
     If the evaluator does not implement an operator in the model's opset, the function runs the model in a
-    newer opset in which all its operators have the same meaning.
+    newer opset in which all operators of the model have the same meaning.
 
     Raises:
         NoImplementationError: the evaluator does not implement an operator.
@@ -72,7 +72,7 @@ def wide(array: Array) -> Array:
 
 
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy of a model that computes in FP64 instead of its float types."""
+    """Return a copy of a model in which FP64 replaces all float types."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for graph in graphs(copy):

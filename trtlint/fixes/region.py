@@ -98,7 +98,7 @@ def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
 
 
 def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
-    """Return ``nodes`` and all nodes on paths between them, in graph order."""
+    """Return, in graph order, ``nodes`` and all nodes on paths between them."""
     chosen = set(nodes)
     if not chosen:
         return []
@@ -121,7 +121,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
-    """Return the nodes of ``core`` and the nodes that compute shapes for them, in graph order."""
+    """Return, in graph order, the nodes of ``core`` and the nodes that compute shapes for them."""
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]

@@ -61,8 +61,8 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """Run the ONNX checker on a rewritten model.
 
-    If wrong declared types of intermediate values are the only errors, trtlint removes the declarations,
-    because the original model has the same errors.
+    If wrong declared types of intermediate values are the only errors, the function removes the declarations.
+    The original model already has these errors.
 
     Args:
         proto: the rewritten model.

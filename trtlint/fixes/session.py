@@ -95,7 +95,7 @@ class FixSession:
         return outcome
 
     def _repeat(self, outcome: FixOutcome, due: Callable[[Linted], list[_RequestedFix]]) -> None:
-        """Apply the rewrites that ``due`` returns for the current model, until it returns none."""
+        """Apply the rewrites that ``due`` returns for the current model, until ``due`` returns none."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
             if not batch:
@@ -192,7 +192,7 @@ class FixSession:
         outcome.refused += found
 
     def _next(self, state: Linted) -> list[_RequestedFix]:
-        """Return the rewrites of the next round.  They are the most severe finding's fix, for all nodes."""
+        """Return the next rewrites: the fix of the most severe finding, at all nodes that need this fix."""
         wanted = self._open(_requested(state))
         if not wanted:
             return []
@@ -298,7 +298,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model. Return an empty string, or the reason for not doing so."""
+        """Apply patches if they improve the model. If not, return the reason, otherwise an empty string."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -367,7 +367,7 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed_types(state: Linted) -> list[_RequestedFix]:
-    """Return a rewrite for each operator that reads two float types, for any target.
+    """Return a rewrite for each operator that reads two float types. The target does not matter.
 
     A weakly typed network of TensorRT accepts such operators. But the ONNX checker rejects a model with such
     operators, so trtlint could not write the model.
@@ -392,7 +392,7 @@ def _mildest(made: Iterable[_RequestedFix]) -> int:
 
 
 def _value_of(node: Node | None) -> str:
-    """Return the name of a node's first output. It identifies the node even after a rename."""
+    """Return the name of a node's first output, which identifies the node even if the node is renamed."""
     if node is None:
         return ""
     return f"{node.scope}:{next((value.name for value in node.outputs if value.name), node.path)}"

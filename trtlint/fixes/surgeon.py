@@ -44,7 +44,11 @@ def script(outcome: FixOutcome, model: str, script: str) -> str:
     """Return a script that repeats the rewrites.  ``model`` and ``script`` are file names.
 
     Raises:
-        NotApplicable: a rewrite is in a function or the body of an If or a loop, or adds a large tensor.
+        NotApplicable: the script cannot repeat a rewrite, for one of these reasons:
+
+            - The model calls model-local functions.
+            - The rewrite changes an ``If``, a loop, or operators in their bodies.
+            - The rewrite adds a large tensor.
     """
     if outcome.before.model.calls:
         raise NotApplicable("the model calls model-local functions, which the script cannot inline")

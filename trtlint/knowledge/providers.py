@@ -93,5 +93,5 @@ def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
 
 
 def nearest_option(name: str, provider: Provider) -> str:
-    """Return the provider's option that is most similar to ``name``, or an empty string if none is."""
+    """Return the provider's option that is most similar to ``name``, or an empty string for none."""
     return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

@@ -67,7 +67,7 @@ def first_id(id_: str) -> str:
 
 @cache
 def _by_word() -> Mapping[str, Redirect]:
-    """Return the changes of rules, by old id and by old name in lower case.
+    """Return the renamings and removals of rules, by old id and by old name in lower case.
 
     If a replacement was itself replaced, ``to`` is the newest rule.
     """

@@ -72,9 +72,13 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """The source of the types in a network: the ONNX file, the builder, or one that the user chooses.
+        """The source of the types in a network.
 
-        Strong typing (types from the ONNX file) came with 9.x
+        - ``strong``: the types come from the ONNX file.
+        - ``weak``: the builder chooses the types.
+        - ``choice``: the user chooses between ``strong`` and ``weak``.
+
+        Strong typing came with 9.x
         (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
         Strong typing is the only mode from 11.0 on, because 11.0 removed the builder's precision flags
         (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html).

@@ -43,8 +43,8 @@ def builders() -> tuple[Builder, ...]:
 def builder(version: str) -> Builder:
     """Return the builder of a TensorRT-RTX release.
 
-    An unknown release has the compute capabilities of the last known release before it, or of the first known
-    release.  The ``parser`` of such a release is None.
+    An unknown release gets the compute capabilities of the last known release before it.  If there is none,
+    it gets those of the first known release.  The ``parser`` of an unknown release is None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

@@ -164,7 +164,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the release's argument that is most similar to ``name``, or an empty string if none is."""
+    """Return the release's argument that is most similar to ``name``, or an empty string for none."""
     known = {
         each
         for table in _TABLES[route]

@@ -62,7 +62,7 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Return whether an operator for which ``good`` is true computes a value.
+    """Return whether one of the values is computed by an operator for which ``good`` is true.
 
     The search continues upstream through operators that compute the length or a part of a value.
     """

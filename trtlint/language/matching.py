@@ -71,7 +71,7 @@ class Matcher:
     def readings(self) -> Iterator[Reading]:
         """Yield every way to match the pattern.
 
-        Two readings may differ only in the order of the inputs of a commutative operator.
+        Some readings differ in nothing but the order of the inputs of a commutative operator.
         """
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
@@ -169,7 +169,7 @@ class Matcher:
         return list(found)
 
     def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` with the names of a line added, for each way to match the node."""
+        """For each way to match the node, yield ``bindings``, extended by the names of a line."""
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -226,7 +226,7 @@ class Matcher:
                 yield from self._in_any_order(arguments[1:], others, bound)
 
     def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` with the name of an input added, for each way to match the value."""
+        """For each way to match the value, yield ``bindings``, extended by the name of an input."""
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):

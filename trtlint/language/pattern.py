@@ -81,8 +81,8 @@ class Pattern(Struct, frozen=True):
         """Parse and check a pattern.
 
         Raises:
-            PatternError: a line is wrong, a value is computed twice or from itself, or the lines are not
-                connected.
+            PatternError: a line is wrong, two lines compute the same value, a value is computed from
+                itself, or the lines are not connected.
         """
         lines = read_lines(text)
         _check_outputs(lines)
@@ -108,7 +108,7 @@ class Pattern(Struct, frozen=True):
         return iter(self.search(graph, constants).matches)
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """Search a graph, and return one match for each set of nodes, in topological order.
+        """Search a graph, and return, in topological order, one match for each set of nodes.
 
         The number of steps and of readings is limited to a multiple of the number of nodes.  If the search
         reaches a limit, it is repeated without the nodes that affect no output.

@@ -61,7 +61,10 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that must not be negative for a nonnegative result, or none for other operators."""
+    """Return the inputs of an operator that decide whether its result can be negative.
+
+    If none of these inputs is negative, the result is not negative. Most operators have no such inputs.
+    """
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT:

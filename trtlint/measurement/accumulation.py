@@ -105,7 +105,7 @@ def accumulated(
         fresh: function that returns a new name.
 
     Returns:
-        The name of the result, or None if a single instruction adds all products or the opset is too old.
+        The name of the result. None if a single instruction adds all products, or if the opset is too old.
     """
     if opset < _SLICE_INPUTS:
         return None

@@ -105,7 +105,7 @@ def regions(
     Args:
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
-        constants: true to include nodes that read only constants beyond the range.
+        constants: true to include nodes whose only tensors beyond the range are constants.
         folding: the operators that TensorRT folds into weights. A convolution and the node that is folded
             into it are in the same group.
 

@@ -17,7 +17,7 @@ Verdict = Literal["fine", "broken", "depends"]
 
 
 class Band(Struct, frozen=True):
-    """The error of one output, or of all outputs, for each rounding model.
+    """The error in each rounding model, of one output or of all outputs together.
 
     An error is the largest difference from FP32, divided by the largest magnitude in FP32.  It is None if a
     number is not finite.
@@ -86,7 +86,7 @@ class TypeBand(Struct, frozen=True):
 
     Attributes:
         type: ``fp16``, ``bf16`` or ``tf32``.
-        error: the largest error of all outputs for each rounding model.
+        error: in each rounding model, the largest error of all outputs.
     """
 
     type: str
@@ -110,6 +110,9 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 
 
 def together(bands: Iterable[Band]) -> Band:
-    """Return a band with the largest error of several bands, for each rounding model."""
+    """Merge several bands into one.
+
+    In each rounding model, the error of the new band is the largest error of the given bands.
+    """
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

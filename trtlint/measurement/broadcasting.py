@@ -20,7 +20,7 @@ _CACHE_RANK = 3
 def spread(
     node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
 ) -> list[str]:
-    """Expand the inputs of an operator that have no batch axis, and return the names of all inputs.
+    """Expand an operator's inputs that have no batch axis, and return the names of all its inputs.
 
     Args:
         node: the operator.

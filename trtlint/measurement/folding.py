@@ -1,9 +1,10 @@
 """Find the operators that TensorRT folds into stored weights before it converts the weights to FP16.
 
 The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
-channel, computed in the type of the file: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
-(``batchnormWeightHelper``).  The builder then fuses the scale into the preceding convolution, by changing the
-convolution's weights: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
+channel.  The parser computes them in the type of the file:
+https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp (``batchnormWeightHelper``).
+The builder then fuses the scale into the preceding convolution, by changing the convolution's weights:
+https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
 ("Convolution and Scale").  So the variance is never FP16, and neither are the numbers between convolution
 and scale.  The builder also computes the operators that read only stored tensors.
 
@@ -73,7 +74,7 @@ class Folding(Struct, frozen=True):
 
 
 def find_folding(graph: Graph, tensors: TensorStore, opset: int) -> Folding:
-    """Find the operators of a model in FP32 that TensorRT folds."""
+    """Find the operators that TensorRT folds in an FP32 model."""
     constants = _constant_nodes(graph.nodes)
     known = Constants(graph, tensors)
     affine: dict[str, Affine] = {}

@@ -47,7 +47,7 @@ def digest_of(raw: RawModel) -> str:
 
 
 def _place(tensor: onnx.TensorProto, tensors: TensorStore) -> tuple[Path, int, int] | None:
-    """Return the file, offset and length of a tensor's data in bytes.
+    """Return the file with a tensor's data, and the offset and length of the data in bytes.
 
     The result is None if ``tensor`` itself contains its data.
     """

@@ -71,7 +71,7 @@ class Inputs(Struct, frozen=True):
 
 
 def script_of(name: str) -> tuple[str, str]:
-    """Split ``file.py:function`` into file and function.
+    """Split ``file.py:function`` into file and function.  The default function is ``load_data``.
 
     >>> script_of("loader.py"), script_of("loader.py:batches")
     (('loader.py', 'load_data'), ('loader.py', 'batches'))

@@ -27,7 +27,7 @@ class KeptNodes(Struct, frozen=True):
             finite.
         runs: number of simulated runs of the search.
         verified: true if the error with the set in FP32 is within the limit for each rounding model.
-        computing: number of nodes of the main graph that would compute in the narrow type.
+        computing: number of main-graph nodes that would compute in the narrow type.
         products: number of matrix products and convolutions among the ``computing`` nodes.
         kept_products: number of products among ``nodes``.
         margin: the nodes that are kept only as a safety margin. If one of them used the narrow type, the

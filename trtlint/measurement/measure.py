@@ -66,7 +66,7 @@ class MeasurementRequest(Struct, frozen=True):
         rehearse: true to simulate the model in the narrow type.
         batches: largest number of batches; for generated inputs, the number of batches.
         bound: largest allowed error of an output.
-        thorough: true to search for nodes to keep in FP32 with larger limits of runs and time.
+        thorough: true to raise the limits of runs and time for the search for nodes to keep in FP32.
         layers: the layers of a build of the model; None if they are unknown.
     """
 

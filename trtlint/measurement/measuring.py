@@ -204,7 +204,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Check that at least one output is finite in FP32 and can be compared with the narrow type.
+    """Check that at least one output is finite in FP32. Only finite outputs have an error in a narrow type.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.

@@ -27,7 +27,7 @@ class Probe(Struct, frozen=True):
 
     Attributes:
         node: path of the node; empty for an input or an initializer.
-        op: operator type of the node; ``Input`` or ``Constant`` without a node.
+        op: operator type of the node; ``Input`` or ``Constant`` if there is no node.
         tensor: name of the tensor.
         column: index of the tensor in the measured statistics.
         narrow: true if the tensor gets the narrow type in a build.
@@ -47,11 +47,11 @@ class Narrowing(Struct, frozen=True):
 
     Attributes:
         format: the narrow type.
-        keep: paths of the nodes to compute in FP32. These nodes read unrounded weights and unrounded inputs
-            of the model.
+        keep: paths of the nodes to compute in FP32. These nodes read unrounded weights.
         clamped: names of constants that are clamped to the range of the type. Other constants beyond the
             range become infinite.
-        round_inputs: true if the nodes in ``keep`` read rounded inputs of the model.
+        round_inputs: true if the nodes in ``keep`` read rounded inputs of the model, false if they read
+            unrounded inputs.
         fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
         stored: names of the tensors that the layers of a build write to memory; None to round the results of
             products instead. It is used only if ``fused`` is true.
@@ -72,7 +72,7 @@ class SecondLook(Struct, frozen=True):
 
     Attributes:
         tensors: names of the tensors.
-        format: the narrow type with whose range the tensors are compared.
+        format: the narrow type. The tensors are compared with the range of this type.
     """
 
     tensors: frozenset[str]

@@ -18,7 +18,7 @@ from trtlint.measurement.trial import Rehearsed, Trial
 
 
 class Rehearsal(Struct, frozen=True):
-    """Results of simulating a model in a narrow type, with each assumption about rounding.
+    """Results of simulating a model in a narrow type, once for each assumption about rounding.
 
     Attributes:
         plain: every operator rounds its result.

@@ -234,7 +234,7 @@ class _Rewriting:
         return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
-        """Return whether a node reads the rounded tensor of the value at input ``port``."""
+        """Return whether a node reads its input ``port`` rounded to the narrow type."""
         if self.kept or self.narrowing is None:
             return False
         return not self.fused or port in operands(node.op, node.domain)
@@ -252,7 +252,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Name the tensor ``raw`` after the output ``value`` of a node, and round it if a build rounds it."""
+        """Give the tensor ``raw`` the name of the output ``value``, and round it if a build rounds it."""
         versions = self.versions[value] = Versions(self.scope)
         if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)

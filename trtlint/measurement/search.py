@@ -1,9 +1,9 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with the set in FP32. The search does not test sets
-with every rounding model. It combines the rounding models whose errors are too large for the whole model, and
-tests sets with this combination. The combination is at least as bad as each combined rounding model. The set
-that the search finds is then tested with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. To need fewer runs, the
+search combines the rounding models whose errors are too large for the whole model, and tests sets with this
+combination. The error of the combination is at least as large as the error of each of these rounding models.
+Only the set that the search finds is tested with all rounding models.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class KeepSearch:
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
         """Return the rounding models with which the search tests sets, at most two.
 
-        Constants beyond the range are either clamped or become infinite. If an error with one of
-        these two treatments is too large, the result has one rounding model for the treatment. This rounding
-        model combines the settings of all rounding models whose errors are too large.
+        Constants beyond the range are either clamped or become infinite. For each of these two treatments
+        with too large an error, the result has one rounding model. Its other settings combine the settings
+        of all rounding models whose errors are too large.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -150,7 +150,7 @@ class KeepSearch:
         """Return a small set that passes with the rounding models of :meth:`_drivers`.
 
         Args:
-            singles: the units: groups of nodes that must be kept together.
+            singles: the units, which are groups of nodes that must be kept together.
         """
         folding = self.trial.skeleton.folding
         after = sum(way not in self.drivers for way in self.ways)
@@ -232,9 +232,9 @@ class KeepSearch:
 
         Args:
             chosen: the set.
-            units: the units of the set to test.
-            complete: function that adds the nodes to a set that round nothing because of the set. An example
-                is :meth:`_closed`.
+            units: the units to test, all of them in the set.
+            complete: function, such as :meth:`_closed`, that adds to a set the nodes that must be in FP32
+                together with the set.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -254,11 +254,11 @@ class KeepSearch:
         return found
 
     def _is_worth_testing(self, rest: frozenset[str]) -> bool:
-        """Return whether a set has nodes that round, and no earlier run shows that the set fails."""
+        """Return whether a set has nodes that round, and is not known to fail from earlier runs."""
         return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
     def _passes_test(self, rest: frozenset[str]) -> bool:
-        """Return whether a set passes. Return False if no run is left."""
+        """Return whether a set passes. The result is also False if too few runs are left for the test."""
         if self._is_known_to_fail(rest, self.bound):
             return False
         if self.budget.left < self._missing(rest):
@@ -278,11 +278,11 @@ class KeepSearch:
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add to a set the nodes that round nothing if the set is in FP32, and return the result.
+        """Add to a set the nodes that must be in FP32 together with the set, and return the result.
 
-        An operator that only moves numbers, such as Reshape, rounds nothing if the operators before it or
-        after it round. So the operator is added if the operator before it and an operator after it are in the
-        set. Constants beyond the range are also added if a node of the set reads them.
+        An operator that only moves numbers, such as Reshape, is added if the operator before it and an
+        operator after it are in the set. Otherwise, a neighbouring operator rounds the same numbers anyway.
+        Constants beyond the range are added if a node of the set reads them.
         """
         chosen -= self.carriers
         exact: set[str] = set()

@@ -1,4 +1,4 @@
-"""Compute the share of a tensor's elements that overflow in FP16, BF16 or TF32, or round to zero."""
+"""Compute the shares of a tensor's elements that overflow, or round to zero, in FP16, BF16 or TF32."""
 
 from __future__ import annotations
 

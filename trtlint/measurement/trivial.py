@@ -80,7 +80,7 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether an output is equal in all batches, although the inputs differ.
+    """Return whether an output is equal in all batches, and its inputs are not.
 
     ``read`` contains the names of the inputs that affect the output. Only these inputs are compared.
     """

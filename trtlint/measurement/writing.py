@@ -47,7 +47,10 @@ class Rewriting(Protocol):
         """Add a constant and return its name."""
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure or round an internal number of an operator, and return the name of the result."""
+        """Process an internal number of an operator: measure it or round it.
+
+        Return the name of the tensor to use in its place.
+        """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
         """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""

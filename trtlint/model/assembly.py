@@ -122,7 +122,10 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Return the pieces that copy a tensor from the source file, with the current name of the tensor."""
+    """Return the pieces that copy a tensor from the source file.
+
+    If the tensor was renamed, the pieces contain its new name in place of its old name.
+    """
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
         # The reader never writes such a location, so the location comes from the model file itself.

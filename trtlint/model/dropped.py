@@ -1,4 +1,4 @@
-"""Find Add operators that PyTorch's exporter removed, from the metadata of nearby operators.
+"""In the metadata of nearby operators, find Add operators that PyTorch's exporter removed.
 
 ``torch.onnx.export(dynamo=True)`` creates operators from FX nodes.  The exporter writes the text of the FX
 node into the metadata of the operator.  This text names the operands of the FX node.  The ONNX values of

@@ -120,7 +120,7 @@ class Value:
 
     @property
     def is_needed(self) -> bool:
-        """True if an operator reads the value, or if it is an output of the model or of a body."""
+        """True if an operator reads the value, or if the value is an output of the model or of a body."""
         return bool(self.uses) or self.is_output or self.leaves_body
 
     @property

@@ -100,8 +100,8 @@ class Graph:
     def nx(self) -> networkx.MultiDiGraph[Node]:
         """The graph as a multigraph.  It is built on first use, because the import of networkx is slow.
 
-        Its nodes are :class:`Node`.  Its edges have ``value``, ``source_port`` and ``target_port`` (-1 if a
-        body's output reaches the operator that owns the body).
+        Its nodes are :class:`Node`.  Its edges have ``value``, ``source_port`` and ``target_port``.  The
+        target port is -1 for an edge from a body's output to the operator that owns the body.
         """
         return self._multigraph(self.nodes)
 
@@ -169,7 +169,7 @@ class Graph:
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Return the value with a name in a scope or in its outer scopes, or None if there is none."""
+        """Return the value named ``name`` in a scope or its outer scopes, or None if no value is so named."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 

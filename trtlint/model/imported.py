@@ -38,7 +38,7 @@ _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
-    """Return the operators that the parser imports, in graph order.
+    """Return, in graph order, the operators that the parser imports.
 
     If the condition of an ``If`` is a constant in the file, the parser imports only the selected branch.
     """

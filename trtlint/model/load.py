@@ -77,7 +77,7 @@ class Model(Struct, frozen=True):
 
 
 class ModelSource(Protocol):
-    """A source of a model that is not a local file, such as a model in memory or a remote model."""
+    """A reader of a model that is in memory or on another machine, not in a local file."""
 
     def read(self) -> RawModel:
         """Read the model without the elements of its large tensors.
@@ -284,7 +284,7 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
-    """Declare the result types of operators that ONNX does not define, in place."""
+    """In place, declare the result types of operators that ONNX does not define."""
     for node in graph.node:
         if not domain_of(node.domain):
             continue

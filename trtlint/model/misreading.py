@@ -57,7 +57,7 @@ class Misreading(Struct, frozen=True):
 
 
 def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
-    """Return the function calls that the parser may interpret differently than ONNX, in call order.
+    """Return, in call order, the function calls that the parser may interpret differently than ONNX.
 
     The functions of ``proto`` must not be inlined yet, and must not be recursive.
     """

@@ -47,7 +47,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
     Args:
         path: the model; its weights are not read.
-        hide_names: whether to replace each word in names by a made-up word, and remove texts and metadata.
+        hide_names: whether to replace each word in names by a made-up word, and to remove texts and metadata.
             The types of operators are not changed, not even those of custom operators.
 
     Raises:

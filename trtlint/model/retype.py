@@ -142,7 +142,7 @@ def _dtype(node: Node, source: _TypeSource) -> ElementType | None:
 
 @cache
 def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
-    """Return the type source of each output, according to ONNX's definition of the operator."""
+    """Return the source of each output's element type, according to ONNX's definition of the operator."""
     if op in _BY_ATTRIBUTE:
         return (_BY_ATTRIBUTE[op],)
     if op in ("Loop", "Scan", "LayerNormalization"):

@@ -63,7 +63,7 @@ class Sources:
     def find(self, source: Source) -> Source:
         """Return the innermost recorded line that is found in the repository.
 
-        If no recorded line is found, ``source`` is returned unchanged.
+        If no recorded line is found, ``source`` is returned without its frames.
         """
         if not source.frames:
             return source
@@ -74,7 +74,10 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a stack frame in the file with the most similar path, or None if none has it."""
+        """Return the line in the repository that a stack frame recorded, or None if it is not found.
+
+        Files with more similar paths are searched first.
+        """
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):

@@ -41,10 +41,10 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return an iterator over the elements of a float tensor, or None if they are not available.
+        """Return an iterator over the parts of a float tensor, or None if its elements are not available.
 
         Each part is an array of unsigned integers with the bits of the elements.  The buffer is reused, so
-        each part overwrites the previous part.  The result is also None if the tensor is not a float tensor.
+        each part overwrites the previous part.  For a tensor of another type, the result is also None.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

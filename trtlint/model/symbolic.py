@@ -1,4 +1,4 @@
-"""Infer dimensions that ONNX's shape inference misses, from the operators that compute shapes.
+"""From operators that compute shapes, infer dimensions that ONNX's shape inference misses.
 
 An example is a ``Reshape`` to ``[b, 2, n, -1]``, whose shape input is computed by ``Shape``,
 ``Slice`` and ``Concat``.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This
@@ -189,7 +189,7 @@ class SymbolicShapes:
         return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """Return the output shape of a ``Range`` from 0 with step 1.  Its size is the input ``limit``."""
+        """Return the output shape of a ``Range`` from 0 with step 1: the value of its input ``limit``."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None

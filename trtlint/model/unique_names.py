@@ -51,7 +51,7 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the graphs in the attributes of nodes, without the graphs nested in them."""
+    """Return the graphs in the attributes of nodes, without graphs that are nested in these graphs."""
     return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
 
 

@@ -126,8 +126,8 @@ def downstream(
         value: start value.
         through: function that returns whether the search continues after a node.  Its arguments are the node
             and the index of the input where the search entered the node.
-        depth: largest number of nodes on a path.  This limit does not call :func:`cut_short`.  At most
-            :data:`MAX_STEPS` values are visited.
+        depth: largest number of nodes on a path.  A search that reaches this limit does not call
+            :func:`cut_short`.  The limit of visited values is always :data:`MAX_STEPS`.
 
     Yields:
         A node, the index of the input where the search entered it, and the value of this input.

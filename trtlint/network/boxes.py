@@ -51,7 +51,7 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
 def _suppressed(
     boxes: Array, scores: Array, most: int, bounds: tuple[float, float], limit: int, *, centred: bool
 ) -> list[int]:
-    """Return the indices of the boxes of one class that non-maximum suppression selects, highest score first.
+    """Select boxes of one class by non-maximum suppression. Return their indices, highest score first.
 
     Args:
         boxes: the boxes.

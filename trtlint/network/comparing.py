@@ -128,7 +128,7 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs. Return ONNX Runtime's error if it rejects them, else an empty string.
+        """Compare on one set of inputs. Return ONNX Runtime's error, or an empty string if there is none.
 
         Args:
             name: the name of the inputs in the report.
@@ -158,7 +158,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return the results as JSON data, which sets some of the fields of :class:`Agreement`."""
+        """Return the results as JSON data.  Its keys are fields of :class:`Agreement`."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -337,10 +337,11 @@ class Comparing:
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains why the network agrees with ONNX's reference, not ONNX Runtime.
+        """Return whether rounding explains a difference between the network and ONNX Runtime.
 
-        ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
-        numbers has a rounding error that is small compared with these numbers.
+        The network agrees with ONNX's reference evaluator. ONNX Runtime keeps FP32 where the model rounds to
+        16 bits. In FP32, the difference of two nearly equal numbers has a rounding error that is small
+        compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True

@@ -141,10 +141,11 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether a tensor differs from ONNX's only by more rows at its end, which Slices remove.
+    """Return whether a tensor differs from ONNX's only by additional rows at its end.
 
-    If a Loop ends early, TensorRT adds rows to its stacked outputs. The function returns True only if no
-    operator other than Slice reads the tensor. trtlint compares the results of the Slices separately.
+    The result is False if an operator other than Slice reads the tensor, or if it is an output of the model.
+    If a Loop ends early, TensorRT adds rows to the stacked outputs of the Loop. Slices can remove these rows.
+    trtlint compares the results of the Slices separately.
 
     Args:
         graph: the ONNX graph.

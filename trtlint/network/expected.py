@@ -199,7 +199,7 @@ class _Reference:
 
 
 class Expected:
-    """Provides ONNX's values of tensors, for one set of inputs after another.
+    """Provides the values of tensors according to ONNX, for one set of inputs after another.
 
     Args:
         source: object that computes the tensors.

@@ -114,7 +114,7 @@ def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weights]) -> bool:
-    """Pass a model and pointers to its weights to a parser.  Return whether the parser accepts the model."""
+    """Give a parser a model, and pointers to its weights.  Return whether the parser accepts the model."""
     return bool(parser.load_model_proto(proto.SerializeToString(), str(path))) and all(
         parser.load_initializer(name, data.ctypes.data, data.nbytes) for name, data in weights
     )

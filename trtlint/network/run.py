@@ -221,7 +221,7 @@ class _Loop:
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition is false. The loop then ends without the results of this iteration."""
+        """Return whether the condition is false. If so, the loop ends without this iteration's results."""
         for layer in self._while:
             (tensor,) = layer.inputs
             value = _of(inner, tensor)

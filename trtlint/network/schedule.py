@@ -48,8 +48,8 @@ class Block(Struct, eq=False):
 
     Attributes:
         steps: the steps.
-        guards: for each step, the branches that must all be selected, so that the step is needed. The set is
-            empty if the step is always needed. A step that is not needed is skipped.
+        guards: for each step, a set of branches. The step is needed only if all these branches are
+            selected. The set is empty if the step is always needed. A step that is not needed is skipped.
         last: for each step, the tensors that can be deleted after it, because no later step reads them.
         bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """

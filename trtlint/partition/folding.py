@@ -87,7 +87,7 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Return ``moved`` with the graph in which the nodes of each branch finally are.
+    """Return ``moved`` with the final graph for the nodes of each branch.
 
     The target of a branch may be another branch, whose nodes also move.
     """

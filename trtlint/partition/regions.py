@@ -191,7 +191,7 @@ def borders(
 
     Each element of the result is the name of a tensor, and a flag that is True if the tensor flows into the
     part.  The function returns only tensors between nodes.  ``outputs`` are the outputs of the model.  If a
-    part computes such an output, the function leaves it out, because every session copies the outputs.
+    part computes such an output, the function leaves out the output, because every session copies outputs.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

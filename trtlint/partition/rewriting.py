@@ -173,7 +173,6 @@ def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
 def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
     """Return the subgraphs of the nodes of a graph.
 
-    Functions can call themselves for each subgraph.  The depth is limited: protobuf reads at most 100 nested
-    messages.
+    Recursion over the subgraphs is safe, because protobuf reads at most 100 nested messages.
     """
     return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]

@@ -1,9 +1,9 @@
 """Match baseline entries to a model that was renamed or moved.
 
-An entry names its model by path. If this file no longer exists, another model can get the entries. This model
-must have the same findings, and no entries of its own. A rename does not change fingerprints. So, for each
-rule in the entries, the fingerprints of the entries and of the findings must be equal. Otherwise, the entries
-could hide findings of a different model.
+An entry names its model by path. If no file exists at this path, another model can get the entries. This
+other model must have the same findings, and no entries of its own. A rename does not change fingerprints. So,
+for each rule in the entries, the fingerprints of the entries and of the findings must be equal. Otherwise,
+the entries could hide findings of a different model.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Renames(Generic[_AnEntry]):
 
         Args:
             found: the sites of the findings of the model.
-            possible: the sites in ``found``, and the sites of suppressed findings and findings that depend on
-                unset options.
+            possible: the sites in ``found``, the sites of suppressed findings, and the sites of findings that
+                depend on unset options.
             ran: ids of the rules that ran. Entries of other rules are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])

@@ -109,10 +109,10 @@ class RuleLayer(Struct, frozen=True):
 def choose_by_layers(
     rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False
 ) -> list[_Rule]:
-    """Return the rules that several layers of selectors select, in the order of ``rules``.
+    """Return, in the order of ``rules``, the rules that the selectors of all layers select.
 
     Args:
-        rules: all rules, which run by default.
+        rules: all rules. Without selectors, all of them run, except rules in preview.
         layers: the layers, outermost first.  Inner layers take precedence.
         preview: true to also run preview rules that are not selected by id or name.
 
@@ -205,7 +205,7 @@ def _exactly(rule: Selectable) -> int:
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """Return a rating of how specific a selector is for a rule, or None if it does not match the rule.
+    """Return a rating of how specific a selector is for a rule, or None if the selector does not match.
 
     ``ALL`` has the rating 1, and a group has the rating 2. A prefix of ids has a higher rating. The longer
     the prefix, the higher the rating.

@@ -61,7 +61,7 @@ class SuppressOptions(Struct, frozen=True):
 
 
 def suppress(options: SuppressOptions, book: Rulebook) -> str:
-    """Write a copy of the model with the suppression.  Return the suppressed rules and places in words.
+    """Write a copy of the model with the suppression.  Return the suppression in words.
 
     ``book`` has all rules.
 
@@ -107,7 +107,7 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
 
 
 def _require_places(model: Model, options: SuppressOptions) -> None:
-    """Raise an error for each glob in the options that matches no node of the model."""
+    """Raise an error if a glob in the options matches no node or module of the model."""
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))

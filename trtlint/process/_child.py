@@ -50,9 +50,9 @@ def main(order_file: str) -> None:
 def _end_with(parent: int) -> None:
     """Let the system end this process when the thread that started it ends (Linux only).
 
-    ``parent`` is the process id of the parent.  A thread in this process cannot replace this function: it
-    might never run, because native code can hold the interpreter lock.  On other systems, only the limit of
-    processor time ends this process.
+    ``parent`` is the process id of the parent.  A thread in this process cannot replace this function:
+    the thread might never run, because native code can hold the interpreter lock.  On other systems, only the
+    limit of processor time ends this process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):

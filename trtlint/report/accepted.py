@@ -15,7 +15,7 @@ _GONE = 5
 
 
 class Accepted(Struct):
-    """Counts of the findings in a run that reports do not show."""
+    """Counts of the findings that the reports of a run do not show."""
 
     suppressed: int = 0
     own: int = 0

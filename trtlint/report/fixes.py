@@ -180,7 +180,10 @@ def casts_note(outcome: FixOutcome) -> str:
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
     """Return whether the checks may miss errors of an engine that computes in FP16.
 
-    The result is True if the model or a target uses FP16, and a check compared the outputs of the models.
+    The result is True if both conditions hold:
+
+    - The model uses FP16, or a target uses FP16.
+    - A check compared the outputs of the models.
     """
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)
@@ -285,7 +288,7 @@ def _data(
 
 
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
-    """Return, for each target, the nodes that an execution provider runs before and after the fixes.
+    """Return which nodes an execution provider runs: in the original and in the fixed model, by target.
 
     The result is empty if the user gave no execution provider of ONNX Runtime.
     """

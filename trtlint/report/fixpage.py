@@ -226,7 +226,10 @@ def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """Format the severity and rule that a rewrite is for. Return None if a measurement requires it."""
+    """Format the severity and the rule that a rewrite is for.
+
+    The result is None if a measurement requires the rewrite.
+    """
     return [badge(severity), " ", tag("code", rule), " "] if rule else None
 
 

@@ -183,6 +183,6 @@ def _detail(spot: Spot) -> Iterator[str]:
 
 
 def _linked(sentence: str) -> str:
-    """Escape a sentence for Markdown, and make a link of each URL that the rule cites."""
+    """Escape a sentence for Markdown.  If the sentence is ``See`` and a URL, turn the URL into a link."""
     url = sentence.removeprefix("See ")
     return f"See <{url}>" if url != sentence and _URL.fullmatch(url) else text(sentence)

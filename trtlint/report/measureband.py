@@ -34,7 +34,7 @@ class WayLine(Struct, frozen=True):
 
     Attributes:
         name: the operators that round.
-        error: the worst error of an output, or ``not finite``.
+        error: the largest error of all outputs, or ``not finite``.
         verdict: ``fine`` or ``broken``.
     """
 
@@ -48,7 +48,7 @@ class TypeLine(Struct, frozen=True):
 
     Attributes:
         label: the name of the type.
-        errors: the worst error of an output in each rounding model.
+        errors: the largest error of all outputs, for each rounding model.
         verdict: the verdict on the errors.
     """
 
@@ -73,7 +73,7 @@ def band_words(errors: Iterable[float | None]) -> str:
 
 
 def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
-    """Return the outputs with the largest errors, in graph order."""
+    """Return, in graph order, the outputs with the largest errors."""
 
     def badness(index: int) -> float:
         output = found.outputs[index]
@@ -128,7 +128,7 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 
 
 def _reason(band: Band, bound: float) -> str:
-    """Return a sentence that says why the errors are within tolerance in some rounding models only.
+    """Return a sentence that says why the errors are within tolerance only in some rounding models.
 
     The kernels of a build may fuse operators, or accumulate products in FP16.
     """
@@ -136,12 +136,12 @@ def _reason(band: Band, bound: float) -> str:
     if "rounded" in good and "accumulated" not in good:
         return "if kernels accumulate in FP16, the error exceeds the bound; otherwise it does not"
     if "fused" in good:
-        return "within tolerance only if the builder fuses the operators between products"
+        return "within tolerance only if the builder fuses all operators that are between two products"
     return "with fused kernels the error exceeds the bound, without fusion it does not"
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:
-    """Return the errors of each type, or an empty list unless the user measured all types."""
+    """Return the errors of each type, or an empty list if the user did not measure all types."""
     if not found.types or found.error is None or found.verdict is None:
         return []
     pairs = [(found.type, found.error), *((each.type, each.error) for each in found.types)]
@@ -152,6 +152,6 @@ def type_lines(found: Measurement) -> list[TypeLine]:
 
 
 def bearing(lines: Iterable[TypeLine]) -> str:
-    """List the types whose errors are within tolerance, as text."""
+    """Return a text that lists the types whose errors are within tolerance."""
     good = [line.label for line in lines if line.verdict == "fine"]
     return f"types within tolerance: {', '.join(good)}" if good else "none of these types is within tolerance"

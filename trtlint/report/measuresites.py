@@ -12,7 +12,7 @@ WORST = 5
 
 
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
-    """Return the ``most`` tensors that exceed the range of the type or come closest to its limit.
+    """Return at most ``most`` tensors of the narrow type: those with the largest magnitudes.
 
     Tensors at which an overflow starts come first.
     """

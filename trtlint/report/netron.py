@@ -67,7 +67,7 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
     """Yield an entry for each node, with the part that contains the node.
 
-    If another provider runs the node, the entry has the reason instead.
+    If no part contains the node, the entry has the reason instead of the part.
     """
     found = partition_in(report)
     if found is None:

@@ -54,7 +54,7 @@ class Explained:
         return finding.message if new else ""
 
     def joined(self, items: Iterable[MergedFinding]) -> list[MergedFinding]:
-        """Merge the findings of one model whose explanation and message are the same."""
+        """Merge findings of one model if their explanation and message are the same."""
         found: dict[object, MergedFinding] = {}
         for item in items:
             each = item.finding

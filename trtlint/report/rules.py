@@ -65,7 +65,7 @@ def _standing(rule: Rule) -> str:
 
 
 def write_rule(rule: Rule, file: TextIO) -> None:
-    """Write the explanation of a rule: summary, affected versions, fix, documentation, and examples last."""
+    """Write the summary, affected versions, fix, documentation and examples of a rule, in this order."""
     out = console(file)
     width = min(out.width, _READABLE)
     style = SEVERITY_STYLES[rule.severity]

@@ -15,7 +15,7 @@ SCHEMA = "trtlint.torch-upgrade/1"
 
 
 def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Return upgrade reports as JSON data, in their order."""
+    """Return upgrade reports as JSON data, in the given order."""
     return {
         "schema": SCHEMA,
         "files": [_file(upgrade) for upgrade in upgrades],

@@ -48,12 +48,12 @@ class Trend(Struct, frozen=True):
     """The differences between an earlier and a later scan.
 
     Attributes:
-        new: findings that only the later scan has, for models in both scans.
-        gone: findings that only the earlier scan has, for models that both scans could read.
+        new: findings that are only in the later scan, for models that are in both scans.
+        gone: findings that are only in the earlier scan, for models that both scans could read.
         still: findings in both scans.
         added: findings of models that the earlier scan lacks or could not read.
-        models: five counts: models in both scans, added, removed and changed models, and models that only the
-            later scan could not read.
+        models: five numbers of models: in both scans (``both``), ``added``, ``removed``, ``changed``, and
+            ``unreadable`` models, which only the earlier of both scans could read.
     """
 
     new: tuple[ReportRow, ...]

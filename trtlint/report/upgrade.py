@@ -154,7 +154,7 @@ class UpgradeReport:
                 self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
 
     def _matrix(self) -> None:
-        """Write the number of nodes in each model that each release rejects.
+        """Write, for each model and each release, the number of the model's nodes that the release rejects.
 
         If all releases accept all models, write one line instead of the matrix.
         """

@@ -1,4 +1,4 @@
-"""Matrix of models and releases, with the number of nodes in each model that each release rejects."""
+"""Matrix of models and releases: each cell counts the model's nodes that the release rejects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GAP = 2
 
 
 class Matrix(Struct, frozen=True):
-    """The number of nodes in each model that each release rejects.
+    """For each model and each release, the number of the model's nodes that the release rejects.
 
     Releases with equal numbers for all models share one column.
 

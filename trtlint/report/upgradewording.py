@@ -97,7 +97,7 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
 
 
 def asks(upgrade: Upgrade) -> Iterable[str]:
-    """Yield the changes of the build command and of the code that the safest version requires."""
+    """Yield the changes that the safest version requires: first to the build command, then to the code."""
     assert upgrade.safest is not None
     best = upgrade.safest.line
     for concern, where in (("command", "the build command"), ("code", "the code")):
@@ -141,12 +141,12 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions that have a finding, with a remark if the current version is one of them."""
+    """Format the versions that have a finding, with a remark if the first version has it, too."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
-    """Return the ranges of versions between which no finding changes, such as ``10.3 to 10.6``.
+    """Return the ranges of versions in which no finding changes, such as ``10.3 to 10.6``.
 
     Args:
         upgrade: the upgrade.
@@ -166,7 +166,7 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
 def places(item: Listed) -> str:
     """Format the modules or nodes of a finding as name patterns, such as ``blocks.*.attn``.
 
-    A finding about code has the names of inputs and outputs instead.
+    For a finding about code, format the names of inputs and outputs instead.
     """
     finding = item.finding
     if item.concern == "code":

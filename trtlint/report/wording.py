@@ -115,7 +115,7 @@ def fix_command(finding: Finding, model: str = "MODEL") -> str:
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return the findings that ``trtlint fix`` can fix, among a finding and its included findings."""
+    """Return a finding and its included findings, without those that ``trtlint fix`` cannot fix."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 

@@ -265,7 +265,7 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """Return a file with external data that a model names, and the identity of the file."""
+    """Return a file that a model names as external data, with the identity of the file."""
     return _Companion(name, companion(model, name))
 
 

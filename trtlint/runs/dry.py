@@ -105,7 +105,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
 
 
 def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
-    """Compare the network that NVIDIA's parser creates with the ONNX model."""
+    """Compare the ONNX model with the network that NVIDIA's parser creates."""
     from trtlint.network.compare import compare_network
 
     assert job.compare is not None

@@ -25,7 +25,7 @@ from trtlint.target.target import Target
 
 
 class PartitionJob(Struct, frozen=True):
-    """Request to find the nodes that an execution provider runs, with NVIDIA's parser.
+    """Request to find, with NVIDIA's parser, the nodes that an execution provider runs.
 
     Attributes:
         provider: the execution provider that uses TensorRT.
@@ -96,7 +96,7 @@ def evidence_of(
 
 
 def partition_settings(command: BuildCommand | None) -> ProviderSettings:
-    """Return the provider options in a command that affect the partition.  Unset options get defaults."""
+    """Return a command's values of the options that affect the partition.  Unset options get defaults."""
     usual = ProviderSettings()
     if command is None or command.provider is None:
         return usual

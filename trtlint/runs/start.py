@@ -31,9 +31,9 @@ def _end_with_parent() -> None:
 def begin() -> None:
     """Set up a worker process.
 
-    Ctrl-C ends the worker at once, even while it loads modules. The parent prints the message. Garbage
-    collection runs rarely, because modules live until the process ends, and a model has tens of thousands of
-    objects.
+    Ctrl-C ends the worker at once, even while it loads modules. Only the parent prints a message about it.
+    Garbage collection runs rarely, because modules live until the process ends, and a model has tens of
+    thousands of objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()

@@ -58,8 +58,9 @@ class _Torch:
         return self._task(path, *torch_evidence(path, self._release.version, request), request)
 
     def text(self, text: str, *, checked: bool) -> Task:
-        """Return the task for a value of ``--build``: a call of Torch-TensorRT, or the path of a script.
+        """Return the task for a value of ``--build``.
 
+        The value is a call of Torch-TensorRT, or the path of a script.
         If ``checked`` is true, a text without a call of Torch-TensorRT is an error.
         """
         from trtlint.engine.evidence.torch_script import text_evidence

@@ -83,7 +83,7 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """Return a copy of a report with another name of the model, also in its errors."""
+    """Return a copy of a report in which the model has the name ``name``, also in the errors."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)

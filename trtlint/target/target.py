@@ -1,7 +1,7 @@
 """Represent the target of a build: product, version, GPU and builder settings.
 
-A property that is not set is unknown, not false.  So a property is True, False or None.  For None,
-:meth:`Target.needs` returns the command-line options that would decide the property.
+The value of a property that is not set is unknown, not false.  So a property is True, False or None.  For
+None, :meth:`Target.needs` returns the command-line options that would decide the property.
 """
 
 from __future__ import annotations

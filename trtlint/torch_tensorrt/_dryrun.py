@@ -103,7 +103,7 @@ class _Asked:
             self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
-        """Patch functions of the compiler, so that they report their calls until ``undo`` is closed."""
+        """Change functions of the compiler so that they report their calls, until ``undo`` is closed."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support

@@ -1,4 +1,4 @@
-"""Read the network of an engine as data.  This module runs in the process of the dry run."""
+"""Read the network of an engine as data.  This module runs in the dry-run process."""
 
 from __future__ import annotations
 

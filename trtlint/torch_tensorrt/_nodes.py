@@ -1,6 +1,6 @@
 """Convert nodes of a lowered program to data, and find the reasons why nodes have no converter.
 
-This module runs in the process of the dry run. A lowered program is the program after Torch-TensorRT's
+This module runs in the dry-run process. A lowered program is the program after Torch-TensorRT's
 passes.
 """
 

@@ -45,7 +45,7 @@ class OperatorArgument(Struct, frozen=True):
         value: the plain value; None for tensors, symbols and omitted values.
         tensors: the types of the tensors; None for an empty entry of a list of tensors, or for an unknown
             type.
-        symbolic: true if the value is known only at run time, or if an entry of its list is.
+        symbolic: true if the value, or an entry of a list value, is known only at run time.
     """
 
     name: str

@@ -137,7 +137,7 @@ class TorchCall(Struct, frozen=True):
 
 
 def is_call(text: str) -> bool:
-    """Return whether the value of ``--build`` is a call of Torch-TensorRT, not a file or a command."""
+    """Return whether the value of ``--build`` is a call of Torch-TensorRT instead of a file or a command."""
     return _CALL.search(text) is not None
 
 

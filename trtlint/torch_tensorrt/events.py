@@ -16,7 +16,7 @@ class Event(Struct, frozen=True):
             - ``set``: a new value
             - ``item``: ``name[key] = value``
             - ``update``: an update with a dictionary
-            - ``lost``: a change to an unknown value
+            - ``lost``: a change after which the value is unknown
         node: the new value; None if it is not an expression.
         key: the key, for ``item``.
         line: the line of the statement.

@@ -150,9 +150,10 @@ def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
-    """Return whether values have full rank, and an axis with an index follows an axis without index.
+    """Return whether both of these conditions are met.
 
-    Values of full rank have as many axes as the tensor.
+    - The values have as many axes as the tensor.
+    - An axis with an index follows an axis without an index.
 
     Args:
         node: the operator.
@@ -175,29 +176,29 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
 def _static(node: ProgramNode, expected: bool) -> bool:
     """Return whether all known sizes of the arguments are static.
 
-    If ``expected`` is False, return whether a known size is dynamic.
+    If ``expected`` is False, return whether at least one known size is dynamic.
     """
     return all(None not in each.sizes for each in _all_known(node)) is expected
 
 
 def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Return whether tensors have the numbers of axes in ``expected``, by argument name."""
+    """Return whether each argument that ``expected`` names is a tensor with the given number of axes."""
     found = [(_tensor(node, name), count) for name, count in expected.items()]
     return all(tensor is not None and len(tensor.sizes) == count for tensor, count in found)
 
 
 def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
-    """Return whether index_put aligns values with the wrong axes, because it expects the index axis first.
+    """Return whether the converter of index_put aligns the values with the wrong axes.
 
-    The converter may move an axis of the values to the front. It chooses the first axis whose size is the
-    number of indexes.
+    The converter expects the index axis first, so it may move an axis of the values to the front. It moves
+    the first axis whose size is the number of indexes.
 
     Args:
         node: the operator.
         expected: three keys. ``values`` is the name of the argument with the values. ``axis`` is the name of
             the argument with the index axis. ``moves`` states when the converter moves an axis: ``never``,
-            ``always`` or ``last``. For ``last``, it moves an axis only if the index axis is the last of
-            three or more axes.
+            ``always`` or ``last``. For ``last``, the converter moves an axis only if the index axis is
+            the last of three or more axes.
     """
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value
@@ -219,9 +220,9 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 
 
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Return whether each argument in ``expected`` has a boolean mask of at least the rank in ``expected``.
+    """Return whether each argument in ``expected`` has a boolean mask whose rank is high enough.
 
-    The arguments are lists of tensors.
+    The arguments are lists of tensors.  ``expected`` has the lowest rank by the name of the argument.
     """
     for name, least in expected.items():
         masks = [each for each in _tensors(node, name) if each is not None and each.element == "bool"]

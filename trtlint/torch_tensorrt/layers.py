@@ -63,7 +63,7 @@ class Made(Struct, frozen=True):
         op: the operator.
         attributes: the attributes of the operator.
         stored: the type, shape and bytes of each stored input. Stored inputs come after the other inputs.
-        rest: true if the operator also reads the inputs of the layer after the first one.
+        rest: true if the operator also reads the second and all later inputs of the layer.
         shape: shape of the result. The last operator of a layer needs no shape.
         domain: the domain of the operator.
     """
@@ -166,7 +166,7 @@ class Operators:
         return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._output()[1]]),))]
 
     def _shuffle(self) -> list[Made]:
-        """Return those of ``Transpose``, ``Reshape`` and ``Transpose`` that have an effect."""
+        """Return ``Transpose``, ``Reshape`` and ``Transpose``. Operators without effect are left out."""
         before, after = self._shape(), self._output()[2]
         if before is None or after is None:
             return []
@@ -244,7 +244,7 @@ class Operators:
         return [Made(op, tuple(attributes), tuple(stored))]
 
     def _scale(self) -> list[Made]:
-        """Return ``Mul`` and ``Add`` for a scale and a shift for each channel."""
+        """Return the ``Mul`` that scales each channel, and the ``Add`` that shifts each channel."""
         before = self._shape()
         if before is None or self._settings.get("power"):
             return []

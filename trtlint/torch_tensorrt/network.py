@@ -50,7 +50,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
     """Return the networks of all engines as one model, or None if the data are damaged or have a cycle.
 
     Args:
-        graphs: the networks, from the process of the dry run.
+        graphs: the networks, which the dry-run process sends.
         path: the program.
     """
     made = onnx.GraphProto()
@@ -173,7 +173,7 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Return whether a layer only changes the shape of an operand, and add a replacement to the graph.
+        """Return whether a layer only changes an operand's shape. If so, add a replacement to the graph.
 
         Torch-TensorRT adds such layers before element-wise layers, to broadcast operands. ONNX operators
         broadcast implicitly, so a stored tensor or an ``Identity`` is enough.

@@ -21,7 +21,8 @@ class TorchScript(Struct, frozen=True):
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         calls: the calls.
         uses: calls of functions that are related to the compiler, such as ``torch_tensorrt.save``.
-        marks: ranges of inputs, exports, and operators of the modules.
+        marks: other parts that affect the compilation, such as ranges of input shapes, or exports and traces
+            of programs.
     """
 
     path: str

@@ -169,7 +169,7 @@ class ScriptScope:
         return NOTHING_KNOWN
 
     def assigned(self, node: ast.expr, block: tuple[int, ...], line: int) -> ast.expr | None:
-        """Return the expression that was last assigned to a name, or None if it is uncertain."""
+        """Return the expression that was last assigned to a name, or None if the expression is uncertain."""
         if not isinstance(node, ast.Name):
             return node
         found = self._events_before(node.id, block, line)
@@ -178,7 +178,7 @@ class ScriptScope:
         return found[-1].node
 
     def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[ScriptScope, Event] | None:
-        """Return the last statement that set a name, with its scope, or None if it is uncertain."""
+        """Return the last statement that set a name, and its scope, or None if both are uncertain."""
         found = self._events_before(name, block, line)
         if found is not None:
             return (self, found[-1]) if found[-1].kind == "set" else None

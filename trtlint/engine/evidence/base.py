@@ -154,7 +154,7 @@ class Evidence:
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Return whether facts of the kind ``fact``, which come from the evidence, are true for a target."""
+        """Return whether the facts of the kind ``fact`` from this evidence are true for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:

@@ -100,7 +100,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
-    """Return the engine layers that compute the operators of a fact or match, without duplicates."""
+    """Return, without duplicates, the engine layers that compute the operators of a fact or match."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
     known = facts.node_evidence.layers
@@ -147,9 +147,10 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the second text of each pair, which is the ``file:line`` of a log message.
+    """Return the second text of each pair.
 
-    The second text is empty if the sentence is not about a log message. Empty texts are left out.
+    The first text of a pair is a sentence. The second text is the ``file:line`` of the log message that the
+    sentence is about, or empty if the sentence is not about a log message. Empty texts are left out.
     """
     return frozenset(at for _, at in found if at)
 
@@ -206,8 +207,8 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield the messages that confirm the finding at every node.
 
-    The messages match a condition with ``anywhere``. The function yields nothing if a log message with
-    the same name mentions a node.
+    These messages name no node, and match a condition with ``anywhere``. The function yields nothing if such
+    a condition also matches a message that names a node.
     """
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))

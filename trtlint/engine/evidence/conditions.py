@@ -20,7 +20,7 @@ The block of a finding is the group of operators that the finding is about. The 
 - ``anywhere: true`` also accepts messages that name no node. Such a message matches every block, unless
   another listed message in the log names a node.
 - ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
-- ``layers`` is like ``layer``, and the expression must not be false for another layer of the block.
+- ``layers`` is like ``layer``, but the expression must also not be false for any other layer of the block.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
   measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.

@@ -44,11 +44,12 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         return self.program
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge a finding about a known fault of a converter by the dry run. Return None for other findings.
+        """Use the dry run to judge a finding about a known converter fault. Return None for other findings.
 
         An error of the dry run at the operator confirms the fault. But an error of the builder does not
-        confirm it, because TensorRT can accept a network that the builder of TensorRT-RTX rejects. A dry run
-        without an error does not refute the fault, because the engine can still compute wrong results.
+        confirm the fault, because TensorRT can accept a network that the builder of TensorRT-RTX rejects.
+        A dry run without an error does not refute the fault, because the engine can still compute wrong
+        results.
         """
         fact = question.subject.fact
         if not isinstance(fact, TorchConverterFaultFact) or not fact.stage:

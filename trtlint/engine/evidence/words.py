@@ -23,7 +23,7 @@ CITED_IN_ALL = 6
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """Return the sentence in a report about a condition that is met.
+    """Return the report's sentence about a condition that is met.
 
     The sentence is ``own``, such as a quoted message, followed by the condition's ``because``.
     """

@@ -208,7 +208,7 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """Follow the path from the mean of squares to the division by one more node.
+    """Advance by one node on the path from the mean of squares to the division.
 
     Returns:
         The end of the path if ``node`` is the division, else the new position on the path.  The result is

@@ -131,7 +131,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message gives the size for the failed allocation that an earlier message reports."""
+    """Return whether a message gives the size of the failed allocation that an earlier message reports."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False
@@ -139,7 +139,10 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Map the ``id()`` of each error that repeats another error about a file to this other error."""
+    """Return, for each error that repeats another error about the same file, this other error.
+
+    The key is the ``id()`` of the repeating error.
+    """
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):
         named = {record.line: _file_of(record) for record in group if _file_of(record)}
@@ -191,7 +194,7 @@ def _file_of(record: Record) -> str:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield the ``id()`` of each shape error that the parser quotes, and the parser's message."""
+    """Yield, for each shape error that the parser quotes, its ``id()`` and the parser's message."""
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""
@@ -203,7 +206,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the first message of each line that matches a specific pattern, by line number.
+    """Return, for each line number, the first message whose pattern is specific.
 
     A line without such a message is left out.
     """

@@ -71,11 +71,11 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """The positions of the sequence axis and the feature axis, on the way upstream from a product.
+    """The positions of the sequence axis and the feature axis, while a search goes upstream from a product.
 
-    Only a ``Transpose`` moves an axis.  A ``Reshape`` only splits or merges axes.  For example, it turns
-    ``[B,L,H*D]`` into ``[B,L,H,D]``, or ``[B,C,H,W]`` into ``[B,C,H*W]``.  The last axis stays last, because
-    exporters never move it with a ``Reshape``.
+    Only a ``Transpose`` moves an axis.  A ``Reshape`` only splits or merges axes.  For example, a
+    ``Reshape`` turns ``[B,L,H*D]`` into ``[B,L,H,D]``, or ``[B,C,H,W]`` into ``[B,C,H*W]``.  The last axis
+    stays last, because exporters never move it with a ``Reshape``.
     """
 
     def __init__(self, last: Axis | None) -> None:

@@ -1,7 +1,8 @@
 """Find how the operands and the result of an operator are quantized.
 
-A quantized operand is the output of a ``DequantizeLinear``, perhaps with casts and views in between.  The
-``DequantizeLinear`` reads the output of a ``QuantizeLinear``, or stored integers.
+A quantized operand comes from a ``DequantizeLinear``.  Casts and views may be between the
+``DequantizeLinear`` and the operator.  The ``DequantizeLinear`` reads the output of a ``QuantizeLinear``, or
+stored integers.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
 """
 

@@ -1,4 +1,4 @@
-"""List an operator with a weight, the nodes that compute the weight, and the activation."""
+"""Collect an operator, the nodes that compute its weight, and the nodes of its activation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from trtlint.model.graph import Node
 
 
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
-    """Return the nodes that compute a weight, the operator ``node``, and the activation after ``node``.
+    """Return the steps of an operator with a weight.
 
-    ``role`` is the role that ``node`` gets.
+    The steps are, in this order:
+
+    - the nodes that compute the weight
+    - the operator ``node``, with the role ``role``
+    - the nodes of the activation after ``node``
     """
     bounds = _bounds(activation)
     return (

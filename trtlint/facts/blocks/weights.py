@@ -88,8 +88,8 @@ def source_of(value: Value, constants: Constants) -> Source:
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
     """Return the last nodes that compute a weight, and the value from which they compute it.
 
-    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them. It
-    prefers an input that is known only at run time to a computed constant, and a computed constant to a
+    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them. The
+    first choice is an input that is known only at run time, the second a computed constant, and the last a
     stored tensor.
     """
     nodes: list[Node] = []

@@ -76,7 +76,7 @@ class _Timed(Struct, frozen=True):
     """A layer and its time.
 
     The name and the time come from the profile.  The type comes from the file that lists the engine's layers.
-    It is None if this file is absent.
+    The type is None if this file is absent.
     """
 
     name: str

@@ -44,7 +44,7 @@ class EngineAttention(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineAttention]:
-    """Yield the attention blocks whose engine layers are known, in graph order."""
+    """Yield, in graph order, the attention blocks whose engine layers are known."""
     if facts.joined is None:
         return
     inside: dict[Node, list[LayerFact]] = {}

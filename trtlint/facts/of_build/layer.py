@@ -66,7 +66,7 @@ class LayerFact(Fact, frozen=True):
     Attributes:
         name: the name of the layer, without the number of the optimization profile.
         type: the layer type in the engine, such as ``CaskConvolution``, ``Reformat`` or ``kgen``.
-        nodes: the model nodes that the layer computes, in graph order; empty if unknown.
+        nodes: in graph order, the model nodes that the layer computes; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
         family: trtlint's name for the layer type, which is the same for all releases.  ``generated`` is a
             kernel that Myelin generated, and ``none`` is a layer that computes nothing.  The field is None if
@@ -74,8 +74,8 @@ class LayerFact(Fact, frozen=True):
         reformat: whether the layer only copies a tensor into another layout or type.
         origin: the reason for a reformat layer, as printed, such as ``REFORMAT`` or ``QDQ``.
         shape: whether the layer only computes shapes or synchronizes streams.
-        attention: whether the layer is a fused attention kernel; None for a Myelin island, because its
-            kernels are unknown.
+        attention: whether the layer is a fused attention kernel; None for a Myelin island (a fused
+            subgraph), because its kernels are unknown.
         precision: the type that the layer computes in, such as ``f16``.
         asked: the type that the option ``--layerPrecisions`` of the build command sets for the layer; None if
             the option does not name the layer.

@@ -188,7 +188,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the node that the message names, or the line of the log without a node."""
+        """The location in reports: the node that the message names, or the log line if it names no node."""
         return self.node.path if self.node else self.at
 
     @property
@@ -304,9 +304,9 @@ def find(facts: Facts) -> Iterator[LogMessage]:
 
 
 def _outside(record: Record) -> str:
-    """Return the line of the user's program that called the installed package that raised an exception.
+    """Return file, line and function of the user's innermost function in the traceback.
 
-    The result is empty if there is no such line.
+    The result is empty if there is no such function, or if this function raised the exception itself.
     """
     raised = record.raised
     return raised.own if raised is not None and raised.own != raised.at else ""
@@ -363,9 +363,10 @@ def _of_island(
 ) -> tuple[Node, ...]:
     """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``island`` is the name of the island.  ``members`` contains the names of the nodes in each island, as far
-    as the log lists them.  If the log does not list them, the name of the island contains the names of its
-    first and last node.  The result is then these two nodes and the nodes between them.
+    ``island`` is the name of the island.  ``members`` contains, for each island whose nodes the log lists,
+    the names of these nodes.  If the log does not list the nodes of this island, the function reads the names
+    of the first and the last node from the name of the island.  The result is then these two nodes and the
+    nodes between them.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:

@@ -50,7 +50,7 @@ class Placement(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Placement]:
-    """Yield a fact for each node that can be in the engine, in graph order."""
+    """Yield, in graph order, a fact for each node that can be in the engine."""
     joined = facts.joined
     if joined is None:
         return
@@ -84,8 +84,8 @@ def find(facts: Facts) -> Iterator[Placement]:
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
     """Return whether a node only computes tensor sizes.
 
-    Such a node reads only shapes, stored tensors and the results of the nodes in ``shapes``, which compute
-    tensor sizes, too.
+    Such a node reads only shapes, stored tensors and the results of the nodes in ``shapes``.  These nodes
+    also compute tensor sizes only.
     """
     if any(value.name and value.dtype not in _SIZES for value in node.outputs):
         return False

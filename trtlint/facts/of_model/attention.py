@@ -102,8 +102,8 @@ class Attention(Fact, frozen=True):
         values_quantized: the quantized type of the probabilities and V; None if one of them is not quantized.
         result_quantized: whether the result of the product with V is quantized.
         requantized: whether a quantizer is between the product of Q and K and the softmax.
-        steps_between: number of operators between the product of Q and K and the softmax, without casts,
-            views and quantizers.
+        steps_between: number of operators between the product of Q and K and the softmax. Casts, views and
+            quantizers are not counted.
         fed: the names of the operands (``query``, ``key``, ``value``) that are transposed model inputs. Only
             ``Transpose`` and ``Identity`` operators are between the input and the operand, and at least one
             Transpose moves an axis other than the last two.

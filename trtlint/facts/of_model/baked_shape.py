@@ -25,7 +25,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """The first model input with a named dynamic dimension, its axis in this input, and the input's rank."""
+    """A named dynamic dimension: the first input that has it, its axis in this input, and the rank."""
 
     input: str
     axis: int
@@ -77,7 +77,7 @@ class BakedShape(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[BakedShape]:
-    """Yield a fact for each dynamic dimension that a stored number replaces, in graph order."""
+    """Yield, in graph order, a fact for each dynamic dimension that a stored number replaces."""
     graph, constants = facts.model.graph, facts.model.constants
     places = _places(graph.inputs)
     if not places:

@@ -110,7 +110,7 @@ class Constant(Fact, frozen=True):
         dtype: element type; None if unknown.
         shape: dimensions; ``()`` for the value of a ``ConstantOfShape``.
         size: number of elements.
-        readers: types of the operators that read the tensor, with repeats, in graph order.
+        readers: in graph order and with repeats, types of the operators that read the tensor.
         softmax: number of nodes between the tensor and the Softmax whose input the tensor masks, fills or
             scales; None if there is no Softmax within eight nodes.
         added: whether the tensor is added to the scores, by an addition or subtraction on the path to the

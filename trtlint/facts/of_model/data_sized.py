@@ -27,8 +27,8 @@ class DataSized(Fact, frozen=True):
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
         outputs: names of the model outputs whose size depends on the operator.
-        computing: types of the operators, such as ``MatMul``, that read tensors of the data-dependent size,
-            without repeats, in graph order.
+        computing: in graph order and without repeats, types of the operators, such as ``MatMul``, that read
+            tensors of the data-dependent size.
     """
 
     kind: ClassVar[str] = "data_sized"
@@ -43,7 +43,7 @@ class DataSized(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DataSized]:
-    """Yield a fact for each operator whose output size depends on the data, in graph order.
+    """Yield, in graph order, a fact for each operator whose output size depends on the data.
 
     A model output or a reader that depends on several of these operators is listed only for the first one.
     """

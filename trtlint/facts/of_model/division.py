@@ -46,8 +46,9 @@ class Division(Fact, frozen=True):
             known only at run time.
         value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
-            ``yes``: the metadata of PyTorch's exporter name an addition that is missing in the file. ``no``:
-            the metadata name no missing addition, or the exporter is TorchScript, which keeps additions.
+            ``yes``: according to the metadata of PyTorch's exporter, an addition is missing in the file.
+            ``no``: the metadata show no missing addition, or the exporter is TorchScript, which keeps
+            additions.
             ``unknown``: the file does not show this, or the divisor has an epsilon.
         dtype: element type of the divisor; None if unknown.
     """
@@ -189,10 +190,10 @@ def _is_positive(number: float | None) -> bool:
 
 
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the operand of an ``Add``, ``Max``, ``Clip`` or similar node that determines the divisor.
+    """Return the operand that determines the divisor, for an ``Add``, ``Max``, ``Clip`` or similar node.
 
     If the other operand is an epsilon, record it in ``walk``.  The result is None if the divisor cannot be
-    zero, or if the form is unknown.
+    zero, or if the node has an unknown form.
     """
     if node.op == "Clip":
         low = node.attribute("min")

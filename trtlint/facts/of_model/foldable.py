@@ -35,7 +35,7 @@ _SHOWN = 6
 class Foldable(Fact, frozen=True):
     """A computation that depends only on stored tensors and static shapes.
 
-    The computation ends where an operator with input data reads its result, or at an output of the model.
+    The computation ends at an output of the model, or before an operator that depends on input data.
 
     Attributes:
         op: the operator that computes the result of the computation.
@@ -74,7 +74,7 @@ class Foldable(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[Foldable]:
     """Yield the computations in graph order.
 
-    Each computation ends where an operator with input data reads its result, or at an output of the model.
+    Each computation ends at an output of the model, or before an operator that depends on input data.
     """
     constants, left = facts.model.constants, _MOST_TOGETHER
     for node in facts.model.graph.nodes:

@@ -57,7 +57,7 @@ class KnownBad(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[KnownBad]:
-    """Yield a fact for each known defect that affects the model, in the order of the table of defects."""
+    """Yield, in the order of the table of defects, a fact for each known defect that affects the model."""
     for cause in causes(facts.model.graph.count):
         found = _first_fact(facts, cause) if cause.kind else _first_node(facts, cause)
         if found is not None:
@@ -120,7 +120,7 @@ def _known_bad(
 def _with_gpus(text: str, sms: Sequence[int]) -> str:
     """Replace ``this GPU`` in a text by the names of the affected GPUs.
 
-    If there are more than ``_FEW`` GPUs, the function inserts ``these GPUs``.  The text must not say
+    If there are more than ``_FEW`` GPUs, the function inserts ``these GPUs``.  The result must not say
     ``this GPU``, because the user may not have given a GPU.
     """
     gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"

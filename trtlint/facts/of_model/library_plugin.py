@@ -48,7 +48,7 @@ class LibraryPlugin(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[LibraryPlugin]:
-    """Yield the operators that TensorRT imports as plugins, in graph order."""
+    """Yield, in graph order, the operators that TensorRT imports as plugins."""
     for node in facts.imported:
         plugin, lines = library_plugin(node.op)
         versions = range_of("tensorrt", lines) if plugin else None

@@ -1,4 +1,4 @@
-"""Find calls of model-local functions that TensorRT's parser does not interpret as ONNX defines."""
+"""Find the calls of model-local functions in which TensorRT's parser deviates from ONNX."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser does not interpret as ONNX defines.
+    """A call of a model-local function in which TensorRT's parser deviates from ONNX.
 
-    ``node`` is the first node of the function that replaces the call in trtlint's graph.
+    In trtlint's graph, the nodes of the function replace the call.  ``node`` is the first of these nodes.
 
     Attributes:
         reason: the cause. ``operator``: an operator has the same name as the function, and releases that

@@ -33,8 +33,9 @@ class MixedTypes(Fact, frozen=True):
         first: element type of the first of the two inputs, such as ``f32``.
         second: element type of the second of the two inputs.
         ports: the positions of the two inputs.
-        cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
-            data, such as a bound of Clip or a parameter of BatchNormalization.  Such an operator builds.
+        cast_by_parser: whether TensorRT's parser casts the second input to the type of the data, because the
+            second input is a constant, such as a bound of Clip or a parameter of BatchNormalization.  The
+            builder accepts such an operator.
         origin: path of the ``Cast`` that changes the type of the second input. If there is no such Cast,
             the path of the Cast that changes the type of the first input. Empty if no Cast changes the
             type of either input.
@@ -68,7 +69,7 @@ class MixedTypes(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[MixedTypes]:
-    """Yield a fact for each operator with mixed types, in graph order.
+    """Yield, in graph order, a fact for each operator with mixed types.
 
     Operators downstream of another operator with mixed types are left out.
     """
@@ -104,7 +105,7 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that must have the same float type, but do not.
+    """Return the positions of the first two inputs that must have the same float type, but differ.
 
     The result is None if there are no such inputs.
     """

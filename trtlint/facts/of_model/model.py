@@ -65,7 +65,7 @@ class ModelFact(Fact, frozen=True):
             type, it uses the types of the weights. None if the model has no float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
-        nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
+        nodes: number of nodes, including nodes in the subgraphs of ``If``, ``Loop`` and ``Scan``.
         inputs: number of inputs without a stored default value.
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
@@ -117,7 +117,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 def _is_external(values: Sequence[Value]) -> bool:
     """Return whether an external data file of the user stores one of ``values``.
 
-    trtlint itself marks two kinds of tensors as external, which do not count:
+    Tensors that trtlint itself marks as external do not count:
 
     - large tensors in the model file, which trtlint reads on demand,
     - tensors without data in a skeleton (a model without weights).

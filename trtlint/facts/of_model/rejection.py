@@ -71,8 +71,8 @@ class Rejection(Fact, frozen=True):
         decided: for a reason about control flow, True if the node is an ``If`` with a constant condition, or
             is inside such an ``If``.
         source: URL of the page or source code that documents the refusal.
-        known: the evidence for the refusing versions, ``measured``, ``source`` (the parser's source code) or
-            ``documented``.
+        known: how trtlint knows the refusing versions: ``measured``, ``source`` (from the parser's source
+            code) or ``documented``.
     """
 
     kind: ClassVar[str] = "rejection"
@@ -118,7 +118,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal with its condition in conditions.yaml, or with None if it has another source."""
+    """Yield each refusal and its condition in conditions.yaml (None if the refusal has another source)."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -195,7 +195,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition refuses element types in all networks, on all GPUs, with all plugins."""
+    """Return whether a condition refuses element types regardless of the typing, GPUs and plugins."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -340,7 +340,7 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
 
 
 def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
-    """Return the refusal of a node whose operator the parser cannot import, or None if it can import it.
+    """Return the refusal of a node, or None if the parser can import the operator of the node.
 
     The parser looks up the operator by its type and ignores its domain.  If the parser has no importer for
     the type, it looks for a plugin with this name

@@ -55,7 +55,7 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield a fact for each Cast of integers to floats that a later Cast reverses, in graph order.
+    """Yield, in graph order, a fact for each Cast of integers to floats that a later Cast reverses.
 
     There is a fact only if there is arithmetic between the two casts.
     """

@@ -50,7 +50,7 @@ class SumOfSquares(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SumOfSquares]:
-    """Yield the sums of squares whose operands are known only at run time, in graph order."""
+    """Yield, in graph order, the sums of squares whose operands are known only at run time."""
     graph, constants = facts.model.graph, facts.model.constants
     for node in graph.of_onnx("ReduceSum", "ReduceMean", "ReduceSumSquare"):
         data = node.input(0)

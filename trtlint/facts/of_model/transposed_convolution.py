@@ -18,7 +18,7 @@ class TransposedConvolution(Fact, frozen=True):
 
     Attributes:
         bias: the bias; None if there is none.
-        asked: the total padding along each spatial axis that ``output_shape`` requires. It is empty if there
+        asked: the total padding that ``output_shape`` requires along each spatial axis. It is empty if there
             is no ``output_shape``, if there is ``auto_pad``, or if a size is not in the file.
         uneven: whether a total in ``asked`` is odd, so that one side gets more padding than the other side.
         outgrown: whether, for at least one axis, ``output_padding`` is larger than the padding at the end of
@@ -51,7 +51,7 @@ def find(facts: Facts) -> Iterator[TransposedConvolution]:
 
 
 def asked_padding(node: Node, kernel: tuple[int | str | None, ...]) -> tuple[int, ...]:
-    """Return the total padding along each spatial axis that ``output_shape`` requires.
+    """Return the total padding that ``output_shape`` requires along each spatial axis.
 
     The result is empty if the padding is unknown, or if ``output_shape`` does not determine it.  Source:
     https://onnx.ai/onnx/operators/onnx__ConvTranspose.html

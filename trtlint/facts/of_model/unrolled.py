@@ -46,7 +46,7 @@ class Unrolled(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Unrolled]:
-    """Yield each group of at least two products that share a weight and a tensor, in graph order.
+    """Yield, in graph order, each group of at least two products that share a weight and a tensor.
 
     The products are convolutions or matrix products.
     """

@@ -62,7 +62,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield the products that are at most a few nodes after a Cast to FP32, in graph order."""
+    """Yield, in graph order, the products that are at most a few nodes after a Cast to FP32."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -99,7 +99,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 
 
 def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
-    """Return the paths of the nodes that ``trtlint convert`` kept in FP32, from the metadata of the model.
+    """Read from the model's metadata the paths of the nodes that ``trtlint convert`` kept in FP32.
 
     The result is empty if there are no such metadata, or if trtlint cannot parse them.
     """

@@ -45,8 +45,8 @@ class TorchCallFact(TorchFact, frozen=True):
         immutable_weights: True if the user cannot refit the engine with other weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
         strip_weights: the setting ``strip_engine_weights``.
-        refit: the former name of ``immutable_weights`` in the call, ``refit`` or ``make_refittable``; empty
-            if the call uses neither name.
+        refit: the former name of ``immutable_weights`` that the call uses, ``refit`` or ``make_refittable``;
+            empty if the call uses neither of these names.
         weight_streaming: the setting ``enable_weight_streaming``.
         full_compilation: the setting ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
@@ -56,7 +56,7 @@ class TorchCallFact(TorchFact, frozen=True):
         unexported: True if the call passes a module, but the function requires an exported program.
         inputs_twice: whether the call passes both ``inputs`` and ``arg_inputs``.
         dryrun: the setting ``dryrun``.
-        optimization_level: the value of ``optimization_level``; None if the call omits it or it is unknown.
+        optimization_level: the value of ``optimization_level``; None if unknown, or if the call omits it.
         corrected: the text of the call without the arguments that have no effect in this release.
         code_origin: the line of the script with the call.
     """

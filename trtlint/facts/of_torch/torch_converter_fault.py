@@ -1,4 +1,4 @@
-"""Find operators of a program that known faults in converters of Torch-TensorRT affect."""
+"""Find, in a program, the operators that known faults in converters of Torch-TensorRT affect."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
-    """Yield the first fault of each operator that Torch-TensorRT converts, in graph order."""
+    """Yield, in graph order, the first fault of each operator that Torch-TensorRT converts."""
     program = facts.data(Program)
     if program is None:
         return

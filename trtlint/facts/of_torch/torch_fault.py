@@ -1,4 +1,4 @@
-"""Find functions in a script that known faults of a Torch-TensorRT release affect."""
+"""Find, in a script, the functions that known faults of a Torch-TensorRT release affect."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
 def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
     """Return whether the module that a call uses was compiled with the argument ``name``.
 
-    If the script does not show which call compiled the module, it may be any call that compiles a module.
+    If the script does not show which call compiled the module, the result is True if at least one call that
+    compiles a module has this argument.
     """
     calls = (call for call in script.judged if use.compiled in (0, call.line))
     return any(_is_given(call.argument(name)) for call in calls)

@@ -35,7 +35,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
         low: the size of this axis in ``min_shape``.
         usual: the size of this axis in ``opt_shape``.
         high: the size of this axis in ``max_shape``.
-        code_origin: the line of the script with the range.
+        code_origin: the line of the script that creates the range.
     """
 
     kind: ClassVar[str] = "torch_input_range"
@@ -50,7 +50,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The location in reports: the line of the script with the range."""
+        """The location in reports: the line of the script that creates the range."""
         source = self.code_origin.source
         return "torch_tensorrt.Input" if source is None else f"{source.path}:{source.line}"
 

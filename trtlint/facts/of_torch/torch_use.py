@@ -65,9 +65,10 @@ class TorchUseFact(TorchFact, frozen=True):
             format. ``torchscript``, ``module`` or ``program``: the release cannot save such an object, or not
             in this format. ``no inputs``: ``save`` traces the module again without inputs. ``specs``:
             the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the call passes one
-            tensor in place of a list. ``twice``: the call passes two arguments with inputs. ``arguments``:
+            tensor in place of a list. ``twice``: the call passes inputs in two arguments. ``arguments``:
             the example arguments are not a tuple. ``strict``: the call exports a quantized module in strict
-            mode. ``private``: the call does this with the private function ``torch.export._trace._export``.
+            mode. ``private``: the call exports a quantized module in strict mode, with the private function
+            ``torch.export._trace._export``.
         reason: a text about the problem; empty if there is none.
         code_origin: the line of the script.
     """

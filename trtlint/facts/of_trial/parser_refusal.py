@@ -105,7 +105,7 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """Find the node that an error is about by the name of the parser's function.
+    """Use the name of the parser's function to find the node that an error is about.
 
     For example, an error in ``importScatterElements`` is about a ScatterElements.  The result is None unless
     the model has exactly one node of this operator type.

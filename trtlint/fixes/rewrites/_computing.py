@@ -77,7 +77,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node whose tensor attributes contain the weights from the file."""
+    """Return a copy of a node, with the weights from the file in its tensor attributes."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

@@ -21,7 +21,7 @@ _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
 def is_coarse(value: Value, constants: Constants) -> bool:
     """Return whether each element of a tensor is zero or has a magnitude of at least 2^-24.
 
-    This is true for integers, and for 1 - x in FP32.
+    This is true for a tensor of integers, and for the result of 1 - x in FP32.
     """
     if _is_whole(value, constants):
         return True

@@ -230,7 +230,7 @@ def _insert_attention(
     """Insert the operators of an attention: scores with their masks, Softmax, and the product with V.
 
     Args:
-        forms: inserts operators.
+        forms: object that inserts operators.
         node: the fused operator.
         block: Q, K and V.
         mask: the mask of allowed keys; None if there is none.
@@ -328,7 +328,7 @@ def _with_bias(
     A tensor of rank 4 gets no bias, because the model has already added the bias and separated the heads.
 
     Args:
-        forms: inserts operators.
+        forms: object that inserts operators.
         sources: Q, K and V.
         bias: the biases of Q, K and V, one after the other.
         width: number of features of Q, and of K.

@@ -58,7 +58,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def embed_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose EmbedLayerNormalization into a sum of word, position and segment embeddings, and a norm."""
+    """Decompose EmbedLayerNormalization into a norm of the sum of word, position and segment embeddings."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
         node.input(port) for port in range(9)
@@ -93,7 +93,10 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def group_norm(forms: Forms, node: Node) -> None:
-    """Decompose a GroupNorm of images, which can include a sum before the norm, and a SiLU after the norm."""
+    """Decompose a GroupNorm or SkipGroupNorm of images.
+
+    SkipGroupNorm includes a sum before the norm. Both operators can include a SiLU after the norm.
+    """
     draft = forms.draft
     value, gain, bias = node.inputs[:3]
     dtype = None if value is None else value.dtype
@@ -124,9 +127,9 @@ def group_norm(forms: Forms, node: Node) -> None:
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
-    """Insert the sum before a group norm.
+    """Insert the sum before the norm of a SkipGroupNorm.
 
-    If another operator reads the second output of the operator, this output is the sum.
+    If the SkipGroupNorm has a second output, the sum gets the name of this output.
     """
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""

@@ -150,7 +150,7 @@ class Numbers:
             node: the operator whose result the quantized tensor replaces.
             value: name of the float tensor.
             scale: a scale with one element; None if the numbers are already divided by the scale.
-            zero: index of the input of ``node`` with the zero point.
+            zero: index of the zero point among the inputs of ``node``.
         """
         result, point = node.output, node.input(zero)
         limits = RANGES.get(quantized_type(result) or "")

@@ -118,7 +118,7 @@ def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) 
     """Multiply the integer sums of a product by the scales of the operands, and quantize the result.
 
     Args:
-        numbers: inserts operators.
+        numbers: object that inserts operators.
         node: the QLinearMatMul or QLinearConv.
         sums: name of the tensor with the sums.
         behind: number of axes after the channel axis.

@@ -22,7 +22,7 @@ _DEEPEST = 16
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """Return the indices of the Loop inputs that are sequences which pass from iteration to iteration.
+    """Return the indices of the Loop inputs that pass a sequence from one iteration to the next.
 
     Args:
         node: the Loop.
@@ -77,7 +77,7 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
         node: the Loop.
         model: the model.
         held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
-            that the Loop returns.
+            that the Loop returns to this mapping.
 
     Returns:
         Names of values whose declared shape may become invalid.

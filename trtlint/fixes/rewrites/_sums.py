@@ -1,7 +1,8 @@
 """Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
 FP32 represents integers up to 2^24 exactly. The bound for each sum is the largest magnitude in the left
-operand, times the sum of the magnitudes in the right operand. Zero points are subtracted before that.
+operand, times the sum of the magnitudes in the right operand. These are the magnitudes after the zero points
+are subtracted.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def product(
     """Insert the product (left - left zero point) · (right - right zero point), plus a bias.
 
     Args:
-        numbers: inserts operators.
+        numbers: object that inserts operators.
         node: the quantized operator.
         operands: input indices and axes of the operands.
         write: function that inserts the product of two float tensors, and returns the name of the product.
@@ -196,7 +197,7 @@ def _kernel_positions(weight: Value | None) -> int | None:
 
 
 def _stored_elements(numbers: Numbers, value: Value | None) -> Array | None:
-    """Return the elements of a stored tensor, or None if the tensor is not stored or too large."""
+    """Return the elements of a stored tensor, or None if the tensor is too large or is not stored."""
     dims = () if value is None else value.shape or ()
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) < len(dims) or math.prod(known) > MOST_ELEMENTS:

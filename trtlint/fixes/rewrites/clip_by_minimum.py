@@ -1,4 +1,4 @@
-"""Replace a Clip with a minimum of 0 by Relu and Min.
+"""Replace a Clip whose minimum is 0 by Relu and Min.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """

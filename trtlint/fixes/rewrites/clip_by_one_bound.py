@@ -1,4 +1,4 @@
-"""Replace a ``Clip`` with one bound by ``Min`` or ``Max``.
+"""Replace a ``Clip`` that has only one bound by ``Min`` or ``Max``.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """

@@ -105,7 +105,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
 
 
 def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
-    """Insert a copy of a quantizer that uses INT8 and the zero point 0."""
+    """Insert an INT8 copy of a quantizer, with the zero point 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
     name = "" if out is None else out.name

@@ -1,4 +1,4 @@
-"""Store the weights of a convolution that the model computes from constants."""
+"""Store convolution weights that the model computes from constants."""
 
 from __future__ import annotations
 

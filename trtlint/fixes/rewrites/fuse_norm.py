@@ -160,11 +160,11 @@ def _parameters(
 def _vector_after(
     node: Node, op: str, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Node | None]:
-    """Find the only reader of ``node`` if its type is ``op`` and its other operand is a stored vector.
+    """Find the only reader of ``node``, and the stored vector that it also reads.
 
-    If the size of the last axis is unknown, the function accepts a vector of several elements. At run time,
-    the last axis could also have size one. But a norm over one element is always zero, so no real model has
-    such an axis.
+    The reader must be an operator of the type ``op``. If the size of the last axis is unknown, the function
+    accepts a vector of several elements. At run time, the last axis could also have size one. But a norm over
+    one element is always zero, so no real model has such an axis.
 
     Returns:
         The vector and the reader, or None for both.

@@ -211,7 +211,7 @@ class _Masking(Struct):
 
         Args:
             value: the tensor.
-            rest: the shape of one selected element: the dimensions after the dimensions of the mask.
+            rest: the dimensions after the dimensions of the mask. They are the shape of one selected element.
         """
         shape = value.shape
         if shape is None:

@@ -59,9 +59,9 @@ class _Site(Struct, frozen=True):
         node: the Where or the Add.
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
-        fill: index of the input of the Where with the mask value; 0 for an Add.
-        source: if the added mask is a product of the mask value and a tensor, this tensor, which is zero for
-            allowed keys. None for other masks.
+        fill: index of the mask value among the inputs of the Where; 0 for an Add.
+        source: the tensor that is multiplied by the mask value, if the added mask is such a product. The
+            tensor is zero for allowed keys. None for other masks.
         softmax: the Softmax operators that read the masked scores.
         axis: the axis of the keys in the scores, negative.
         path: operators from the constant with the mask value to ``node``.
@@ -78,7 +78,7 @@ class _Site(Struct, frozen=True):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that replaces a mask value in all attention blocks that use the constant."""
+    """Create a patch that replaces a constant mask value in all attention blocks that use it."""
     if not isinstance(fact, Constant) or fact.node is None:
         raise NotApplicable("there is no constant here")
     known = (*fact.node.outputs, *fact.node.inputs)

@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces Constants by stored tensors of the same name.
 
-    The patch replaces a single Constant, or all Constants with sizes that one operator reads.
+    The patch replaces a single Constant, or the Constants with ``value_ints`` that are inputs of an operator.
     """
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)

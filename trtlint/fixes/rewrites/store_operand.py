@@ -1,4 +1,4 @@
-"""Store operands of an operator that the model computes from constants.
+"""Store operands as tensors if the model computes these operands from constants.
 
 The parser requires stored tensors for some operands, such as the axes of a reduction.  The parser does not
 fold arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.

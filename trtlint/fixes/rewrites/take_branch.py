@@ -1,4 +1,4 @@
-"""Replace an ``If`` with a known condition by the branch that runs.
+"""Replace an ``If`` whose condition is known by the branch that runs.
 
 https://onnx.ai/onnx/operators/onnx__If.html
 """

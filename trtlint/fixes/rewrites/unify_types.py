@@ -173,7 +173,7 @@ class _Region:
                 self.draft.op("Cast", new, to=onnx_type(self.model.declared[value.name]), out=value.name)
 
     def _type_of_variable(self, node: Node, variable: str, opset: int) -> str | None:
-        """Return the type of the first input with a type variable of the ONNX schema, such as ``T``."""
+        """Return the type of the first input that has the type variable ``variable`` in the ONNX schema."""
         for port, value in enumerate(node.inputs):
             if _variable(node.op, opset, port) == variable:
                 return self._type(value)

@@ -18,7 +18,7 @@ _MOST_NODES = 64
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that computes the nodes from a norm's input to its division in FP32."""
+    """Create a patch that computes, in FP32, the nodes from a norm's input to its division."""
     norm = norm_of(fact)
     nodes = _between(norm)
     if nodes is None:

@@ -1,6 +1,6 @@
 """Replace the ellipsis in an Einsum equation by letters.
 
-The ellipses of two operands can stand for a different number of dimensions. Then the shorter ellipsis gets
+The ellipses of two operands can stand for different numbers of dimensions. Then the shorter ellipsis gets
 the last letters of the longer ellipsis, as in broadcasting: https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
 

@@ -254,7 +254,7 @@ def _insert_activation(forms: Forms, node: Node, value: str, parameters: list[fl
     """Insert the activation of a fused Conv or Gemm.
 
     Args:
-        forms: inserts operators.
+        forms: object that inserts operators.
         node: the fused operator.
         value: name of the tensor before the activation.
         parameters: parameters of the activation, such as alpha.

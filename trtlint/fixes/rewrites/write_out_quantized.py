@@ -113,7 +113,7 @@ _NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
 
 
 def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
-    """Copy an operator that only moves or selects elements, such as Reshape or MaxPool, to FP32."""
+    """Insert an FP32 copy of an operator that only moves or selects elements, such as Reshape or MaxPool."""
     if node.op == "MaxPool" and any(value.name for value in node.outputs[1:]):
         raise NotApplicable("MaxPool also returns indices")
     names = []
@@ -249,7 +249,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearSoftmax by a float Softmax.
 
     The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
-    opset 13.  There, it covers all axes from ``axis`` on.
+    opset 13.  Before opset 13, Softmax covers all axes from ``axis`` on.
     """
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)

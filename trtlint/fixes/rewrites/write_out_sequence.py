@@ -46,7 +46,7 @@ class _Lists(Struct, frozen=True):
     Attributes:
         model: the model.
         draft: the draft of the patch.
-        forms: inserts operators in the form of the model's opset.
+        forms: object that inserts operators in the form of the model's opset.
         known: names of the tensors in each sequence.
         retyped: names of values whose declared types become invalid.
     """
@@ -111,7 +111,7 @@ class _Lists(Struct, frozen=True):
         return held
 
     def _position(self, node: Node, port: int, last: int) -> int | None:
-        """Return the position in a sequence that an operator reads, as a non-negative index.
+        """Return an operator's position in a sequence, which is its input ``port``, as a non-negative index.
 
         The result is None if the position is unknown.
 

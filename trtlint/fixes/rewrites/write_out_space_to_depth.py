@@ -1,4 +1,4 @@
-"""Replace ``SpaceToDepth`` with mode CRD (column, row, depth) by Reshape, Transpose and Reshape.
+"""Replace a ``SpaceToDepth`` in CRD (column, row, depth) mode by Reshape, Transpose and Reshape.
 
 https://onnx.ai/onnx/operators/onnx__SpaceToDepth.html
 """

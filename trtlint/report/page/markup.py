@@ -31,7 +31,7 @@ Content = str | float | None | Iterable["Content"]
 
 
 def text(plain: str) -> Markup:
-    """Escape plain text for HTML. CI commands in the text are escaped, too, in case the page is printed."""
+    """Escape plain text for HTML. Also escape CI commands, because a CI log may show the page."""
     return Markup(html.escape(clean(plain)).replace("##", "&#35;#"))
 
 

@@ -93,7 +93,7 @@ def _words(behind: Behind, marked: Sequence[Marked], nodes: int) -> str:
 
 
 def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Marked]:
-    """Return the most severe finding in each cell that has findings, by the number of the cell."""
+    """Map the number of each cell that has findings to the most severe finding in the cell."""
     found: dict[int, Marked] = {}
     for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
         for site in each.finding.sites[:_MOST_SITES]:
