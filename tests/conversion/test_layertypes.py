@@ -57,7 +57,7 @@ def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
     _, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), layers=layers)
     assert draft.conversion.notes == (
         "the settings name 1 layers that match no operator of the model: nowhere",
-        "these layer types in the settings have no effect: first:int8",
+        "the settings give these layers data types that have no effect: first:int8",
     )
 
 

@@ -205,7 +205,7 @@ def test_numbers_that_are_known_before_a_run(body: str, expected: dict[str, obje
 
 
 def notes(lacking: str = "", unmatched: str = "", other: str = "") -> tuple[str, ...]:
-    """Return the notes about operators and layer types."""
+    """Return the notes about operators and data types of layers."""
     asked = AskedTypes({}, {}, False, tuple(unmatched), tuple(other))
     labels = SimpleNamespace(lacking=tuple(lacking), asked=asked, type="bf16", opset=11)
     assert isinstance(Labels.notes, property)
@@ -219,7 +219,7 @@ def test_notes_name_five_layers() -> None:
         "these operators support BF16 in opset 22, but not in opset 11 of the model: a, b, c, d, e; trtlint "
         "cannot raise the opset of this model, so export the model with a newer opset",
         "the settings name 7 layers that match no operator of the model: g, h, i, j, k",
-        "these layer types in the settings have no effect: n, o, p, q, r",
+        "the settings give these layers data types that have no effect: n, o, p, q, r",
     )
 
 

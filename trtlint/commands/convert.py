@@ -194,7 +194,7 @@ def _converted(
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the layer types that ``--build`` or ``--network-script`` sets, or None if neither is given.
+    """Return the data types of layers from ``--build`` or ``--network-script``, or None without both.
 
     Raises:
         SettingError: the build command or the script cannot be used, or both options are given.
@@ -203,7 +203,7 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
         from trtlint.conversion.script import NetworkScriptError, of_script
 
         if options.build is not None:
-            raise SettingError("--network-script cannot be used with --build: both set layer types")
+            raise SettingError("--network-script cannot be used with --build: both set data types of layers")
         try:
             return of_script(model, options.network_script)
         except (NetworkScriptError, ExperimentError) as error:

@@ -1,4 +1,4 @@
-"""Worker process: run the user's function on the parsed network, and record the layer types that it sets.
+"""Worker process: run the user's function on the parsed network, and record the data types of layers.
 
 The function gets a wrapper of the network. The wrapper returns the names, types and tensors of TensorRT's
 network. It records the precisions that the function sets for a weakly typed build
@@ -140,7 +140,7 @@ class RecordingNetwork:
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Parse a model, run the function of the user, and send the layer types that the function set."""
+    """Parse a model, run the user's function, and send the data types that it sets for layers."""
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)

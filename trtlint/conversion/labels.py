@@ -23,7 +23,7 @@ class Labels:
         model: the source.
         type_: ``fp16`` or ``bf16``.
         keep: the operators that the user keeps in FP32.
-        layers: the layer types that the build command of the user sets; None without layer types.
+        layers: the data types that the user's build command sets for layers; None if it sets none.
     """
 
     def __init__(self, model: Model, type_: str, keep: Sequence[str], layers: LayerTypes | None) -> None:
@@ -78,7 +78,7 @@ class Labels:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about operators that cannot get the type, and about layer types without effect."""
+        """Return notes about operators that cannot get the type, and about data types without effect."""
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
@@ -98,7 +98,8 @@ class Labels:
             )
         if self.asked.other:
             found.append(
-                f"these layer types in the settings have no effect: {', '.join(self.asked.other[:_LISTED])}"
+                "the settings give these layers data types that have no effect: "
+                f"{', '.join(self.asked.other[:_LISTED])}"
             )
         return tuple(found)
 

@@ -37,7 +37,7 @@ _LATER_OPTION = "-"
 
 
 class LayerTypes(Struct, frozen=True):
-    """The types that a build sets for layers.
+    """The data types that a build sets for layers.
 
     Attributes:
         specs: names of layers, each with its type.
@@ -70,14 +70,14 @@ class AskedTypes(Struct, frozen=True):
 
 
 def of_command(command: BuildCommand) -> LayerTypes:
-    """Return the layer types that a trtexec command sets."""
+    """Return the data types that a trtexec command sets for layers."""
     option = command.option("--precisionConstraints")
     specs = tuple(spec for spec in layer_specs(command) if spec.option != "--layerDeviceTypes")
     return LayerTypes(specs, _constraints("" if option is None else option.value or ""))
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the layer types that a Polygraphy command sets, or None for any other text.
+    """Return the data types that a Polygraphy command sets for layers, or None for any other text.
 
     Args:
         given: the command, or a file that contains the command.

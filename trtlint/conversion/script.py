@@ -1,4 +1,4 @@
-"""Find the layer types that the user's function sets on the network (option ``--network-script``)."""
+"""Find the data types that the user's function sets for layers (option ``--network-script``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NetworkScriptError(SettingError):
 
 
 def of_script(model: Path, given: str) -> LayerTypes:
-    """Run the user's function on the parsed network, and return the layer types that the function sets.
+    """Run the user's function on the parsed network, and return the data types that it sets for layers.
 
     Only the command line can name the script, because the script is code.
 

@@ -54,7 +54,7 @@ class ConversionRequest(Struct, frozen=True):
         seconds: the time limit of each process that runs ONNX Runtime. None for a limit of all processes
             together, which depends on the size of the model.
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
-        layers: the layer types that a weakly typed build sets; None if the build sets none.
+        layers: the data types that a weakly typed build sets for layers; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
     """
 

@@ -1,4 +1,4 @@
-"""Check patches in ONNX Runtime if ONNX's reference evaluator cannot compute their operators.
+"""Use ONNX Runtime to check patches that ONNX's reference evaluator cannot run.
 
 A separate process runs the changed nodes before and after each rewrite.
 """

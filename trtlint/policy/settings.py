@@ -70,7 +70,8 @@ class SettingsReader:
     Args:
         options: the command line, which overrides the configuration.
         notify: function that shows a note or a warning to the user.
-        compare: True to remove the findings that are in a baseline, for reports. False for fixes.
+        compare: whether to remove the findings that are in a baseline. Reports need True, and fixes need
+            False.
 
     Raises:
         SettingError: the file of ``--config`` cannot be used.
