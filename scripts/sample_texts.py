@@ -69,10 +69,8 @@ def docstrings(draw: random.Random) -> Iterator[str]:
 
 def messages(draw: random.Random) -> Iterator[str]:
     """Yield messages and advice of findings, and error messages, in turn."""
-    findings, errors = _findings(draw), _errors(draw)
-    while True:
-        yield next(findings)
-        yield next(errors)
+    for pair in zip(_findings(draw), _errors(draw), strict=False):
+        yield from pair
 
 
 def rule_texts(draw: random.Random) -> Iterator[str]:

@@ -14,16 +14,21 @@ import pytest
 
 import trtlint
 from tests.dry_build.rtx import NEEDS_WHEELS
-from trtlint import api
+from trtlint import api, tools
 from trtlint.arguments import ARGUMENTS, read, read_file, read_local, read_one, read_paths
 from trtlint.cases import Keywords
 from trtlint.cli import cli
 from trtlint.runs.dryjob import DryJob
 
 RELU = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,8] y) { y = Relu (x) }'
-FUNCTIONS = (api.lint, api.check, api.fix, api.upgrade, api.measure, trtlint.convert)
+FUNCTIONS = (
+    api.lint, api.check, api.fix, api.upgrade, api.measure, trtlint.convert, tools.explain_miss,
+    tools.find_facts, tools.skeleton, tools.suppress, tools.trend, tools.write_report,
+)  # fmt: skip
+OTHERS = {"model", "names", "report", "earlier", "later"}
+"""Parameters that the functions check themselves."""
 NO_KEYWORDS = {
-    "baseline", "cache", "cache_dir", "config", "executor", "exit_zero", "explain_miss", "format_", "jobs",
+    "cache", "cache_dir", "config", "executor", "exit_zero", "explain_miss", "format_", "jobs",
     "no_dry_build", "output", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings",
     "source_root", "statistics", "update_baseline", "write_baseline",
 }  # fmt: skip
@@ -238,7 +243,7 @@ def test_every_argument_has_a_reader_and_every_reader_an_argument() -> None:
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     }
-    assert {*Keywords.__annotations__, *own} - {"model"} == set(ARGUMENTS) - {"paths"}
+    assert {*Keywords.__annotations__, *own} - OTHERS == set(ARGUMENTS) - {"paths"}
 
 
 def test_what_decides_a_verdict_on_the_command_line_is_a_keyword() -> None:

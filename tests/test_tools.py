@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -39,7 +40,7 @@ def test_a_missed_finding_is_explained_as_by_the_command(capsys: pytest.CaptureF
     _, *lines = capsys.readouterr().out.splitlines()
     found = trtlint.explain_miss(VIT, "ACC102", node.path, trt="10.7", gpu="L4", fp16=True)
     assert [f"  {line}" for line in found] == lines
-    with pytest.raises(trtlint.SettingError, match="no rule 'ACC999' is selected"):
+    with pytest.raises(trtlint.SettingError, match="no rule 'ACC999'"):
         trtlint.explain_miss(VIT, "ACC999", node.path)
 
 
@@ -91,3 +92,42 @@ def test_a_trend_of_two_scans(tmp_path: Path) -> None:
     assert len(trtlint.trend(later, later).still) == 1
     with pytest.raises(trtlint.FileError):
         trtlint.trend(VIT, later)
+
+
+WRONG: tuple[Callable[[], object], ...] = (
+    lambda: trtlint.find_facts(VIT, 3),  # type: ignore[arg-type]
+    lambda: trtlint.explain_miss(VIT, "ACC102", None),  # type: ignore[arg-type]
+    lambda: trtlint.suppress(VIT, 3, reason="x", out="x.onnx"),  # type: ignore[arg-type]
+    lambda: trtlint.suppress(VIT, "ACC102", reason=None, out="x.onnx"),  # type: ignore[arg-type]
+    lambda: trtlint.skeleton(VIT, "x.onnx", hide_names="no"),  # type: ignore[arg-type]
+    lambda: trtlint.write_report(None, "json", "x"),  # type: ignore[arg-type]
+)
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_arguments_of_a_wrong_type(call: Callable[[], object]) -> None:
+    with pytest.raises(trtlint.ArgumentError):
+        call()
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    for call in (
+        lambda: trtlint.find_facts(VIT, log="missing.x"),
+        lambda: trtlint.find_facts("missing.x"),
+        lambda: trtlint.explain_miss("missing.x", "ACC102", "n"),
+        lambda: trtlint.skeleton("missing.x", tmp_path / "x.onnx"),
+        lambda: trtlint.trend("missing.x", VIT),
+    ):
+        with pytest.raises(trtlint.FileError, match=r"^missing\.x: "):
+            call()
+    with pytest.raises(trtlint.SettingError, match="save the exported program"):
+        trtlint.find_facts(object(), torch_tensorrt="2.13")
+    with pytest.raises(trtlint.SettingError, match="cannot write the skeleton to"):
+        trtlint.skeleton(VIT, VIT)
+
+
+def test_findings_of_a_baseline_are_fixed_all_the_same(tmp_path: Path) -> None:
+    known = tmp_path / "known.json"
+    run([str(VIT), *WORDS, "--write-baseline", str(known)])
+    found = trtlint.fix(VIT, trt="10.7", gpu="L4", fp16=True, baseline=known, out=tmp_path / "fixed.onnx")
+    assert "ACC102" in {applied.rule for applied in found.applied}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -20,7 +19,7 @@ from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
-from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.problem import named
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
@@ -224,10 +223,11 @@ def fix(
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
         case = one_case(path, target, keywords).case
+        case = replace(case, policy=replace(case.policy, baseline=None))
         measured = case.data(Measurement)
         keep = () if measured is None else to_keep(measured)
         result: Any = None
-        with _named(path):
+        with named(path):
             source = read_source(path)
             unsafe = own.get("unsafe", False)
             with limit_work(path, allowance=source.allowance()):
@@ -279,7 +279,7 @@ def upgrade(
     way = targets(base, first, end)
     if len(way) < 2:
         raise SettingError(f"{first} and {end} are the same release line; pass two different release lines")
-    with _named(case.path):
+    with named(case.path):
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
         report = upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
@@ -380,21 +380,10 @@ def measure(
         bound=own.get("bound", 1e-2),
         thorough=own.get("thorough", False),
     )
-    with _named(path):
+    with named(path):
         request.inputs.require()
         found = measure(request, limits_for(load(path), own.get("seconds"), own.get("memory")))
     narrow = (each if found.typed else each.completed({found.type: True}) for each in case.targets)
     reports = replace(case, targets=tuple(narrow), evidence=(*case.evidence, RangeEvidence(found))).report()
     find = Sources().finder()
     return Measured(found, NotebookReport(tuple(report.located(find) for report in reports)))
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Return a context manager that adds the file name to the messages of errors."""
-    try:
-        yield
-    except UnreadableError as error:
-        error.message = str(Problem.of(path, error))
-        error.args = (error.message,)
-        raise

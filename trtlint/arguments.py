@@ -337,7 +337,7 @@ _PATHS = _several(_path(_FILE), "a path, or several")
 
 _SWITCHES = (
     "dry_parse", "dry_run", "isolated", "measure", "preview", "rehearse", "thorough", "trust_pickle",
-    "unsafe", "verify", "verify_build", "weights",
+    "unsafe", "verify", "verify_build", "weights", "hide_names",
 )  # fmt: skip
 
 ARGUMENTS: Mapping[str, Reader] = {
@@ -376,6 +376,7 @@ ARGUMENTS: Mapping[str, Reader] = {
     "product": _choice(*PRODUCTS),
     "ranges": _ranges,
     "record": _record,
+    **dict.fromkeys(("expires", "format", "module", "node", "reason", "rule"), _text("a text")),
     "rtx": _VERSIONS,
     "rules": _rules,
     "seconds": _SECONDS,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from trtlint.arguments import read_local, read_one
+from trtlint.arguments import read, read_local, read_one
+from trtlint.case import Case
 from trtlint.cases import AnyPath, Keywords, one_case
-from trtlint.engine.rulebook import load_builtin
-from trtlint.errors import ArgumentError, SettingError
+from trtlint.engine.finding import Report
+from trtlint.engine.rulebook import Rulebook, load_builtin
+from trtlint.errors import ArgumentError, FileError, SettingError
 from trtlint.facts.kinds import ground_of, kinds
+from trtlint.files.problem import named
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import counts
@@ -23,7 +27,6 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from trtlint.engine.finding import Report
     from trtlint.facts.base import Fact
     from trtlint.report.trend import Trend
 
@@ -47,12 +50,14 @@ def find_facts(
         ArgumentError, SettingError, FileError: as in :func:`trtlint.lint`.
     """
     for name in names:
-        if name not in kinds():
-            raise ArgumentError(f"unknown kind of facts {name!r}{did_you_mean(name, kinds())}")
-    case = one_case(model, target, keywords).case
+        if not isinstance(name, str) or name not in kinds():
+            hint = did_you_mean(name, kinds()) if isinstance(name, str) else ""
+            raise ArgumentError(f"unknown kind of facts {name!r}{hint}")
+    case = _case(model, target, keywords)
     if any(ground_of(name) == "weights" for name in names):
         case = replace(case, weights=True)
-    found = case.facts()
+    with named(case.path):
+        found = case.facts()
     there = names or [name for name in kinds() if ground_of(name) in found.grounds]
     return tuple(fact for name in there for fact in found.of(name))
 
@@ -84,25 +89,49 @@ def explain_miss(
     """
     from trtlint.engine.explain import explain_miss as explained
 
-    opened = one_case(model, target, keywords).case.open()
-    chosen = next((each for each in opened.case.rules if rule in (each.id, each.name)), None)
-    if chosen is None:
-        raise SettingError(f"no rule {rule!r} is selected")
-    first = opened.case.built_for[0]
-    return tuple(explained(chosen.read(), opened.facts(first), first, node))
+    rule, node = read_one("rule", rule), read_one("node", node)
+    case = _case(model, target, keywords)
+    book = load_builtin() if keywords.get("rules") is None else Rulebook(case.rules.entries)
+    try:
+        chosen = book.rule(rule)
+    except LookupError as error:
+        raise SettingError(str(error.args[0])) from None
+    with named(case.path):
+        opened = case.open()
+        first = opened.case.built_for[0]
+        return tuple(explained(chosen, opened.facts(first), first, node))
+
+
+def _case(model: Any, target: Target | Sequence[Target] | None, keywords: Mapping[str, Any]) -> Case:
+    """Return the case of one model.
+
+    Raises:
+        FileError: a build file or a program cannot be read.
+        SettingError: the model is an exported program in memory.
+    """
+    if "torch_tensorrt" in keywords and not isinstance(model, str | os.PathLike):
+        raise SettingError("model: save the exported program to a .pt2 file first")
+    case = one_case(model, target, keywords).case
+    for problem in case.problems:
+        raise FileError(str(problem))
+    return case
 
 
 def write_report(report: Report, format: str, file: AnyPath) -> None:
     """Write a report to a file, in a format of ``trtlint --output``, such as ``"sarif"`` or ``"html"``.
 
     Raises:
+        ArgumentError: ``report`` is not a report.
         SettingError: the format is unknown, or the file cannot be written.
         OSError: the file cannot be written.
     """
-    from trtlint.report.formats import Style
+    from trtlint.report.formats import Style, known
     from trtlint.report.notebook import facts_of_file
-    from trtlint.report.outputs import Outputs, parse
+    from trtlint.report.outputs import Outputs, ReportOutput
 
+    if not isinstance(report, Report):
+        raise ArgumentError.of("report", report, "a trtlint.Report, such as the result of trtlint.lint")
+    output = ReportOutput(known(read_one("format", format)), Path(read_one("out", file)))
     paths = dict.fromkeys(model.path for model in report.models)
     style = Style(
         files=len(paths),
@@ -111,7 +140,7 @@ def write_report(report: Report, format: str, file: AnyPath) -> None:
         protected=[*map(Path, paths)],
         look=facts_of_file,
     )
-    outputs = Outputs(parse([f"{format}:{read_one('out', file)}"], None, quiet=True), style, sys.stdout)
+    outputs = Outputs([output], style, sys.stdout)
     for path in paths:
         outputs.add([each for each in report.models if each.path == path], partial(counts, fail_on="error"))
     outputs.close(report.notes)
@@ -149,7 +178,10 @@ def suppress(
     from trtlint.policy.suppressing import suppress as written
 
     path, copy = read_local("model", model), Path(read_one("out", out))
-    written(SuppressOptions(str(path), rule, reason, str(copy), node, module, expires), load_builtin())
+    required = {"rule": read_one("rule", rule), "reason": read_one("reason", reason)}
+    given = required | read({"node": node, "module": module, "expires": expires})
+    with named(path):
+        written(SuppressOptions(model=str(path), output=str(copy), **given), load_builtin())
     return copy
 
 
@@ -163,15 +195,17 @@ def skeleton(model: AnyPath, out: AnyPath, *, hide_names: bool = False) -> Path:
 
     Raises:
         ModelError: the model cannot be read.
-        OSError: the copy cannot be written.
+        SettingError, OSError: the copy cannot be written.
     """
     from trtlint.files.limits import limit_work
-    from trtlint.files.replace import replacing
+    from trtlint.files.replace import replacing, require_output
     from trtlint.model.outline import outline
 
     path, copy = read_local("model", model), Path(read_one("out", out))
-    with limit_work(path):
-        data = outline(path, hide_names=hide_names).SerializeToString()
+    hidden = read_one("hide_names", hide_names)
+    require_output(copy, [path], "the skeleton to")
+    with named(path), limit_work(path):
+        data = outline(path, hide_names=hidden).SerializeToString()
     with replacing(copy, [path]) as file:
         file.write(data)
     return copy
@@ -189,4 +223,8 @@ def trend(earlier: AnyPath, later: AnyPath) -> Trend:
     """
     from trtlint.report.trend import compare, read_rows
 
-    return compare(read_rows(read_local("earlier", earlier)), read_rows(read_local("later", later)))
+    scans = []
+    for file in (read_local("earlier", earlier), read_local("later", later)):
+        with named(file):
+            scans.append(read_rows(file))
+    return compare(*scans)

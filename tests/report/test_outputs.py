@@ -13,8 +13,9 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
+from trtlint.errors import SettingError
 from trtlint.report.formats import OVERLAYS, TEXTS, FormatError, Style, writer_of
-from trtlint.report.outputs import OutputError, Outputs, ReportOutput, parse
+from trtlint.report.outputs import Outputs, ReportOutput, parse
 
 
 @pytest.mark.parametrize(
@@ -53,14 +54,14 @@ def test_quiet_writes_no_text_that_was_not_asked_for() -> None:
     ],
 )
 def test_what_cannot_be(words: list[str], format: str | None, message: str) -> None:
-    with pytest.raises(OutputError, match=r"^.*" + message.replace("?", r"\?")):
+    with pytest.raises(SettingError, match=r"^.*" + message.replace("?", r"\?")):
         parse(words, format)
 
 
 def test_an_unknown_format_is_an_error_wherever_it_is_given() -> None:
     with pytest.raises(FormatError, match=r"^unknown format 'sarf'; did you mean 'sarif'\?$"):
         writer_of("sarf", io.StringIO(), Style(files=1, rules=(), root=None))
-    with pytest.raises(OutputError, match=r"^unknown format 'x'; the formats are full, concise"):
+    with pytest.raises(SettingError, match=r"^unknown format 'x'; the formats are full, concise"):
         parse([], "x")
 
 
@@ -99,10 +100,10 @@ def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(OVERLAYS))
 def test_an_overlay_is_for_one_model_and_a_viewer(name: str, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=f"{name} needs a file name that ends in .json$"):
+    with pytest.raises(SettingError, match=f"{name} needs a file name that ends in .json$"):
         write([ReportOutput(name, tmp_path / "findings.txt")], handmade.one_model())
     style = Style(files=2, rules=(), root=None)
-    with pytest.raises(OutputError, match=f"^{name} is for one model, but 2 are given$"):
+    with pytest.raises(SettingError, match=f"^{name} is for one model, but 2 are given$"):
         Outputs([ReportOutput(name)], style, io.StringIO())
 
 

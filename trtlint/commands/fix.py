@@ -62,7 +62,7 @@ def run_fix(options: FixOptions) -> int:
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *scripts])
     for script in scripts:
-        require_output(script, protected, "--script")
+        require_output(script, protected, "the script to")
     report = FixOutputs(
         options.outputs, diff=options.diff, protected=protected, selected=split(options.lint.select)
     )

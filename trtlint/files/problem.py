@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -80,3 +82,14 @@ class Problem(Struct, frozen=True):
         place = "" if self.offset is None else f" at byte {self.offset}"
         node = "" if self.node is None else f" at node {self.node}"
         return f"{self.path}: {self.message}{place}{node}"
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Return a context manager that adds the file name to the message of an :class:`UnreadableError`."""
+    try:
+        yield
+    except UnreadableError as error:
+        error.message = str(Problem.of(path, error))
+        error.args = (error.message,)
+        raise

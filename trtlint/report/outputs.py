@@ -19,7 +19,6 @@ from trtlint.report.formats import (
     FORMATS,
     OVERLAYS,
     STREAMED,
-    FormatError,
     ReportWriter,
     Style,
     bytes_writer_of,
@@ -52,10 +51,6 @@ class ReportOutput(Struct, frozen=True):
     file: Path | None = None
 
 
-class OutputError(SettingError):
-    """Error: the format of an output is unknown, or the file is protected or belongs to another output."""
-
-
 def parse(
     words: Iterable[str],
     format: str | None,
@@ -77,16 +72,16 @@ def parse(
         The outputs, with at most one on standard output.
 
     Raises:
-        OutputError: a value cannot be used.
+        SettingError: a value cannot be used.
     """
-    outputs = [] if format is None else [ReportOutput(_known(format, formats))]
+    outputs = [] if format is None else [ReportOutput(known(format, formats))]
     outputs += [_output(word, formats) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
-        raise OutputError("two outputs go to standard output; give all but one a file: FORMAT:FILE")
+        raise SettingError("two outputs go to standard output; give all but one a file: FORMAT:FILE")
     for output, file in zip(outputs, files, strict=True):
         if file is not None and files.count(file) > 1:
-            raise OutputError(f"two outputs go to {output.file}; use different files")
+            raise SettingError(f"two outputs go to {output.file}; use different files")
     if None not in files and not (outputs and quiet):
         outputs.insert(0, ReportOutput(default))
     return outputs
@@ -96,7 +91,7 @@ def require_writable(output: ReportOutput, protected: Iterable[Path]) -> None:
     """Check that the file of an output can be written, before the work starts.
 
     Raises:
-        OutputError: the file cannot be written.
+        SettingError: the file cannot be written.
     """
     if output.file is not None:
         require_output(output.file, protected, f"{output.format} to")
@@ -128,8 +123,8 @@ def write_all(
 def _output(word: str, formats: Sequence[str]) -> ReportOutput:
     name, colon, file = word.partition(":")
     if not colon and (format := format_of_file(word)) in formats and word not in formats:
-        raise OutputError(f"{word}: no format is given; write it as {format}:{word}")
-    name = _known(name, formats)
+        raise SettingError(f"{word}: no format is given; write it as {format}:{word}")
+    name = known(name, formats)
     if not file or file == "-":
         return ReportOutput(name)
     return ReportOutput(name, Path(file))
@@ -140,13 +135,6 @@ def format_of_file(name: str) -> str:
     return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 
-def _known(name: str, formats: Sequence[str]) -> str:
-    try:
-        return known(name, formats)
-    except FormatError as error:
-        raise OutputError(str(error)) from None
-
-
 def _identity(file: Path | None) -> str | None:
     return None if file is None else os.path.realpath(file)
 
@@ -155,12 +143,12 @@ def _require_overlay(output: ReportOutput, files: int) -> None:
     """Check that an output for a graph viewer has exactly one model and a ``.json`` file.
 
     Raises:
-        OutputError: there are several models, or the file name has another suffix.
+        SettingError: there are several models, or the file name has another suffix.
     """
     if files > 1:
-        raise OutputError(f"{output.format} is for one model, but {files} are given")
+        raise SettingError(f"{output.format} is for one model, but {files} are given")
     if output.file is not None and output.file.suffix.lower() != ".json":
-        raise OutputError(f"{output.file}: {output.format} needs a file name that ends in .json")
+        raise SettingError(f"{output.file}: {output.format} needs a file name that ends in .json")
 
 
 class Outputs:
@@ -170,7 +158,7 @@ class Outputs:
     interrupted run leaves no partial document.
 
     Raises:
-        OutputError: a file cannot be written, or is protected.
+        SettingError: a file cannot be written, or is protected.
         OSError: from :meth:`close`, for the same reasons.
     """
 
@@ -192,7 +180,7 @@ class Outputs:
                 self._buffers.append((output, buffer))
                 file = buffer
             elif output.format in BINARY:
-                raise OutputError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
+                raise SettingError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
             elif style.statistics and output.format != "summary":
                 # The counts must not corrupt a document on standard output.
                 from trtlint.report.summary import SummaryWriter
@@ -206,10 +194,7 @@ class Outputs:
     def _add_bytes(self, output: ReportOutput, style: Style) -> None:
         buffer = io.BytesIO()
         self._buffers.append((output, buffer))
-        try:
-            self._writers.append(bytes_writer_of(output.format, buffer, style))
-        except FormatError as error:
-            raise OutputError(str(error)) from None
+        self._writers.append(bytes_writer_of(output.format, buffer, style))
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
         """Add the reports of one file. There is one report for each target.
