@@ -220,8 +220,7 @@ class _Given:
         if chosen is None or layer != RuleLayer():
             entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
-        text = keywords.get("command")
-        self._commands = self._with_provider(() if text is None else read_commands(text))
+        self._commands = self._with_provider(read_commands(keywords.get("command")))
         self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
             raise SettingError("record already contains these files; omit log, layers and profile")

@@ -33,14 +33,17 @@ _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
 
-def read_commands(text: str) -> tuple[BuildCommand, ...]:
+def read_commands(text: str | None) -> tuple[BuildCommand, ...]:
     """Return the build commands in ``text``, the value of the option ``--build``.
 
-    The value is a command, a file with commands, or a ``config.pbtxt``.
+    The value is a command, a file with commands, or a ``config.pbtxt``.  Without a value, there are no
+    commands.
 
     Raises:
         CommandError: there is no command, or the file cannot be read.
     """
+    if text is None:
+        return ()
     path = Path(text)
     try:
         with limit_work(path):

@@ -70,7 +70,7 @@ def run_facts(
     models, files = sort(paths, given)
     if len(models) > 1:
         raise SettingError(f"{len(models)} models are given; pass one model")
-    commands = () if command is None else read_commands(command)
+    commands = read_commands(command)
     read = [*models, *(path for path, _ in files)]
     protected = [Path(path) for path in read]
     require_outputs(outputs, protected)

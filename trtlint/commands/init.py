@@ -108,7 +108,7 @@ def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
 
     If ``build`` contains several commands, the first one is used.
     """
-    commands = () if build is None else read_commands(build)
+    commands = read_commands(build)
     if not commands:
         return target
     flags: dict[Flag, bool] = {

@@ -12,7 +12,7 @@ from trtlint.commands.streams import notify
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import with_builtin
 from trtlint.errors import SettingError
-from trtlint.policy.selection import choose, outdated, split
+from trtlint.policy.selection import choose, note_outdated, split
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.rulestatistics import write_json, write_statistics
@@ -31,8 +31,7 @@ def run_rules(
     book = with_builtin(map(Path, folders))
     words = split(selectors)
     chosen = [entry.read() for entry in choose(book.entries, words, preview=True)]
-    for sentence in outdated(words, book.entries):
-        notify(f"note: RULE: {sentence}")
+    note_outdated("RULE", words, book.entries, notify)
     write_all(outputs, lambda format, file: _write(chosen, format, file, statistics=statistics), ())
     return Exit.CLEAN
 
@@ -57,7 +56,6 @@ def run_rule(key: str, folders: Sequence[str]) -> int:
         rule = book.rule(key)
     except LookupError as error:
         raise SettingError(str(error.args[0])) from None
-    for sentence in outdated([key], book.entries):
-        notify(f"note: ID|NAME: {sentence}")
+    note_outdated("ID|NAME", [key], book.entries, notify)
     write_rule(rule, sys.stdout)
     return Exit.CLEAN

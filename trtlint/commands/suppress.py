@@ -10,7 +10,7 @@ from trtlint.commands.streams import notify
 from trtlint.engine.rulebook import with_builtin
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
-from trtlint.policy.selection import outdated
+from trtlint.policy.selection import note_outdated
 from trtlint.policy.suppressing import SuppressOptions, suppress
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
@@ -22,8 +22,7 @@ def run_suppress(options: SuppressOptions) -> int:
     """Write a copy of the model with the suppression, and return the exit code."""
     require_local([options.model])
     book = with_builtin(map(Path, options.rules))
-    for sentence in outdated([options.rule], book.entries):
-        notify(f"note: RULE: {sentence}")
+    note_outdated("RULE", [options.rule], book.entries, notify)
     try:
         with Activity(f"copying {Path(options.model).name}"):
             words = suppress(options, book)

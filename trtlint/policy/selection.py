@@ -11,7 +11,7 @@ See https://docs.astral.sh/ruff/linter/#rule-selection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -180,6 +180,21 @@ def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]
         elif rule is None and became is not None:
             found[became.words(selector)] = None
     return list(found)
+
+
+def note_outdated(
+    where: str, selectors: Iterable[str], rules: Iterable[Selectable], notify: Callable[[str], None]
+) -> None:
+    """Show a note for each selector that names a deprecated, renamed or removed rule.
+
+    Args:
+        where: the option, or the file and key, that contains the selectors.
+        selectors: the selectors.
+        rules: all rules.
+        notify: function that shows a note to the user.
+    """
+    for sentence in outdated(selectors, rules):
+        notify(f"note: {where}: {sentence}")
 
 
 def unknown(key: str, rules: Iterable[Selectable]) -> str:

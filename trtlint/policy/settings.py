@@ -19,7 +19,7 @@ from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, outdated, require, split
+from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, note_outdated, require, split
 from trtlint.policy.targets import targets_of
 from trtlint.target.target import Target
 
@@ -87,7 +87,7 @@ class SettingsReader:
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[RuleLayer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._commands = read_commands(options.build) if options.build is not None else options.ep.commands
+        self._commands = read_commands(options.build) or options.ep.commands
         self._fixed: Configuration | None = None
         if options.isolated:
             self._fixed = Configuration()
@@ -193,9 +193,7 @@ class SettingsReader:
             raise SettingError(f"{where}target: {error}") from None
 
     def _note_outdated(self, where: str, selectors: Iterable[str], book: Rulebook) -> None:
-        """Show a note for each selector that names a deprecated, renamed or removed rule."""
-        for sentence in outdated(selectors, book.entries):
-            self._notify(f"note: {where}: {sentence}")
+        note_outdated(where, selectors, book.entries, self._notify)
 
     def _book(self, configuration: Configuration) -> Rulebook:
         folders = self._folders(configuration)
