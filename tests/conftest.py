@@ -92,7 +92,7 @@ def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
     """Replace the table of renamed and removed rules."""
 
     def forget() -> None:
-        for kept in (known._by_word, known._first_ids):
+        for kept in (known.redirects_by_word, known._first_ids):
             kept.cache_clear()
 
     def put(*rows: known.Redirect) -> None:

@@ -283,14 +283,13 @@ class _Given:
 
     def torch(self, path: Any) -> Iterator[NamedCase]:
         """Yield a case for each script and exported program for Torch-TensorRT."""
-        from trtlint.runs.torchcases import program_saved, torch_cases
+        from trtlint.runs.torchcases import program_saved, torch_inputs
 
         with program_saved(path) as (paths, own):
-            for each, evidence, problems, targets in torch_cases(
-                paths, self._targets, self._keywords, self._level, trusted=own
-            ):
-                case = self._case(each, evidence, problems, alone=True)
-                yield NamedCase(replace(case, targets=targets), NAME if own else str(each))
+            inputs = torch_inputs(paths, self._targets, self._keywords, self._level, trusted=own)
+            for each, targets in inputs:
+                case = self._case(each.path, each.evidence, each.problems, alone=True)
+                yield NamedCase(replace(case, targets=targets), NAME if own else str(each.path))
 
     def require_here(self, address: Address) -> None:
         """Raise an error if the model is remote, but a keyword needs a local model."""

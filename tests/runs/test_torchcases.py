@@ -13,16 +13,16 @@ from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import script_evidence
 from trtlint.errors import SettingError
-from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.runs.torchcases import TorchCase, program_saved, torch_cases
-from trtlint.runs.torchjob import TorchJob, for_release, is_torch
+from trtlint.runs.torchcases import program_saved, torch_inputs
+from trtlint.runs.torchjob import TorchInput, TorchJob, is_torch
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest
-from trtlint.torch_tensorrt.options import run_options
+from trtlint.torch_tensorrt.options import for_release, run_options
 from trtlint.torch_tensorrt.program import read_program
 from trtlint.torch_tensorrt.result import DryRun
 
+RELEASE = torch_release("2.13")
 TARGETS = (Target(), Target(version="10.7", sm=86), Target(product="tensorrt-rtx"))
 
 
@@ -34,22 +34,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(Path("net.pt2"), document(node("aten.relu.default", "relu")))
 
 
-def cases(*paths: str, level: Any = None, trusted: bool = False, **keywords: Any) -> list[TorchCase]:
-    """Return the cases of some files."""
-    given = {"torch_tensorrt": "2.13", **keywords}
-    return list(torch_cases(paths, TARGETS, given, level, trusted=trusted))
+def inputs(
+    *paths: str, level: Any = None, trusted: bool = False, **keywords: Any
+) -> list[tuple[TorchInput, tuple[Target, ...]]]:
+    """Return the evidence about some files, and their targets."""
+    return list(torch_inputs(paths, TARGETS, {"torch_tensorrt": "2.13", **keywords}, level, trusted=trusted))
 
 
-def test_a_case_for_each_file() -> None:
+def test_evidence_about_each_file() -> None:
     program = TorchProgramEvidence(read_program(Path("net.pt2"), "2.13.0"))
     script = script_evidence(Path("build.py"), "2.13.0")
-    targets = for_release(TARGETS, torch_release("2.13"))
-    missing = cases("none.py")[0]
-    assert cases("net.pt2", "build.py") == [
-        (Path("net.pt2"), (program,), (), targets), (Path("build.py"), (script,), (), targets),
+    assert [found for found, _ in inputs("net.pt2", "build.py")] == [
+        TorchInput(Path("net.pt2"), (program,)), TorchInput(Path("build.py"), (script,)),
     ]  # fmt: skip
-    assert (missing[0], missing[1], missing[2][0].path) == (Path("none.py"), (), "none.py")
-    assert isinstance(missing[2][0], Problem)
+    ((missing, _),) = inputs("none.py")
+    assert (missing.evidence, [problem.path for problem in missing.problems]) == ((), ["none.py"])
+
+
+@pytest.mark.parametrize("level", [None, "build"])
+def test_only_a_dry_run_of_a_program_sets_builder_flags(level: Any) -> None:
+    (_, program), (_, script) = inputs("net.pt2", "build.py", level=level)
+    usual = for_release(TARGETS, RELEASE)
+    assert script == usual
+    assert (program == usual) is (level is None)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +76,15 @@ def test_the_request_for_a_dry_run(
 ) -> None:
     if expected.wheel:
         expected = TorchRequest("2.13.0", 0, python="py", wheel=str(Path.cwd() / "wheel"))
-    (case,) = cases("net.pt2", level=level, trusted=trusted, **keywords)
-    job = TorchJob(read_program(Path("net.pt2"), "2.13.0"), expected)
-    assert case[1:] == ((job,), (), for_release(TARGETS, torch_release("2.13"), expected))
+    ((found, _),) = inputs("net.pt2", level=level, trusted=trusted, **keywords)
+    assert found == TorchInput(
+        Path("net.pt2"), (TorchJob(read_program(Path("net.pt2"), "2.13.0"), expected),)
+    )
 
 
 def test_other_files_are_refused() -> None:
-    found = torch_cases(["build.py", "m.onnx"], TARGETS, {"torch_tensorrt": 2.13}, None, trusted=False)
-    assert next(found)[0] == Path("build.py")
+    found = torch_inputs(["build.py", "m.onnx"], TARGETS, {"torch_tensorrt": 2.13}, None, trusted=False)
+    assert next(found)[0].path == Path("build.py")
     with pytest.raises(SettingError) as error:
         next(found)
     words = "m.onnx: torch_tensorrt requires a Python script or an exported program (.pt2)"
@@ -85,7 +93,7 @@ def test_other_files_are_refused() -> None:
 
 def test_an_unknown_release() -> None:
     with pytest.raises(SettingError, match=r"unknown Torch-TensorRT release '1\.0'"):
-        cases("net.pt2", torch_tensorrt="1.0")
+        inputs("net.pt2", torch_tensorrt="1.0")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +159,7 @@ def test_targets_of_a_release() -> None:
     release = torch_release("2.13")
     unknown, own, rtx = for_release(TARGETS, release)
     assert (unknown, own, rtx) == (Target(version=release.tensorrt), TARGETS[1], TARGETS[2])
-    flags = for_release(TARGETS, release, TorchRequest("2.13.0", 0))
+    flags = for_release(TARGETS, release, {})
     assert [each.version for each in flags] == [release.tensorrt, "10.7", None]
     assert flags[2] == TARGETS[2]
     assert flags[1] != TARGETS[1]

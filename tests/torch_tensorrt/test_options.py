@@ -7,11 +7,9 @@ import json
 import pytest
 
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.runs.torchjob import for_release
 from trtlint.target.target import Target
-from trtlint.torch_tensorrt.asking import TorchRequest
 from trtlint.torch_tensorrt.calls import calls_in
-from trtlint.torch_tensorrt.options import builder_flags, options_of, run_options
+from trtlint.torch_tensorrt.options import builder_flags, for_release, options_of, run_options
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,7 @@ def test_builder_flags_of_a_release(release: str, call: str, flags: object) -> N
 
 def test_flags_of_the_user_take_precedence() -> None:
     release = torch_release("2.9")
-    (target,) = for_release((Target(asked=frozenset({"fp16"})),), release, TorchRequest(release.version, 89))
+    (target,) = for_release((Target(asked=frozenset({"fp16"})),), release, {})
     assert (target.version, target.fp16, target.bf16) == (release.tensorrt, True, False)
     (script,) = for_release((Target(),), release)
     assert script.fp16 is None

@@ -45,9 +45,12 @@ if TYPE_CHECKING:
 
 def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
-    with Activity("reading the files of builds"):
-        tasks = _sources(tasks_of(SettingsReader(options.lint, notify, compare=False), options.lint))
     require_local(options.lint.paths)
+    _require_means(options)
+    reader = SettingsReader(options.lint, notify, compare=False)
+    with Activity("reading the files of builds"):
+        tasks = tasks_of(reader, options.lint)
+    tasks = _sources(tasks)
     if any(task.case.alone for task in tasks):
         raise SettingError("trtlint fix needs a model; only build logs, layers or profiles are given")
     if options.output is not None and len(tasks) > 1:
@@ -57,7 +60,6 @@ def run_fix(options: FixOptions) -> int:
             f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
         )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
-    _require_means(options)
     protected = [*(task.file for task in tasks), *outs]
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *scripts])
@@ -106,7 +108,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
             return Exit.UNREADABLE
         try:
             with Activity(f"writing {out.name}"):
-                written = _write(fixed, out, options, verdicts)
+                written = None if options.dry_run else _write(fixed, out, verdicts)
                 costs = costs_of(fixed, source, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
@@ -244,12 +246,9 @@ def _kept(task: Task) -> tuple[str, ...]:
         raise SettingError(f"{task.file}: {error}") from None
 
 
-def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
-    """Write the fixed model, and return its path.
-
-    The result is None if the model did not change, or if no file is written.
-    """
-    if not fixed.changed or fixed.fault or options.dry_run:
+def _write(fixed: Fixed, out: Path, verdicts: Sequence[CheckResult]) -> Path | None:
+    """Write the fixed model, and return its path, or None if the model did not change."""
+    if not fixed.changed or fixed.fault:
         return None
     write_fixed(fixed, out, [verdict.document for verdict in verdicts])
     return out

@@ -55,13 +55,13 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     if options.update_baseline and not reader.baselines:
         raise SettingError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
     sources = Sources(source_root=None if options.source_root is None else Path(options.source_root))
+    run = _Run(options, reader.baselines)
     protected = _read(tasks)
     if options.write_baseline is not None:
         require_baseline_path(Path(options.write_baseline), protected)
     style = _style(options, tasks, sources.root, [*protected, *reader.baselines])
     reports = Outputs(outputs, style, sys.stdout)
     _collect_seldom()
-    run = _Run(Review(recording=options.write_baseline is not None), reader.baselines, options)
     build = () if options.build is None else ("--build", options.build)
     given = (*options.target.arguments, *build)
     for task, found in zip(tasks, run.reports(tasks), strict=True):
@@ -136,10 +136,10 @@ class _Run:
     It stores the highest exit code, and whether a finding makes the run fail.
     """
 
-    def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
-        self.review = review
-        self.baselines = baselines
+    def __init__(self, options: LintOptions, baselines: Mapping[Path, Baseline]) -> None:
         self.options = options
+        self.baselines = baselines
+        self.review = Review(recording=options.write_baseline is not None)
         self.found = False
         self.failure = Exit.CLEAN
 

@@ -114,7 +114,7 @@ def _script(
     path: Path, evidence: TorchScriptEvidence, reader: SettingsReader, releases: Sequence[TorchRelease]
 ) -> TorchUpgrade:
     from trtlint.engine.torchupgrade import script_upgrade
-    from trtlint.runs.torchjob import for_release
+    from trtlint.torch_tensorrt.options import for_release
 
     settings = reader.settings_of(path)
     review, found = Review(), []

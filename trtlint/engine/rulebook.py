@@ -14,7 +14,7 @@ from msgspec import Struct
 from trtlint.engine.rule import Also, Rule, RuleError, Status, group_of
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.knowledge.redirects import redirect
+from trtlint.knowledge.redirects import redirects_by_word
 
 _MOST_ENTRIES = 20_000
 """Largest number of files and folders in a folder of rules.
@@ -78,7 +78,7 @@ class Rulebook(Struct, frozen=True):
             LookupError: there is no such rule.  The message names the nearest rule, or states that the rule
                 was removed.
         """
-        became = redirect(key)
+        became = redirects_by_word().get(key.lower())
         for word in (key, became.to if became is not None and became.to is not None else key):
             for entry in self.entries:
                 if word.lower() in (entry.id.lower(), entry.name):

@@ -43,17 +43,9 @@ def redirects() -> tuple[Redirect, ...]:
     )
 
 
-def redirect(word: str) -> Redirect | None:
-    """Return the renaming or removal of a rule, or None if the rule did not change.
-
-    ``word`` is the old id or the old name of the rule.
-    """
-    return _by_word().get(word.lower())
-
-
 def current(id_: str) -> str:
     """Return the current id of a rule.  ``id_`` is the current id or an old id."""
-    found = redirect(id_)
+    found = redirects_by_word().get(id_.lower())
     return id_ if found is None or found.to is None else found.to
 
 
@@ -66,8 +58,8 @@ def first_id(id_: str) -> str:
 
 
 @cache
-def _by_word() -> Mapping[str, Redirect]:
-    """Return the renamings and removals of rules, by old id and by old name in lower case.
+def redirects_by_word() -> Mapping[str, Redirect]:
+    """Return the renamings and removals of rules, by old id in lower case and by old name.
 
     If a replacement was itself replaced, ``to`` is the newest rule.
     """

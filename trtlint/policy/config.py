@@ -127,19 +127,32 @@ def relative(file: Path, folder: Path) -> str:
 
 
 class Configurations:
-    """The configurations of all models of a run.  Each file is read once."""
+    """The configurations of all models of a run.  Each file is read once.
 
-    def __init__(self) -> None:
-        self._by_folder: dict[Path, Configuration] = {}
+    Args:
+        file: the configuration file for all models; None to use the nearest file of each model.
+        isolated: true to use default settings instead of configuration files.
+    """
+
+    def __init__(self, file: Path | None = None, *, isolated: bool = False) -> None:
+        self._file = file
+        self._isolated = isolated
+        self._found: dict[Path, Configuration] = {}
 
     def of(self, model: Path) -> Configuration:
-        """Return the configuration for a model or folder, from the nearest folder above it.
+        """Return the configuration for a model or folder.
 
         Return default settings if there is no configuration file.
 
         Raises:
             ConfigError: the configuration file cannot be read, or has an error.
         """
+        if self._isolated:
+            return Configuration()
+        if self._file is not None:
+            if self._file not in self._found:
+                self._found[self._file] = load(self._file)
+            return self._found[self._file]
         path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would follow links to other folders
         return self._nearest(path if os.path.isdir(path) else path.parent)  # noqa: PTH112
 
@@ -147,14 +160,14 @@ class Configurations:
         passed: list[Path] = []
         found: Configuration | None = None
         for candidate in (folder, *folder.parents):
-            found = self._by_folder.get(candidate)
+            found = self._found.get(candidate)
             if found is None:
                 passed.append(candidate)
                 found = self._here(candidate)
             if found is not None:
                 break
         found = found or Configuration()
-        self._by_folder.update(dict.fromkeys(passed, found))
+        self._found.update(dict.fromkeys(passed, found))
         return found
 
     def _here(self, folder: Path) -> Configuration | None:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from trtlint.engine.rule import GROUPS
 from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import nearest
-from trtlint.knowledge.redirects import redirect
+from trtlint.knowledge.redirects import redirects_by_word
 
 EVERYTHING = "ALL"
 
@@ -144,7 +144,9 @@ def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None
             rules.
     """
     known = list(rules)
-    if redirect(selector) is None and all(_precision(selector, rule) is None for rule in known):
+    if selector.lower() not in redirects_by_word() and all(
+        _precision(selector, rule) is None for rule in known
+    ):
         raise SelectionError(where + unknown(selector, known))
 
 
@@ -164,7 +166,7 @@ def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
 
 def removed(selector: str) -> bool:
     """Return whether a selector is the id or name of a removed rule."""
-    became = redirect(selector)
+    became = redirects_by_word().get(selector.lower())
     return became is not None and became.to is None
 
 
@@ -174,7 +176,8 @@ def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]
     named = {word: rule for rule in rules for word in (rule.id.lower(), rule.name)} if selectors else {}
     found: dict[str, None] = {}
     for selector in selectors:
-        rule, became = named.get(selector.lower()), redirect(selector)
+        word = selector.lower()
+        rule, became = named.get(word), redirects_by_word().get(word)
         if rule is not None and rule.status == "deprecated":
             found[f"{selector} is deprecated and will be removed; see `trtlint rule {rule.id}`"] = None
         elif rule is None and became is not None:
@@ -227,7 +230,7 @@ def _precision(selector: str, rule: Selectable) -> int | None:
     """
     if selector.lower() == rule.name:
         return _exactly(rule)
-    became = redirect(selector)
+    became = redirects_by_word().get(selector.lower())
     if became is not None and became.to == rule.id:
         return _exactly(rule)
     if selector.lower() == rule.group:

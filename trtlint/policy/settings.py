@@ -16,7 +16,7 @@ from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import SettingError
 from trtlint.policy.baseline import Baseline, BaselineError
-from trtlint.policy.config import Choices, Configuration, Configurations, load, overlay, shown
+from trtlint.policy.config import Choices, Configuration, Configurations, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, note_outdated, require, split
@@ -72,27 +72,20 @@ class SettingsReader:
         notify: function that shows a note or a warning to the user.
         compare: whether to remove the findings that are in a baseline. Reports need True, and fixes need
             False.
-
-    Raises:
-        SettingError: the file of ``--config`` cannot be used.
     """
 
     def __init__(self, options: LintOptions, notify: Notify, *, compare: bool = True) -> None:
         self._options = options
         self._notify = notify
         self._compare = compare
-        self._configurations = Configurations()
+        file = None if options.config is None else Path(options.config)
+        self._configurations = Configurations(file, isolated=options.isolated)
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[RuleLayer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
         self._commands = read_commands(options.build) or options.ep.commands
-        self._fixed: Configuration | None = None
-        if options.isolated:
-            self._fixed = Configuration()
-        elif options.config is not None:
-            self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
 
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
@@ -121,7 +114,7 @@ class SettingsReader:
         Raises:
             SettingError: the configuration, a rule file, a baseline or an option cannot be used.
         """
-        configuration = self._fixed or self._configurations.of(file)
+        configuration = self._configurations.of(file)
         book = self._book(configuration)
         self._check(configuration, book)
         options = self._options

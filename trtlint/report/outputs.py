@@ -162,7 +162,7 @@ class Outputs:
         OSError: from :meth:`close`, for the same reasons.
     """
 
-    def __init__(self, outputs: Iterable[ReportOutput], style: Style, stdout: TextIO) -> None:
+    def __init__(self, outputs: Sequence[ReportOutput], style: Style, stdout: TextIO) -> None:
         self._writers: list[ReportWriter] = []
         self._buffers: list[tuple[ReportOutput, io.StringIO | io.BytesIO]] = []
         self._statistics: ReportWriter | None = None
@@ -172,7 +172,6 @@ class Outputs:
                 _require_overlay(output, style.files)
             file: TextIO = stdout
             if output.file is not None:
-                require_writable(output, self._protected)
                 if output.format in BINARY:
                     self._add_bytes(output, style)
                     continue
@@ -190,6 +189,8 @@ class Outputs:
             self._writers.append(writer_of(output.format, file, style))
         if self._statistics is not None:
             self._writers.append(self._statistics)
+        for output in outputs:
+            require_writable(output, self._protected)
 
     def _add_bytes(self, output: ReportOutput, style: Style) -> None:
         buffer = io.BytesIO()

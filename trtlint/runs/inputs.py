@@ -27,7 +27,7 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
     """
     if "" in options.paths:
         raise SettingError("a path is empty; check that your shell variable is set")
-    torch, paths = torch_tasks(reader, options)
+    scripts, paths = _for_torch(options)
     models, files = sort(paths, options.left)
     here, addresses = _apart(models)
     found = reader.settings([*expand(here), *(Path(address.name) for address in addresses)])
@@ -38,20 +38,33 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
             f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this file, or "
             "remove --dry-build and --dry-parse"
         )
-    if files and not found:
-        return [*torch, *_builds(reader, files)]
     if files and len(found) > 1:
         raise SettingError(
             f"{files[0][0]} describes the build of one model, but {len(found)} models are given; "
             "pass only that model"
         )
-    settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
-    readers = Readers(options, [each.file for each in settings], files)
-    tasks = [*torch, *(_task(each, readers.read(each)) for each in settings)]
-    for each, address in zip(elsewhere, addresses, strict=True):
-        tasks.append(_task(each, readers.read(each) if files else Read(), address))
-    readers.close()
-    return tasks
+    if files and not found:
+        tasks = [*_builds(reader, files)]
+    else:
+        settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
+        readers = Readers(options, [each.file for each in settings], files)
+        tasks = [_task(each, readers.read(each)) for each in settings]
+        for each, address in zip(elsewhere, addresses, strict=True):
+            tasks.append(_task(each, readers.read(each) if files else Read(), address))
+        readers.close()
+    if options.torch.release is None:
+        return tasks
+    return [*torch_tasks(reader, options, options.torch.release, scripts), *tasks]
+
+
+def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
+    """Separate the scripts and programs for Torch-TensorRT from all other paths."""
+    if options.torch.release is None:
+        return [], [*options.paths]
+    from trtlint.runs.torchjob import is_torch
+
+    scripts = list(filter(is_torch, options.paths))
+    return scripts, [path for path in options.paths if not is_torch(path)]
 
 
 def _builds(reader: SettingsReader, files: BuildFileNames) -> Iterator[Task]:

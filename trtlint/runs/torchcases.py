@@ -1,4 +1,4 @@
-"""Convert keywords of the Python API to cases about scripts and programs for Torch-TensorRT."""
+"""Read scripts and programs for Torch-TensorRT, with keywords of the Python API."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.errors import SettingError
-from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.runs.torchjob import for_release, is_torch, torch_evidence
+from trtlint.runs.torchjob import TorchInput, is_torch, read_input
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest
-from trtlint.torch_tensorrt.options import run_options
-
-TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...], tuple[Target, ...]]
-"""A file, its evidence, the problems that prevent reading it, and its targets."""
+from trtlint.torch_tensorrt.options import for_release, run_options
 
 
 @contextmanager
@@ -47,15 +42,15 @@ def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
         raise TypeError(f"{type(path).__name__} is neither a path nor an exported program")
 
 
-def torch_cases(
-    paths: Sequence[str],
+def torch_inputs(
+    paths: Iterable[str],
     targets: Sequence[Target],
     keywords: Mapping[str, Any],
     level: Literal["parse", "build"] | None,
     *,
     trusted: bool,
-) -> Iterator[TorchCase]:
-    """Yield a case for each script or exported program: path, evidence, problems and targets.
+) -> Iterator[tuple[TorchInput, tuple[Target, ...]]]:
+    """Yield the evidence about each script or exported program, and its targets.
 
     Raises:
         SettingError: the release is unknown, or a file is neither a script nor a program.
@@ -78,5 +73,5 @@ def torch_cases(
             raise SettingError(
                 f"{name}: torch_tensorrt requires a Python script or an exported program (.pt2)"
             )
-        evidence, problems = torch_evidence(Path(name), release.version, request)
-        yield Path(name), evidence, problems, for_release(targets, release, request)
+        given = read_input(Path(name), release, request)
+        yield given, for_release(targets, release, given.options)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
-from trtlint.torch_tensorrt.options import builder_flags
 from trtlint.torch_tensorrt.program import Program, read_program
 
 _USUAL_SM = 89
@@ -60,40 +60,42 @@ def is_torch(path: str) -> bool:
     return path.lower().endswith((SCRIPT, PROGRAM))
 
 
-def torch_evidence(
-    path: Path, release: str, request: TorchRequest | None
-) -> tuple[tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...]]:
-    """Return the evidence from a script or program, and the problems if it cannot be read.
+class TorchInput(Struct, frozen=True):
+    """A Python script or an exported program, as input of a run.
+
+    Attributes:
+        path: the file, or ``--build`` for a call that is given as text.
+        evidence: the calls of the script, or the operators of the program; empty if it cannot be read.
+        problems: the reasons why the file cannot be read.
+    """
+
+    path: Path
+    evidence: tuple[Evidence | PendingEvidence, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def options(self) -> Mapping[str, Any] | None:
+        """The options of the compiler for a dry run; None without a dry run."""
+        return next(
+            (each.request.options.values for each in self.evidence if isinstance(each, TorchJob)), None
+        )
+
+
+def read_input(path: Path, release: TorchRelease, request: TorchRequest | None) -> TorchInput:
+    """Read a script or an exported program.
 
     Args:
         path: the file.
-        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        release: the release of Torch-TensorRT.
         request: the settings of a dry run of an exported program; None to use only trtlint's table of
             operators.
     """
     try:
         if path.name.lower().endswith(SCRIPT):
-            return (script_evidence(path, release),), ()
-        program = read_program(path, release)
+            return TorchInput(path, (script_evidence(path, release.version),))
+        program = read_program(path, release.version)
     except (UnreadableError, OSError) as error:
-        return (), (Problem.of(path, error),)
+        return TorchInput(path, problems=(Problem.of(path, error),))
     if request is None:
-        return (TorchProgramEvidence(program),), ()
-    return (TorchJob(program, request),), ()
-
-
-def for_release(
-    targets: Iterable[Target], release: TorchRelease, request: TorchRequest | None = None
-) -> tuple[Target, ...]:
-    """Return the targets with the settings that a release of Torch-TensorRT implies.
-
-    A target without a version gets the TensorRT version of the release.  With a dry run, targets also get the
-    builder flags that Torch-TensorRT sets.  Flags of the user take precedence.
-    """
-    flags: Mapping[str, bool] = {} if request is None else builder_flags(release, request.options.values)
-    return tuple(
-        (target if target.version is not None else replace(target, version=release.tensorrt)).completed(flags)
-        if target.product == "tensorrt"
-        else target
-        for target in targets
-    )
+        return TorchInput(path, (TorchProgramEvidence(program),))
+    return TorchInput(path, (TorchJob(program, request),))

@@ -1,14 +1,16 @@
-"""Convert options of a dry run to data for another process, and derive builder flags from the options."""
+"""Convert options of a dry run to data for another process, and derive the settings of targets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.knowledge.torchreleases import TorchRelease
+from trtlint.target.target import Target
 from trtlint.torch_tensorrt.calls import TorchCall
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
@@ -112,3 +114,25 @@ def builder_flags(release: TorchRelease, options: Mapping[str, Any]) -> Mapping[
     if options.get("disable_tf32"):
         found["tf32"] = False
     return found
+
+
+def for_release(
+    targets: Iterable[Target], release: TorchRelease, options: Mapping[str, Any] | None = None
+) -> tuple[Target, ...]:
+    """Return the targets with the settings that a release of Torch-TensorRT implies.
+
+    A target without a version gets the TensorRT version of the release.  With a dry run, targets also get the
+    builder flags that Torch-TensorRT sets.  Flags of the user take precedence.
+
+    Args:
+        targets: the targets.  Targets of TensorRT-RTX stay unchanged.
+        release: the release.
+        options: the options of a dry run, from :func:`run_options`; None without a dry run.
+    """
+    flags: Mapping[str, bool] = {} if options is None else builder_flags(release, options)
+    return tuple(
+        (target if target.version is not None else replace(target, version=release.tensorrt)).completed(flags)
+        if target.product == "tensorrt"
+        else target
+        for target in targets
+    )
