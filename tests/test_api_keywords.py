@@ -6,6 +6,7 @@ import ast
 import importlib
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -211,5 +212,12 @@ def test_findings_of_a_baseline_are_suppressed() -> None:
     (report,) = trtlint.lint("model.onnx", trt="10.7", baseline="known.json").models
     assert [finding.rule for finding in report.findings] == []
     assert "ACC102" in {finding.rule for finding in report.suppressed}
+    (Path("models") / "gone.onnx").parent.mkdir()
+    copied = Path(shutil.copy("model.onnx", "models/gone.onnx"))
+    run(["model.onnx", "models", "--trt", "10.7", "--no-cache", "--write-baseline", "known.json"])
+    assert trtlint.lint("model.onnx", trt="10.7", baseline="known.json").notes == ()
+    copied.unlink()
+    (note,) = trtlint.lint("model.onnx", trt="10.7", baseline="known.json").notes
+    assert note.startswith("known.json: models/gone.onnx no longer exists")
     with pytest.raises(trtlint.FileError, match="not a baseline"):
         trtlint.lint("model.onnx", trt="10.7", baseline="model.onnx")

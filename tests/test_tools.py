@@ -71,8 +71,10 @@ def test_a_suppression_in_a_copy(tmp_path: Path) -> None:
     out = trtlint.suppress(VIT, "ACC102", reason="measured", out=tmp_path / "copy.onnx")
     (report,) = trtlint.lint(out, trt="10.7").models
     assert [finding.rule for finding in report.suppressed] == ["ACC102"]
-    with pytest.raises(trtlint.SettingError, match="matches no node"):
+    with pytest.raises(trtlint.SettingError, match=r"^node: 'nothing' matches no node$"):
         trtlint.suppress(VIT, "ACC102", reason="measured", out=out, node="nothing")
+    with pytest.raises(trtlint.SettingError, match=r"^expires: 'soon' is not a date such as 2027-03-31$"):
+        trtlint.suppress(VIT, "ACC102", reason="measured", out=out, expires="soon")
 
 
 def test_a_copy_without_weights(tmp_path: Path) -> None:

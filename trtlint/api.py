@@ -21,6 +21,7 @@ from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
 from trtlint.files.problem import named
 from trtlint.model.sources import Sources
+from trtlint.policy.baseline import Baseline
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Review
@@ -66,11 +67,14 @@ def lint(
     """
     sources, review = Sources(), Review()
     found: list[ModelReport] = []
+    baselines: dict[Baseline, None] = {}
     for each in cases(path, target, keywords):
+        if each.case.policy.baseline is not None:
+            baselines[each.case.policy.baseline] = None
         find = sources.finder()
         reports = (folded(renamed(report, each.name)) for report in each.case.report(review))
         found += (report.with_options(each.options).located(find) for report in reports)
-    return NotebookReport(tuple(found))
+    return NotebookReport(tuple(found), tuple(note for each in baselines for note in each.notes()))
 
 
 def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:

@@ -77,6 +77,8 @@ def test_the_json_says_where_it_begins_what_it_does_and_what_to_keep(folder: Pat
         (["--inputs", "norm.onnx"], 2),
         (["--data-loader-script", "nowhere.py"], 2),
         (["--trt", "99"], 2),
+        (["-o", "nowhere/ranges.json"], 2),
+        (["-o", "."], 2),
     ],
 )
 def test_exit_codes(

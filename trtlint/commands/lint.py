@@ -160,14 +160,9 @@ class _Run:
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes of the run (``Report.notes``), after all files are reported."""
-        missing = [
-            f"{shown(baseline.file)}: {model} no longer exists; --update-baseline removes the "
-            "entries of this model"
-            for baseline in self.baselines.values()
-            for model in baseline.missing()
-            if not self.options.write_baseline and not self.options.update_baseline
-        ]
-        return self.review.notes() + tuple(missing)
+        if self.options.write_baseline or self.options.update_baseline:
+            return self.review.notes()
+        return (*self.review.notes(), *(note for each in self.baselines.values() for note in each.notes()))
 
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:

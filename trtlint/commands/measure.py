@@ -22,7 +22,7 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text, require_replaceable
+from trtlint.files.replace import replace_text, require_output
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import (
     MeasureError,
@@ -86,7 +86,7 @@ def run_measure(options: MeasureOptions) -> int:
     read = [path, *map(Path, request.inputs.paths)]
     results = [] if options.output is None else [Path(options.output)]
     for file in results:
-        require_replaceable(file, read)
+        require_output(file, read, "the measurement to")
     require_outputs(options.outputs, read, results)
     try:
         request.inputs.require()

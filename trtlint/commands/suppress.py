@@ -8,8 +8,10 @@ import click
 
 from trtlint.commands.streams import notify
 from trtlint.engine.rulebook import with_builtin
+from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
+from trtlint.policy.schema import SchemaError
 from trtlint.policy.selection import note_outdated
 from trtlint.policy.suppressing import SuppressOptions, suppress
 from trtlint.remote.addresses import require_local
@@ -26,6 +28,8 @@ def run_suppress(options: SuppressOptions) -> int:
     try:
         with Activity(f"copying {Path(options.model).name}"):
             words = suppress(options, book)
+    except SchemaError as error:
+        raise SettingError(f"--{error}") from None
     except ModelError as error:
         notify(str(Problem.of(Path(options.model), error)))
         return Exit.UNREADABLE

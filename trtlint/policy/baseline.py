@@ -247,6 +247,14 @@ class Baseline:
         """Return the paths of models that have entries, but whose files no longer exist."""
         return [model for model in self.models if not self._exists(model)]
 
+    def notes(self) -> tuple[str, ...]:
+        """Return a note about each model that has entries, but whose file no longer exists."""
+        return tuple(
+            f"{shown(self.file)}: {model} no longer exists; --update-baseline removes the entries of "
+            "this model"
+            for model in self.missing()
+        )
+
     def _exists(self, model: str) -> bool:
         return os.path.exists(self.file.parent / model)  # noqa: PTH110
 

@@ -66,7 +66,8 @@ def suppress(options: SuppressOptions, book: Rulebook) -> str:
     ``book`` has all rules.
 
     Raises:
-        SettingError: an option is wrong, or the copy cannot be written.
+        SchemaError: an option is wrong.  The key of the error is the name of the option.
+        SettingError: the rule is unknown, or the copy cannot be written.
         ModelError: the model cannot be read.
     """
     require(options.rule, book.entries)
@@ -90,10 +91,7 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
         "expires": options.expires,
     }
     entry = {key: value for key, value in given.items() if value is not None}
-    try:
-        schema.check(entry, "suppression")
-    except schema.SchemaError as error:
-        raise SettingError(f"--{error}") from None
+    schema.check(entry, "suppression")
     return entry
 
 
@@ -111,12 +109,12 @@ def _require_places(model: Model, options: SuppressOptions) -> None:
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
-        raise SettingError(f"--node {options.node!r} matches no node{near}")
+        raise schema.SchemaError("node", f"{options.node!r} matches no node{near}")
     if options.module is not None:
         modules = {module for node in nodes if (module := origin(model, node).module)}
         if not any(matches_name(options.module, module) for module in modules):
             near = did_you_mean(options.module, sorted(modules))
-            raise SettingError(f"--module {options.module!r} matches no module{near}")
+            raise schema.SchemaError("module", f"{options.module!r} matches no module{near}")
 
 
 def _copy_external(model: Model, folder: Path) -> None:
