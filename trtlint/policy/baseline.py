@@ -16,9 +16,8 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
@@ -231,28 +230,23 @@ class Baseline:
         Raises:
             OSError: the file cannot be written.
         """
-        before = dict(self._entries)
-        size = len(self)
-        missing = set(self.missing())
+        before, size = dict(self._entries), len(self)
         for model in before:
-            if model in missing:
-                del self._entries[model]
-            else:
+            if self._exists(model):
                 self._entries[model] = self._kept.get(model, before[model])
+            else:
+                del self._entries[model]
         if self._entries != before or self._moved:
             self.write(protected)
         return size - len(self)
-
-    def missing(self) -> list[str]:
-        """Return the paths of models that have entries, but whose files no longer exist."""
-        return [model for model in self.models if not self._exists(model)]
 
     def notes(self) -> tuple[str, ...]:
         """Return a note about each model that has entries, but whose file no longer exists."""
         return tuple(
             f"{shown(self.file)}: {model} no longer exists; --update-baseline removes the entries of "
             "this model"
-            for model in self.missing()
+            for model in self.models
+            if not self._exists(model)
         )
 
     def _exists(self, model: str) -> bool:
@@ -276,18 +270,14 @@ _Sites = Mapping[tuple[str, str], Site]
 """Sites by rule and fingerprint, in the order of the findings."""
 
 
-def _entry(file: Path, number: int, table: Any) -> KnownSite:
-    if not isinstance(table, dict) or not all(
-        isinstance(table.get(key), str) for key in ("model", "rule", "fingerprint", "node")
-    ):
+def _entry(file: Path, number: int, table: object) -> KnownSite:
+    try:
+        return convert(table, KnownSite)
+    except ValidationError:
         raise BaselineError(
             f"{shown(file)}: not a baseline: entry {number} needs text for the keys "
             "model, rule, fingerprint and node"
-        )
-    module = table.get("module")
-    if module is not None and not isinstance(module, str):
-        raise BaselineError(f"{shown(file)}: not a baseline: the module of entry {number} is not text")
-    return KnownSite(table["model"], table["rule"], table["fingerprint"], module, table["node"])
+        ) from None
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -49,8 +49,19 @@ class Read(Struct, frozen=True):
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
-class EvidenceReader(Protocol):
-    """Protocol of the readers.  Each reads one kind of evidence."""
+class EvidenceReader:
+    """Base class of the readers.  Each reads one kind of evidence.
+
+    Args:
+        options: the command line, which overrides the configuration.
+        models: the local models of the run.
+        files: the build files from the command line.
+    """
+
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:
+        self._options = options
+        self._models = models
+        self._files = files
 
     def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the evidence about one model.
@@ -62,6 +73,7 @@ class EvidenceReader(Protocol):
         Raises:
             SettingError: an option or a file cannot be used.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """Check, after the last model, that every given file was used.
@@ -104,16 +116,8 @@ class Readers:
             reader.close()
 
 
-class BuildReader:
+class BuildReader(EvidenceReader):
     """Reads the build files that the command line or the configuration names, such as logs."""
-
-    def __init__(
-        self,
-        options: LintOptions,  # noqa: ARG002
-        models: Sequence[Path],  # noqa: ARG002
-        files: BuildFileNames,
-    ) -> None:
-        self._files = files
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the build files of one model as evidence."""
@@ -126,9 +130,6 @@ class BuildReader:
 
         return read_build(of_model(settings.file, files))
 
-    def close(self) -> None:
-        """Do nothing, because :meth:`read` uses all build files."""
-
 
 def read_build(gathered: BuildInput) -> Read:
     """Return the files of a build as evidence."""
@@ -139,15 +140,16 @@ def read_build(gathered: BuildInput) -> Read:
     return Read((BuildEvidence(gathered.record),), gathered.problems)
 
 
-class DryBuildReader:
+class DryBuildReader(EvidenceReader):
     """Reads the options for a dry build.
 
     The dry build runs later, in the process that lints the model.
     """
 
-    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
-        self._options = options.dry
-        self._names = Counter(model.stem for model in models)
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:
+        super().__init__(options, models, files)
+        self._dry = options.dry
+        self._names = Counter(model.stem for model in self._models)
         self._versions: dict[str, str] = {}
 
     def read(self, settings: FileSettings, before: Read) -> Read:
@@ -158,21 +160,18 @@ class DryBuildReader:
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
-        wanted = next((each for each in (self._options, *reversed(named)) if each.level is not None), None)
+        wanted = next((each for each in (self._dry, *reversed(named)) if each.level is not None), None)
         if wanted is None or wanted.level in (None, "off"):
             return Read()
         from trtlint.dry_build.given import command_shapes
 
         shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
-        shapes += _shapes([self._options], "--shapes")
-        requested = (each.compare for each in (self._options, *reversed(named)))
+        shapes += _shapes([self._dry], "--shapes")
+        requested = (each.compare for each in (self._dry, *reversed(named)))
         compare = next((each for each in requested if each is not None), ())
-        where = "--compare" if self._options.compare else f"{settings.configuration.file}: compare"
+        where = "--compare" if self._dry.compare else f"{settings.configuration.file}: compare"
         request = self._comparison(compare, tuple(shapes), where) if compare else None
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
-
-    def close(self) -> None:
-        """Do nothing, because the options of a dry build apply to all models."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -180,7 +179,7 @@ class DryBuildReader:
         from trtlint.process.spawn import Limits
         from trtlint.runs.dryjob import DryJob
 
-        options, usual = self._options, Limits()
+        options, usual = self._dry, Limits()
         return DryJob(
             version=self._version(wanted.version or INSTALLED),
             folder=None if options.rtx_path is None else os.path.abspath(options.rtx_path),  # noqa: PTH100
@@ -226,7 +225,7 @@ class DryBuildReader:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
 
-            folder = None if self._options.rtx_path is None else Path(self._options.rtx_path)
+            folder = None if self._dry.rtx_path is None else Path(self._dry.rtx_path)
             try:
                 self._versions[wanted] = find(wanted or None, folder).version
             except WheelError as error:
@@ -244,13 +243,14 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
             yield from fixed_shapes([(name, shape)])
 
 
-class RangeReader:
+class RangeReader(EvidenceReader):
     """Reads measurement files, and finds the measurement of each model.
 
     A measurement of an older version of the model is an error.
     """
 
-    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:
+        super().__init__(options, models, files)
         self._read: Mapping[str, Measurement] = {}
         self._used: set[str] = set()
         if not options.ranges:
@@ -288,14 +288,11 @@ class RangeReader:
                 )
 
 
-class PartitionReader:
+class PartitionReader(EvidenceReader):
     """Reads the options for an execution provider of ONNX Runtime.
 
     The evidence contains the nodes of the model that the provider runs.
     """
-
-    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
-        self._options = options
 
     def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the partition of one model, or a request to compute the partition.
@@ -316,16 +313,8 @@ class PartitionReader:
             return Read()
         return Read((evidence_of(provider, command, before.evidence, rtx_path=options.dry.rtx_path),))
 
-    def close(self) -> None:
-        """Do nothing, because the options apply to all models and name no files."""
 
-
-READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
-    BuildReader,
-    DryBuildReader,
-    RangeReader,
-    PartitionReader,
-)
+READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, RangeReader, PartitionReader)
 """The readers, in the order in which they run."""
 
 
