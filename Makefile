@@ -1,8 +1,8 @@
-# All commands run in a virtual environment, made with venv and pip.
+# All commands run in a virtual environment that venv and pip create.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Python compiles a module at its first import. To compile all modules would double the time of an installation.
+# Python compiles a module at its first import. Compiling all modules would double the installation time.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 # Without bytecode files, each test process would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,7 +14,7 @@ test slow check: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
-	@echo "the same as a page to look at: $(abspath $(VENV)/report.html)"
+	@echo "the same report as an HTML page: $(abspath $(VENV)/report.html)"
 	$(BIN)/trtlint examples/nafnet.onnx --log examples/nafnet.build.log.gz
 	$(BIN)/trtlint fix examples/vit.onnx -o $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4 --diff --verify
 	$(BIN)/trtlint $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4
@@ -22,10 +22,10 @@ demo: $(VENV)/.demo
 	$(BIN)/trtlint fix examples/nafnet.onnx -o $(VENV)/nafnet.fixed.onnx --trt 11.0 --ranges $(VENV)/ranges.json
 	$(BIN)/trtlint measure $(VENV)/nafnet.fixed.onnx --inputs examples/nafnet.npz
 
-# The project's own folders: a checkout may also hold models, other projects or environments.
+# The folders of the project. A checkout can also contain models, other projects and environments.
 CODE := benchmarks examples fuzzing scripts tests trtlint
 
-# All tests but the slow ones.  mypy uses one core only, so it runs beside the tests.
+# All tests except the slow tests.  mypy uses only one core, so it runs at the same time as the tests.
 test: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
@@ -51,7 +51,7 @@ check: $(VENV)/.dev
 
 UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts files knowledge language model policy report target)
 
-# The manual, in build/manual/site: warnings, dead links and dead anchors are errors.
+# Build the manual in build/manual/site. Warnings, dead links and dead anchors are errors.
 docs: $(VENV)/.dev
 	$(BIN)/python -m scripts.manual
 
@@ -78,13 +78,13 @@ oldest:
 		--editable ".[dask,measure,verify,test]"
 	$(VENV)-oldest/bin/python -m pytest -n auto
 
-# Takes minutes. `make fuzz CASES=20000` runs more cases; `ARGS="--replay model:17"` runs one case.
+# Fuzzing takes minutes. `make fuzz CASES=20000` runs more cases; `ARGS="--replay model:17"` runs one case.
 CASES ?= 3000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzzing --cases $(CASES) $(ARGS)
 
 # Count the one-line changes of the package that no test detects, by folder, on a sample. The first run records
-# which test runs which line.  `make mutants MUTANTS=60 SEED=2 ARGS="--rooms fixes,policy"` for less.
+# the lines that each test runs.  `make mutants MUTANTS=60 SEED=2 ARGS="--rooms fixes,policy"` runs a small sample.
 MUTANTS ?= 300
 SEED ?= 1
 mutants: $(VENV)/.mutants

@@ -23,12 +23,13 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 HEAD = """\
-# Operators of exported programs that releases of Torch-TensorRT leave to PyTorch, made by
-# scripts/torch_operators.py, which runs Torch-TensorRT's own partition on one-operator programs. Do not edit.
+# Operators of exported programs that releases of Torch-TensorRT leave to PyTorch. Do not edit: the script
+# scripts/torch_operators.py runs Torch-TensorRT's partition on one-operator programs and writes this file.
 #
-# By operator as it stands in a program, before it is decomposed: `falls_back` names the releases that have
-# no converter for it or for what it is decomposed into, `lowered` that operator; `asked` are the releases
-# that were asked, with torch 2.11. Releases are from https://pypi.org/project/torch-tensorrt/.
+# The keys are operators of a program before decomposition. `asked` lists the tested releases (with torch
+# 2.11), from https://pypi.org/project/torch-tensorrt/. `falls_back` lists the releases that have no converter
+# for the operator, or for an operator that PyTorch decomposes it into. `lowered` is the operator without a
+# converter.
 """
 
 

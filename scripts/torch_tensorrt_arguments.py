@@ -18,18 +18,18 @@ HEAD = """\
 # Arguments of Torch-TensorRT by release, made by scripts/torch_tensorrt_arguments.py from the wheels on
 # https://pypi.org/project/torch-tensorrt/. Do not edit.
 #
-# Each table names arguments; each release has the line of the wheel's file that reads it (the same
-# line in the file of the release's tag), and the default where the signature has one.
+# Each table has arguments by name. For each release, an argument has the line that reads it in the wheel's
+# file (the file of the release's Git tag has the same line), and the default if the signature has one.
 #
 # compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py
 # windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py
 # engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
-# front      torch_tensorrt.compile, which hands the others to `compile`, or to `options`: _compile.py
-# windows_front  torch_tensorrt.cross_compile_for_windows, which hands the others to `windows`: _compile.py
-# trace      what tracing reads from the arguments of torch_tensorrt.compile: dynamo/_tracer.py
+# front      torch_tensorrt.compile, which passes others to `compile` or `options`: _compile.py
+# windows_front  torch_tensorrt.cross_compile_for_windows, which passes others to `windows`: _compile.py
+# trace      the arguments of torch_tensorrt.compile that tracing reads: dynamo/_tracer.py
 # settings   the options of torch.compile: dynamo/_settings.py
-# options    what else the backend reads of these: dynamo/utils.py
-# backend    the same: dynamo/backend/backends.py
+# options    the other options of torch.compile that the backend reads: dynamo/utils.py
+# backend    like `options`: dynamo/backend/backends.py
 """
 TABLES: Mapping[str, tuple[str, str]] = {
     "compile": ("dynamo/_compiler.py", "compile"),
