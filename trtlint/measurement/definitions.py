@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from onnx import FunctionProto, ModelProto, TensorProto, ValueInfoProto, defs, helper
 
-from trtlint.measurement.formulas import FormulaWriter
+from trtlint.measurement.writing import FormulaWriter
 from trtlint.model.graph import Node
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
@@ -35,7 +35,7 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
         inputs: the names of the inputs.
         types: the ONNX element types that the inputs have in the build; 0 for a missing input or an unknown
             type.
-        write: interface for adding operators to the graph.
+        write: writer of the graph.
 
     Returns:
         The name of the first output before rounding, or None if ONNX does not define the operator as a
@@ -49,11 +49,11 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
     for step in body.graph.node:
         widen_node(step)
         ports = [names.get(text(name), text(name)) for name in step.input]
-        results = write.emit_node(step, ports, inner=True)
+        results = write.add_copy(step, ports)
         for name, result in zip(step.output, results, strict=True):
             final = text(name) == "o0"
             inner = text(name) in narrow and not final
-            names[text(name)] = write.step(result, step.op_type) if inner else result
+            names[text(name)] = write.step(node, result, step.op_type) if inner else result
     return names.get("o0")
 
 
