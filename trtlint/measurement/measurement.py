@@ -14,7 +14,7 @@ from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
-from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of
+from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of, within
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.kept import KeptNodes as KeptNodes
 
@@ -142,7 +142,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
 
         A small error of an output that is constant or 0 does not show that the narrow type is good.
         """
-        small = all(error is not None and error <= bound for error in self.errors)
+        small = all(within(error, bound) for error in self.errors)
         return self.finite and not (self.trivial and small)
 
     @property
@@ -247,9 +247,7 @@ class Measurement(Struct, frozen=True):
             return False
         if self.build is not None:
             return self.verdict == "fine"
-        return all(
-            error is not None and error <= self.bound for output in self.judged for error in output.errors
-        )
+        return all(within(error, self.bound) for output in self.judged for error in output.errors)
 
 
 def to_data(found: Measurement) -> dict[str, Any]:
