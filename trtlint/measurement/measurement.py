@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct, convert, to_builtins
-from msgspec.structs import replace
 
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
 from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of, within
-from trtlint.measurement.formats import FORMATS
+from trtlint.measurement.formats import FORMATS, Range
 from trtlint.measurement.kept import KeptNodes as KeptNodes
 
 SCHEMA = "trtlint.measure/1"
@@ -25,9 +24,6 @@ _MOST_BYTES = 64 << 20
 
 In memory, JSON data can be 25 times as large as the file.
 """
-
-Range = Literal["overflow", "underflow", "ok"]
-
 
 _OUTPUT_KEYS = {
     "error": "error_fp16",
@@ -103,10 +99,6 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
     def constant(self) -> bool:
         """Return whether the tensor is stored in the model."""
         return self.op == "Constant"
-
-    def fitting(self, fits: Range) -> MeasuredTensor:
-        """Return a copy with ``fits`` as the value of :attr:`fits`."""
-        return replace(self, fits=fits)
 
     @property
     def greatest(self) -> float:
