@@ -11,6 +11,7 @@ import pytest
 from tests.measurement.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
 from tests.measurement.written import Graph
 from trtlint.measurement.formats import BF16
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Rewritten
@@ -31,7 +32,7 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
     onnx.save(model_of(opset), path)
     np.savez(tmp_path / "feeds.npz", **feeds())  # type: ignore[arg-type]
     found = measured(
-        MeasurementRequest(str(path), "model", (str(tmp_path / "feeds.npz"),), type=type_, bound=0.1),
+        MeasurementRequest(str(path), "model", Inputs((str(tmp_path / "feeds.npz"),)), type=type_, bound=0.1),
         lambda _: None,
     )
     errors = {output.name: output.error for output in found.outputs}

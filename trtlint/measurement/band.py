@@ -42,11 +42,6 @@ class Band(Struct, frozen=True):
         return tuple(self.of(way) for way in WAYS)
 
     @property
-    def least(self) -> float | None:
-        """Return the smallest error of all rounding models, or None if none of them has finite results."""
-        return min((error for error in self.errors if error is not None), default=None)
-
-    @property
     def worst(self) -> float | None:
         """Return the largest error of all rounding models.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from trtlint.files.problem import first_few, shorten
@@ -43,7 +44,7 @@ Say = Callable[[Any], None]
 
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Measure a model, and send messages with ``say``. The last message is the result or an error."""
-    asked = MeasurementRequest.parse(request)
+    asked = convert(request, MeasurementRequest)
     try:
         say({"measurement": to_data(measured(asked, say))})
     except InputsError as error:
