@@ -6,7 +6,7 @@ the type of each step: FP32 or the type of the tensors (https://onnx.ai/onnx/ope
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +25,7 @@ DEFINED = frozenset({"Attention"})
 """Operators that are replaced in every run, because their internal numbers are measured."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
 """Operators that are replaced in a simulation, because their intermediate results are rounded."""
+_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:
@@ -44,7 +45,7 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
     body = _body(node, types, write.opset)
     if body is None:
         return None
-    narrow = {name for name, type_ in _types(body) if type_ in (TensorProto.FLOAT16, TensorProto.BFLOAT16)}
+    narrow = {text(info.name) for info in body.graph.value_info if info.type.tensor_type.elem_type in _NARROW}
     names = {f"i{port}": name for port, name in enumerate(inputs) if name}
     for step in body.graph.node:
         widen_node(step)
@@ -55,11 +56,6 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
             inner = text(name) in narrow and not final
             names[text(name)] = write.step(node, result, step.op_type) if inner else result
     return names.get("o0")
-
-
-def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
-    for info in model.graph.value_info:
-        yield text(info.name), info.type.tensor_type.elem_type
 
 
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:

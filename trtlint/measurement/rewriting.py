@@ -9,7 +9,7 @@ The model returns only a few numbers for each measured tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import onnx
 from msgspec import Struct
@@ -23,7 +23,7 @@ from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
-from trtlint.measurement.ports import COPYING, SAME, reads, writes
+from trtlint.measurement.ports import COPYING, SAME, narrow_ports, port_at
 from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
@@ -276,12 +276,9 @@ class _Rewriting(FormulaWriter):
         widen_node(proto)
         proto.name = node.path
         fix_seed(proto)
-
-        def may(question: Callable[[str, str, int, int, Format], bool], port: int) -> bool:
-            return question(node.op, node.domain, version, port, self._format())
-
+        inputs, outputs = narrow_ports(node.op, node.domain, version, self._format())
         for port, value in enumerate(node.inputs[: len(proto.input)]):
-            proto.input[port] = self.read(value, rounded=self._loads(node, port) and may(reads, port))
+            proto.input[port] = self.read(value, rounded=self._loads(node, port) and port_at(inputs, port))
         proto.input[:] = spread(node, proto.input, self)
         for attribute in proto.attribute:
             for body in bodies(attribute):
@@ -293,7 +290,7 @@ class _Rewriting(FormulaWriter):
                 continue
             constant = node.path in self.folding.constants
             versions = self.versions[value] = _Versions(self.scope, constant=constant)
-            if not self._rounds_output(node, value) or not may(writes, port):
+            if not self._rounds_output(node, value) or not port_at(outputs, port):
                 versions.exact = value.name
             elif copied:
                 versions.rounded = value.name
