@@ -13,6 +13,7 @@ Normalization operators are not decomposed, because their internal numbers are F
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
-        attributes = {} if axes is None else {"axes": list(axes)}
+        attributes: dict[str, Any] = {} if axes is None else {"axes": list(axes)}
         total = write.add("ReduceSum", [tensor], keepdims=keep, **attributes)
     elif write.opset < _INPUT_AXES:
         ports = [tensor] if axes is None else [tensor, write.constant(list(axes), np.int64)]
@@ -81,7 +82,7 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
     if int(node.number("p", 2)) != 2:
         return None
     squares = write.step(node, write.add("Mul", [inputs[0], inputs[0]]), "square")
-    total = _sum_over(squares, [int(node.number("axis", -1))], write)
+    total = _reduced("ReduceSum", squares, int(node.number("axis", -1)), write)
     norm = write.step(node, write.add("Sqrt", [write.step(node, total, "sum of squares")]))
     # For zeros, the result is zero: 1 is added to a norm of zero, and NaN stays NaN.  Equal and Where would
     # be simpler, but they support floats only from opset 11 and 9 on.
@@ -90,31 +91,20 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
     return write.add("Div", [inputs[0], write.add("Add", [norm, empty])])
 
 
-def _sum_over(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    return _reduced("ReduceSum", _INPUT_AXES_SUM, tensor, axes, write)
-
-
 def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if write.opset < _INPUT_AXES_SUM:  # before, Softmax flattened the axes from `axis` on into one
         return None
-    axes, x = [int(node.number("axis", -1))], inputs[0]
-    shifted = write.step(node, write.add("Sub", [x, _greatest(x, axes, write)]))
+    axis, x = int(node.number("axis", -1)), inputs[0]
+    shifted = write.step(node, write.add("Sub", [x, _reduced("ReduceMax", x, axis, write)]))
     powers = write.step(node, write.add("Exp", [shifted]))
-    return write.add("Div", [powers, write.step(node, _sum_over(powers, axes, write))])
+    return write.add("Div", [powers, write.step(node, _reduced("ReduceSum", powers, axis, write))])
 
 
-def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    return _reduced("ReduceMax", _INPUT_AXES, tensor, axes, write)
-
-
-def _reduced(op: str, since: int, tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    """Add the reduction ``op`` over ``axes``.
-
-    From opset ``since`` on, the axes are an input. In earlier opsets, the axes are an attribute.
-    """
-    if write.opset < since:
-        return write.add(op, [tensor], axes=list(axes), keepdims=1)
-    return write.add(op, [tensor, write.constant(list(axes), np.int64)], keepdims=1)
+def _reduced(op: str, tensor: str, axis: int, write: FormulaWriter) -> str:
+    """Add the reduction ``op`` over an axis, which is an input or, in old opsets, an attribute."""
+    if write.opset < (_INPUT_AXES_SUM if op == "ReduceSum" else _INPUT_AXES):
+        return write.add(op, [tensor], axes=[axis], keepdims=1)
+    return write.add(op, [tensor, write.constant([axis], np.int64)], keepdims=1)
 
 
 def _matmul(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
