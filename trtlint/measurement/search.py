@@ -161,7 +161,7 @@ class KeepSearch:
         alone = bool(region) and self._enough(fixed)
         if not alone and self._whole_set_passes(fixed.union(*outside)):
             alone = bool(region) and self._enough(fixed)  # the safety margin may have been dropped
-            if not alone:
+            if not alone and outside:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
                 # The search for the window showed that its first and last units are needed.
                 ends = outside[begin].union(outside[end - 1])
