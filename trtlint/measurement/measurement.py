@@ -186,8 +186,11 @@ class Measurement(Struct, frozen=True):
     def on(self) -> str:
         """Describe the inputs, such as ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
-        more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
-        return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, generated"
+        if not self.files:
+            return f"{batches}, generated"
+        others = len(self.files) - 1
+        more = "" if not others else " and 1 more file" if others == 1 else f" and {others} more files"
+        return f"{batches} of {Path(self.files[0]).name}{more}"
 
     @property
     def fits(self) -> bool:

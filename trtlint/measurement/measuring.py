@@ -290,7 +290,8 @@ def _limits(
         )
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)
     if unknown:
-        limits.append(f"{unknown} tensors of unknown type were neither measured nor rounded")
+        what = "1 tensor of unknown type was" if unknown == 1 else f"{unknown} tensors of unknown type were"
+        limits.append(f"{what} neither measured nor rounded")
     return [*limits, *model.tensors.notes]
 
 
