@@ -186,7 +186,7 @@ def _compared(
     except Exception as error:  # noqa: BLE001 - ONNX Runtime exports no common base class
         raise _NotRunError(f"the model does not run: {error}") from None
     if wanted.given:
-        batches = _converted_inputs(wanted.given, types, keep_a_key=False)
+        batches = _converted_inputs(wanted.given, types)
         before = _run_given(original, batches)
     else:
         batches, before = _run_first(original, random_sets(inputs, wanted.memory), types, wanted)
@@ -270,7 +270,7 @@ def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list
         try:
             copy = alike(models.before, models.before, apart, wider.types).before
             types = _input_types(copy)
-            typed = [{name: array.astype(types[name]) for name, array in each.items()} for each in batches]
+            typed = _converted_inputs(batches, types)
             return list(LoadedModel(copy, wider, random=models.random).run(typed))
         except MemoryError:
             raise
@@ -280,7 +280,7 @@ def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list
 
 
 def _converted_inputs(
-    batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool
+    batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool = False
 ) -> list[Feeds]:
     """Convert inputs to the types of a model. With ``keep_a_key``, allow the first key of each mask row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
