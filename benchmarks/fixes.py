@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import PYTHON, TRTLINT
-from trtlint.compare.comparison import compare
+from trtlint.compare.comparison import Pair, compare
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 
@@ -70,7 +70,7 @@ def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) ->
         return "not written" if refused else "the tool failed"
     if not builds(out):
         return "refused as before"
-    found = compare(model, out)
+    found = compare(Pair(model, out))
     if found.equal is None:
         return "builds, outputs not told"
     return "equal" if found.equal and found.sets >= SETS else "builds, outputs differ"

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.fixes import SHARED, TARGET
 from trtlint import Target, lint
 from trtlint.cli import run
-from trtlint.compare.comparison import compare
+from trtlint.compare.comparison import Pair, compare
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild
@@ -150,7 +150,7 @@ def unharmed(exported: Path, folder: Path) -> bool:
             continue
         after = built(out)
         builds = after is not None and after.result.built is True
-        equal = compare(model, out).equal
+        equal = compare(Pair(model, out)).equal
         tally["rewritten"] += 1
         tally["build"] += builds
         tally["equal"] += equal is True
@@ -172,7 +172,7 @@ def refused(folder: Path) -> bool:
             continue
         after = built(out)
         row = Counter(models=1, builds=int(after is not None and after.result.built is True))
-        equal = compare(model, out).equal
+        equal = compare(Pair(model, out)).equal
         row |= Counter(equal=int(equal is True), differ=int(equal is False))
         for name in {entry["fix"] for entry in report["applied"]}:
             table[name].update(row)

@@ -13,6 +13,7 @@ import trtlint
 from tests.engine.rules import make_rule
 from trtlint.engine import evaluate
 from trtlint.knowledge.releases import Product, minors
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import Measurement
 from trtlint.target.target import Target
@@ -146,6 +147,6 @@ def test_a_measurement_is_for_builds_in_its_type(
     assert measured.measurement is found
     assert [report.target for report in measured.report.models] == [target]
     assert requests == [
-        MeasurementRequest(model=str(model), name=str(model), files=(), lists=(), script=None, type="fp16",
+        MeasurementRequest(model=str(model), name=str(model), inputs=Inputs(), type="fp16",
                            rehearse=True, batches=None, bound=1e-2, thorough=False)
     ]  # fmt: skip

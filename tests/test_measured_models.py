@@ -13,6 +13,7 @@ from tests.linting import lint_file
 from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rulebook import load_builtin
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import Measurement
 from trtlint.measurement.measuring import measured
@@ -25,7 +26,7 @@ STRONG = Target(version="11.0")
 
 
 def measure(model: Path, inputs: Path) -> Measurement:
-    return measured(MeasurementRequest(str(model), str(model), (str(inputs),)), lambda _: None)
+    return measured(MeasurementRequest(str(model), str(model), Inputs((str(inputs),))), lambda _: None)
 
 
 def standing(model: Path, found: Measurement) -> str | None:

@@ -353,6 +353,7 @@ def measure(
         ArgumentError, SettingError, FileError: as in :func:`lint`.
     """
     from trtlint.engine.evidence.ranges import RangeEvidence
+    from trtlint.measurement.inputs import Inputs
     from trtlint.measurement.measure import MeasurementRequest, limits_for, measure
     from trtlint.model.load import load
 
@@ -375,9 +376,7 @@ def measure(
     request = MeasurementRequest(
         model=str(path),
         name=str(path),
-        files=own.get("inputs", ()),
-        lists=own.get("load_inputs", ()),
-        script=own.get("data_loader_script"),
+        inputs=Inputs(own.get("inputs", ()), own.get("load_inputs", ()), own.get("data_loader_script")),
         type=own.get("type", "fp16"),
         rehearse=own.get("rehearse", True),
         batches=own.get("batches"),

@@ -26,6 +26,7 @@ from benchmarks.measure import report
 from benchmarks.rehearsal.judge import EVERY, WAYS, Judge, without_functions
 from trtlint.errors import TrtlintError
 from trtlint.measurement.feeds import random_feeds
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.model.load import load
@@ -85,7 +86,7 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
         return {**found, "skipped": "not finite in FP32"}
     begun = time.process_time()
     try:
-        request = MeasurementRequest(str(file), file.name, (str(archive),), type="all", bound=BOUND)
+        request = MeasurementRequest(str(file), file.name, Inputs((str(archive),)), type="all", bound=BOUND)
         mine = measured(request, lambda _: None)
     except TrtlintError as error:
         return {**found, "skipped": str(error)[:200]}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -198,23 +199,19 @@ def test_the_progress_bar_is_there_before_the_model_is_read(
 
 def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     from tests.measurement.test_measuring import feeds_of
+    from trtlint.measurement.inputs import Inputs
     from trtlint.measurement.measure import MeasurementRequest
     from trtlint.measurement.measure import measure as measure_model
 
     model = onnx.parser.parse_model(NORM)
     onnx.save(model, tmp_path / "m.onnx")
     np.savez(tmp_path / "m.npz", **feeds_of(model, 300.0))  # type: ignore[arg-type]
-    told: list[str] = []
-    runs: list[int] = []
-    request = MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx", (str(tmp_path / "m.npz"),))
-    found = measure_model(
-        request,
-        listen=told.append,
-        progress=lambda answer: runs.extend([answer["run"]] if "run" in answer else []),
-    )
-    assert told[:5] == ["ranges", "rehearsal", "fused", "accumulated", "search"]
+    said: list[Mapping[str, Any]] = []
+    request = MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx", Inputs((str(tmp_path / "m.npz"),)))
+    found = measure_model(request, progress=said.append)
+    assert [each["doing"] for each in said[:5]] == ["ranges", "rehearsal", "fused", "accumulated", "search"]
     assert found.kept is not None
-    assert runs == [*range(1, found.kept.runs + 1)]
+    assert [each["run"] for each in said if "run" in each] == [*range(1, found.kept.runs + 1)]
     assert found.kept.runs <= 20
 
 

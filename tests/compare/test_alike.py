@@ -107,3 +107,10 @@ def test_wider_types_are_written_to_copies(tmp_path: Path) -> None:
         assert found == Alike(tmp_path / "before.onnx", tmp_path / "after.onnx", random=False)
         for copy in (found.before, found.after):
             assert onnx.load(copy).graph.input[0].type.tensor_type.elem_type == element
+
+
+def test_dropout_gets_an_integer_seed(tmp_path: Path) -> None:
+    path = model(tmp_path / "model.onnx", "r = Dropout (x, half, on) y = Abs (r)")
+    (node, _) = onnx.load(alike(path, path, tmp_path).before).graph.node
+    (seed,) = node.attribute
+    assert seed.type == onnx.AttributeProto.INT

@@ -14,7 +14,7 @@ from tests.graphs import model_of
 from trtlint.compare import _compare
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare.alike import Alike
-from trtlint.compare.comparison import available, compare
+from trtlint.compare.comparison import Pair, available, compare
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.widening import FP32
@@ -44,17 +44,17 @@ def test_what_is_left_of_larger_terms_is_judged_by_the_largest_output(tmp_path: 
     before = saved(tmp_path / "a.onnx", "p = Mul (a, c)  q = Mul (b, c)  y = Sub (p, q)")
     after = saved(tmp_path / "b.onnx", "d = Sub (a, b)  y = Mul (d, c)")
     large, cancelled = batch(tmp_path / "1.npz", 5000, 0), batch(tmp_path / "2.npz", 5000.01, 5000)
-    assert compare(before, after, Inputs(files=(cancelled,))).equal is False
-    assert compare(before, after, Inputs(files=(large, cancelled))).equal is True
-    assert compare(before, after, Inputs(files=(cancelled, large))).equal is True
+    assert compare(Pair(before, after, Inputs(files=(cancelled,)))).equal is False
+    assert compare(Pair(before, after, Inputs(files=(large, cancelled)))).equal is True
+    assert compare(Pair(before, after, Inputs(files=(cancelled, large)))).equal is True
 
 
 def test_a_difference_beyond_rounding_counts_where_terms_cancel(tmp_path: Path) -> None:
     before = saved(tmp_path / "a.onnx", "y = Sub (a, b)")
     after = saved(tmp_path / "b.onnx", "d = Sub (a, b)  y = Add (d, e)")
     large, cancelled = batch(tmp_path / "1.npz", 1000, 0), batch(tmp_path / "2.npz", 1, 1)
-    assert compare(before, after, Inputs(files=(large,))).equal is True
-    assert compare(before, after, Inputs(files=(large, cancelled))).equal is False
+    assert compare(Pair(before, after, Inputs(files=(large,)))).equal is True
+    assert compare(Pair(before, after, Inputs(files=(large, cancelled)))).equal is False
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,8 @@ def test_differences_in_the_reference_count_with_known_sizes(
     onnx.save(onnx.parser.parse_model(text), path)
     monkeypatch.setattr(_compare, "_compared", compared)
     monkeypatch.setattr(_compare, "_user_inputs", lambda *_: BATCHES if given else [])
-    pair = {"before": str(path), "after": str(path)}
-    settings = {"ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 20, "wide": False}
-    assert _compare._answer(pair, {**settings, "folder": str(tmp_path)}) == expected
+    pair = Pair(path, path).request
+    assert _compare._answer(pair, {"memory": 1 << 20, "folder": str(tmp_path)}) == expected
 
 
 @pytest.mark.parametrize(
@@ -302,7 +301,6 @@ def test_a_model_that_is_broken_in_the_reference(
     onnx.save(onnx.parser.parse_model(text), path)
     monkeypatch.setattr(_compare, "_compared", compared)
     monkeypatch.setattr(_compare, "_user_inputs", lambda *_: BATCHES if given else [])
-    pair = {"before": str(path), "after": str(path)}
-    settings = {"ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 20, "wide": False}
-    found = _compare._answer(pair, {**settings, "folder": str(tmp_path)})
+    pair = Pair(path, path).request
+    found = _compare._answer(pair, {"memory": 1 << 20, "folder": str(tmp_path)})
     assert found == {expected: "bad node" if expected == "broken" else "no kernel"}

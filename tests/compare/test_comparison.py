@@ -13,7 +13,7 @@ from trtlint.compare import comparison
 from trtlint.compare._compare import work
 from trtlint.compare.comparison import Pair, available, compare, compare_all, usual_limits
 from trtlint.files.limits import Allowance, limit_work
-from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import InputsError
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
@@ -51,7 +51,7 @@ class Processes:
         self.asked: list[tuple[int, bool, Limits]] = []
 
     def __call__(self, _: str, request: Mapping[str, Any], limits: Limits) -> ProcessResult:
-        self.asked.append((len(request["pairs"]), request["wide"], limits))
+        self.asked.append((len(request["pairs"]), request["pairs"][0]["wide"], limits))
         return self._results.pop(0)
 
 
@@ -59,8 +59,7 @@ def compared(
     monkeypatch: pytest.MonkeyPatch, count: int, processes: Processes, limits: Limits, *, wide: bool = False
 ) -> list[str]:
     monkeypatch.setattr(comparison, "run", processes)
-    pairs = [Pair(Path("a.onnx"), Path("b.onnx"), Inputs())] * count
-    found = compare_all(pairs, limits, wide=wide)
+    found = compare_all([Pair(Path("a.onnx"), Path("b.onnx"), wide=wide)] * count, limits)
     return [
         str(each) if isinstance(each, InputsError) else each.words if each.equal is None else str(each.equal)
         for each in found
@@ -146,7 +145,7 @@ def test_figures_in_words(figures: dict[str, Any], words: str) -> None:
     assert words in comparison._figures({**EQUAL, **figures}, "random")
 
 
-def answer(folder: Path, before: str, after: str, **settings: object) -> dict[str, Any]:
+def answer(folder: Path, before: str, after: str, **settings: Any) -> dict[str, Any]:
     """Compare two models in this process."""
     head = '< ir_version: 8, opset_import: ["" : 17] > g (float[N,3] x) => (float[A] y)'
     paths = []
@@ -155,10 +154,9 @@ def answer(folder: Path, before: str, after: str, **settings: object) -> dict[st
         onnx.save(onnx.parser.parse_model(f"{head} < float two = {{2}} > {{ {body} }}"), paths[-1])
     scratch = folder / "scratch"
     scratch.mkdir()
-    pair = {"before": paths[0], "after": paths[1], "files": (), "lists": (), "script": None}
-    usual = {"wide": False, "ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 30}
+    pair = Pair(*paths, **settings).request
     answers: list[dict[str, Any]] = []
-    work({**usual, **settings, "folder": str(scratch), "pairs": [pair]}, answers.append)
+    work({"memory": 1 << 30, "folder": str(scratch), "pairs": [pair]}, answers.append)
     return answers[0]
 
 
@@ -178,6 +176,6 @@ def test_a_rewritten_model_that_does_not_run_is_broken(tmp_path: Path) -> None:
 def test_models_compute_in_their_own_types(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = Processes(*[ended("done", EQUAL)] * 2)
     monkeypatch.setattr(comparison, "run", processes)
-    compare(Path("a.onnx"), Path("b.onnx"))
-    compare(Path("a.onnx"), Path("b.onnx"), wide=True)
+    compare(Pair(Path("a.onnx"), Path("b.onnx")))
+    compare(Pair(Path("a.onnx"), Path("b.onnx"), wide=True))
     assert [asked[1] for asked in processes.asked] == [False, True]

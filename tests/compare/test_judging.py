@@ -62,6 +62,12 @@ def test_whole_numbers_and_texts_are_to_be_the_same() -> None:
         assert judge([{"y": one}], [{"y": one}]).equal
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_that_are_equal_in_fp64_differ(dtype: str) -> None:
+    one, other = (np.array([number], dtype) for number in (1 << 60, (1 << 60) + 1))
+    assert judge([{"y": one}], [{"y": other}]).beyond == 1
+
+
 @pytest.mark.parametrize(
     ("values", "tells"),
     [([], True), ([NAN], False), ([INF, NAN], False), ([NAN, 1.0], True)],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.graphs import model_of
-from trtlint.compare.sets import RandomSets, UserSets, random_sets, size_of
+from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.measurement.feeds import random_feeds
 
 INPUTS = model_of(
@@ -28,11 +28,6 @@ def test_no_more_sets_are_made_than_memory_is_meant_for() -> None:
     assert len(made.all()) == 4
     assert len(made.all(beside=size)) == 2
     assert len(made.all(beside=100 * size)) == 1
-
-
-def test_what_the_user_gave_is_taken_whole() -> None:
-    given = UserSets(RandomSets(INPUTS).first() * 3)
-    assert (len(given.first()), len(given.all(beside=9))) == (1, 3)
 
 
 def test_dimensions_of_several_names_are_equal_in_some_choices() -> None:

@@ -31,10 +31,10 @@ def saved(path: Path, scale: str = "0.125") -> Path:
 @pytest.mark.isolated
 def test_what_differs_is_told(tmp_path: Path) -> None:
     before = saved(tmp_path / "a.onnx")
-    same = compare(before, saved(tmp_path / "b.onnx"))
+    same = compare(Pair(before, saved(tmp_path / "b.onnx")))
     assert same.equal is True
     assert same.sets == 8
-    other = compare(before, saved(tmp_path / "c.onnx", "0.0875"))
+    other = compare(Pair(before, saved(tmp_path / "c.onnx", "0.0875")))
     assert other.equal is False
     assert other.difference > 1e-3
 
@@ -45,7 +45,7 @@ def test_a_script_is_named_as_the_user_did(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     for script, said in (("load.py", "no input 'q'"), ("load.py:none", "no function 'none'")):
         with pytest.raises(InputsError, match=rf"^{script.split(':')[0]}: {said}"):
-            compare(before, before, Inputs(script=script))
+            compare(Pair(before, before, Inputs(script=script)))
 
 
 def test_a_format_newer_than_that_of_onnx_runtime_is_no_reason_not_to_compare(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_format_newer_than_that_of_onnx_runtime_is_no_reason_not_to_compare(tm
         model.ir_version = 99
         files.append(tmp_path / name)
         files[-1].write_bytes(model.SerializeToString())
-    assert compare(files[0], files[1]).equal is True
+    assert compare(Pair(files[0], files[1])).equal is True
 
 
 def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
@@ -63,11 +63,13 @@ def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
     arrays = {"q": np.zeros((2, 8, 19, 64)), "kt": np.zeros((2, 8, 64, 19)), "v": np.ones((2, 8, 19, 64))}
     np.savez(tmp_path / "in.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})  # type: ignore[arg-type]
     # With Q of zeros the scale does not matter.
-    found = compare(before, saved(tmp_path / "c.onnx", "0.0875"), Inputs(files=(str(tmp_path / "in.npz"),)))
+    found = compare(
+        Pair(before, saved(tmp_path / "c.onnx", "0.0875"), Inputs(files=(str(tmp_path / "in.npz"),)))
+    )
     assert (found.equal, found.sets) == (True, 1)
     np.savez(tmp_path / "in.npz", q=np.zeros(3, np.float32))
     with pytest.raises(InputsError, match=r"in\.npz: no input 'kt', 'v'"):
-        compare(before, before, Inputs(files=(str(tmp_path / "in.npz"),)))
+        compare(Pair(before, before, Inputs(files=(str(tmp_path / "in.npz"),))))
 
 
 @pytest.mark.slow
@@ -96,11 +98,11 @@ def test_a_model_that_draws_random_numbers_draws_the_same_in_both_forms(seed: st
     for op in ("Abs", "Neg"):
         files[op] = tmp_path / f"{op}.onnx"
         onnx.save(onnx.parser.parse_model(DRAWING % (seed, op)), files[op])
-    assert compare(files["Abs"], files["Neg"]).equal is False
+    assert compare(Pair(files["Abs"], files["Neg"])).equal is False
     same = tmp_path / "same.onnx"
     other = DRAWING.replace("m = %s (r)", "k = Neg (r)  m = Max (r, k)") % seed
     onnx.save(onnx.parser.parse_model(other), same)
-    found = compare(files["Abs"], same)
+    found = compare(Pair(files["Abs"], same))
     assert (found.equal, found.difference) == (True, 0.0)
 
 
@@ -111,7 +113,7 @@ def test_random_numbers_that_only_one_form_draws_are_told(tmp_path: Path) -> Non
         {{ {name} = RandomNormalLike (x)  y = Add (x, {name}) }}"""
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(text), files[-1])
-    found = compare(files[0], files[1])
+    found = compare(Pair(files[0], files[1]))
     assert found.equal is None
     assert "draw random numbers" in found.words
 
@@ -127,10 +129,10 @@ def test_types_without_a_kernel_are_compared_in_fp32(tmp_path: Path) -> None:
     for op in ("Abs", "Relu", "Abs"):
         files.append(tmp_path / f"{len(files)}.onnx")
         onnx.save(onnx.parser.parse_model(SCATTER % (*["float16"] * 3, op)), files[-1])
-    same = compare(files[0], files[2])
+    same = compare(Pair(files[0], files[2]))
     assert same.equal is True
     assert "both in FP32" in same.words
-    assert compare(files[0], files[1]).equal is False
+    assert compare(Pair(files[0], files[1])).equal is False
 
 
 MASKED = """< ir_version: 11, opset_import: ["" : 23] >
@@ -147,10 +149,10 @@ def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: P
     for index, body in enumerate(bodies):
         files.append(tmp_path / f"{index}.onnx")
         onnx.save(onnx.parser.parse_model(MASKED % body), files[-1])
-    same = compare(files[0], files[1])
+    same = compare(Pair(files[0], files[1]))
     assert same.equal is True
     assert "ONNX's reference" in same.words
-    assert compare(files[0], files[2]).equal is False
+    assert compare(Pair(files[0], files[2])).equal is False
 
 
 def test_sizes_that_fit_each_other_are_found(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_sizes_that_fit_each_other_are_found(tmp_path: Path) -> None:
         < float[4,3,2] w = {{{", ".join("1" * 24)}}} > {{ {body} }}"""
         files.append(tmp_path / f"{len(files)}.onnx")
         onnx.save(onnx.parser.parse_model(text), files[-1])
-    assert compare(files[0], files[1]).equal is True
+    assert compare(Pair(files[0], files[1])).equal is True
 
 
 def test_a_form_that_does_not_run_where_the_model_does_is_worse(tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_a_form_that_does_not_run_where_the_model_does_is_worse(tmp_path: Path) 
         onnx.save(onnx.parser.parse_model(text), files[-1])
     arrays = {"x": np.ones(64, np.float32)}
     np.savez(tmp_path / "in.npz", **arrays)  # type: ignore[arg-type]
-    found = compare(files[0], files[1], Inputs(files=(str(tmp_path / "in.npz"),)))
+    found = compare(Pair(files[0], files[1], Inputs(files=(str(tmp_path / "in.npz"),))))
     assert found.equal is False
     assert "the rewritten model fails" in found.words
 
@@ -188,7 +190,7 @@ def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
     model.graph.initializer.append(tensor)
     path = tmp_path / "a.onnx"
     path.write_bytes(model.SerializeToString())
-    found = compare(path, path)
+    found = compare(Pair(path, path))
     assert found.equal is None
     assert "gone.bin" in found.words
 
@@ -209,7 +211,7 @@ def test_rows_without_a_key_may_differ_where_nothing_is_said_of_them(
     for name, each in zip("ab", pair, strict=True):
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(each), files[-1])
-    assert compare(files[0], files[1], keep_a_key=keep_a_key).equal is equal
+    assert compare(Pair(files[0], files[1], keep_a_key=keep_a_key)).equal is equal
 
 
 def test_each_set_of_inputs_is_judged_by_its_own_size(tmp_path: Path) -> None:
@@ -220,7 +222,7 @@ def test_each_set_of_inputs_is_judged_by_its_own_size(tmp_path: Path) -> None:
     for name, more in (("a", "0.0"), ("b", "0.02")):
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(text % more), files[-1])
-    assert compare(files[0], files[1]).equal is False
+    assert compare(Pair(files[0], files[1])).equal is False
 
 
 def test_what_loops_stack_is_not_computed_by_a_reference_that_stacks_otherwise(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_what_loops_stack_is_not_computed_by_a_reference_that_stacks_otherwise(t
     { y = Loop (n, t) <body = b (int64 i, bool c) => (bool again, int8[3,3] w) {
       again = Identity (c)  w = Einsum <equation = "ij,jk->ik"> (x, z) }> }"""
     onnx.save(onnx.parser.parse_model(text), path)
-    found = compare(path, path)
+    found = compare(Pair(path, path))
     assert (found.equal, "does not run" in found.words) == (None, True), found.words
 
 
@@ -257,7 +259,7 @@ def test_what_overflowed_and_is_finite_now_is_better_and_the_other_way_round_wor
         onnx.save(onnx.parser.parse_model(text % body), files[-1])
     np.savez(tmp_path / "in.npz", x=np.array([1, 100, 200], np.float32))
     given = Inputs(files=(str(tmp_path / "in.npz"),))
-    better, worse = compare(files[0], files[1], given), compare(files[1], files[0], given)
+    better, worse = compare(Pair(files[0], files[1], given)), compare(Pair(files[1], files[0], given))
     assert (better.equal, better.lost, better.gained) == (True, 0, 2)
     assert (worse.equal, worse.lost, worse.gained) == (False, 2, 0)
     assert "2 elements newly finite" in better.words
@@ -272,7 +274,7 @@ def test_an_infinity_that_is_meant_is_not_taken_for_an_overflow(tmp_path: Path) 
         < float16 low = {%s} > { y = Where (m, x, low) }"""
         files.append(tmp_path / f"{index}.onnx")
         onnx.save(onnx.parser.parse_model(text % low), files[-1])
-    found = compare(files[0], files[1])
+    found = compare(Pair(files[0], files[1]))
     assert found.equal is None
     assert "a run in FP64 does not confirm this" in found.words
 
@@ -291,6 +293,6 @@ def test_pairs_are_compared_in_one_process_and_each_has_its_answer(tmp_path: Pat
 
 def test_times_are_measured_where_they_are_asked_for(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.onnx")
-    assert compare(path, path).times == ((), ())
-    first, second = compare(path, path, timed=True).times
+    assert compare(Pair(path, path)).times == ((), ())
+    first, second = compare(Pair(path, path, timed=True)).times
     assert len(first) == len(second)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from tests.graphs import model_of
 from tests.measurement.written import Graph
 from trtlint.measurement import accumulation
 from trtlint.measurement.accumulation import Sum, accumulated, sum_of
+from trtlint.measurement.writing import GraphWriter
 
 
 @pytest.mark.parametrize(
@@ -77,36 +77,27 @@ def test_the_sum_of_a_part_of_an_operator(op: str, expected: Sum | None) -> None
     ],
 )
 def test_the_blocks_of_a_sum(length: int, terms: int, blocks: tuple[int, int, float | None] | None) -> None:
-    constants: list[Any] = []
-    added: list[Any] = []
-
-    def constant(value: Any, dtype: Any = np.float32) -> str:
-        constants.append(np.asarray(value, dtype).tolist())
-        return f"constant {len(constants)}"
-
-    def add(op: str, inputs: list[str], **attributes: Any) -> str:
-        added.append((op, inputs))
-        return "result"
-
     product = helper.make_node("MatMul", ["x", "w"], ["y"])
-    names = map(str, range(99)).__next__
-    found = accumulated(product, Sum((-1, -2), length, terms), 17, add, constant, names)
-    assert accumulated(product, Sum((-1, -2), length, terms), 9, add, constant, names) is None
+    assert accumulated(product, Sum((-1, -2), length, terms), GraphWriter(9)) is None
+    write = GraphWriter(17)
+    found = accumulated(product, Sum((-1, -2), length, terms), write)
+    constants = {each.name: numpy_helper.to_array(each).tolist() for each in write.scope.initializers}
     if blocks is None:
-        assert (found, constants, added) == (None, [], [])
+        assert (found, constants, write.scope.nodes) == (None, {}, [])
         return
     count, size, growth = blocks
     factor = [] if growth is None else [pytest.approx(math.sqrt(growth))]
-    assert found == "result"
-    assert constants == [count, [size], *factor, True, 0.0]
-    assert added == [("Loop", ["constant 1", *(f"constant {len(constants) - 1 + i}" for i in range(2))])]
+    assert list(constants.values()) == [count, [size], *factor, True, 0.0]
+    (loop,) = write.scope.nodes
+    assert (loop.op_type, list(loop.output)) == ("Loop", [found])
+    assert [constants[name] for name in loop.input] == [count, True, 0.0]
 
 
 @pytest.mark.parametrize(("axis", "rank"), [(-1, 3), (-2, 2), (0, 1), (1, 2)])
 def test_blocks_of_a_length_that_only_a_run_tells(axis: int, rank: int) -> None:
     graph = Graph(17, x=rank)
     product = helper.make_node("MatMul", ["x", "w"], ["y"])
-    names = accumulation._blocks_at_run_time(product, Sum((axis, 0), None), graph.add, graph.constant)
+    names = accumulation._blocks_at_run_time(product, Sum((axis, 0), None), graph)
     for length, count, width, growth in (
         (0, 1, 1, 0.0),
         (1, 1, 16, 1.0),
@@ -132,7 +123,7 @@ def test_a_sum_is_rounded_after_each_block(length: int, known: bool) -> None:
     graph = Graph(17, x=2, w=2)
     product = helper.make_node("MatMul", ["x", "w"], ["y"])
     summed = Sum((-1, -2), length if known else None)
-    name = accumulated(product, summed, 17, graph.add, graph.constant, graph.fresh)
+    name = accumulated(product, summed, graph)
     assert name is not None
     (found,) = graph.run((name,), x=x, w=w)
     width = {40: 16, 150: 48 if known else 32, 600: 304, 0: 1}[length]

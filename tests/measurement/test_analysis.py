@@ -8,8 +8,8 @@ import pytest
 from tests.graphs import model_of
 from trtlint.measurement.analysis import Findings, findings, origins, regions, sites
 from trtlint.measurement.folding import Affine, Folding
-from trtlint.measurement.formats import BF16, FP16
-from trtlint.measurement.measurement import Inside, MeasuredTensor, Range
+from trtlint.measurement.formats import BF16, FP16, Range
+from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
 from trtlint.model.graph import Node

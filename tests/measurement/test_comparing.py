@@ -40,7 +40,7 @@ class Process:
 
     def __call__(self, module: str, request: dict[str, Any], limits: Limits) -> SimpleNamespace:
         cause, answers = self.ends.pop(0)
-        self.asked.append((len(request["pairs"]), request["wide"], limits.seconds))
+        self.asked.append((len(request["pairs"]), request["pairs"][0]["wide"], limits.seconds))
         return SimpleNamespace(
             answers=tuple(answers), cause=cause, words=cause, seconds=self.seconds, processor=0.5
         )
@@ -57,7 +57,7 @@ def compared(
     """Return the comparisons of some pairs."""
     monkeypatch.setattr(comparison, "run", process)
     monkeypatch.setattr(comparison, "available", lambda: True)
-    return list(compare_all([PAIR] * count, Limits(seconds, 3 << 30, 0.0), wide=wide))
+    return list(compare_all([replace(PAIR, wide=wide)] * count, Limits(seconds, 3 << 30, 0.0)))
 
 
 def words(found: Sequence[Comparison | InputsError]) -> list[str]:

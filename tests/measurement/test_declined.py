@@ -15,6 +15,7 @@ from trtlint.measurement.measuring import _require_finite
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.skeleton import TrialError
 from trtlint.measurement.trial import Ranged
+from trtlint.measurement.writing import FormulaWriter
 
 NORM = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,2,4,4] x, float[2] given) => (float[1,2,4,4] y)
@@ -45,14 +46,14 @@ class Written:
         self.opset = opset
         self.ops: list[tuple[str, int, dict[str, Any]]] = []
 
-    def emit(self, op: str, inputs: list[str], **attributes: Any) -> str:
+    def add(self, op: str, inputs: list[str], **attributes: Any) -> str:
         self.ops.append((op, len(inputs), attributes))
         return op
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         return "constant"
 
-    def step(self, name: str, what: str = "") -> str:
+    def step(self, node: Any, name: str, what: str = "") -> str:
         return name
 
 
@@ -69,7 +70,7 @@ def test_a_softmax_is_written_out_where_it_has_one_axis(opset: int, ops: list[tu
     head = f'< ir_version: 7, opset_import: ["" : {opset}] >'
     (node,) = model_of(f"{head} g (float[2,4] x) => (float[2,4] y) {{ y = Softmax (x) }}").graph.nodes
     write = Written(opset)
-    found = formulas._softmax(node, ["x"], cast("formulas.FormulaWriter", write))
+    found = formulas._softmax(node, ["x"], cast("FormulaWriter", write))
     assert (found is None) == (opset < 13)
     assert [each[:2] for each in write.ops] == ops
 

@@ -10,7 +10,7 @@ from onnx import TensorProto, defs
 
 from tests.graphs import model_of
 from trtlint.measurement import definitions
-from trtlint.measurement.formulas import FormulaWriter
+from trtlint.measurement.writing import FormulaWriter
 
 FLOAT, HALF, BRAIN = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16
 
@@ -21,11 +21,10 @@ class Expressions:
     def __init__(self, opset: int) -> None:
         self.opset = opset
 
-    def emit_node(self, proto: Any, inputs: Sequence[str], *, inner: bool) -> list[str]:
-        assert inner
+    def add_copy(self, proto: Any, inputs: Sequence[str]) -> list[str]:
         return [f"{proto.op_type}({', '.join(inputs)})"] * len(proto.output)
 
-    def step(self, name: str, what: str) -> str:
+    def step(self, node: Any, name: str, what: str) -> str:
         return f"<{what}: {name}>"
 
 

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.measurement.written import Graph
-from trtlint.measurement.figures import Figures
+from trtlint.measurement.figures import Figures, look
 from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.narrowing import SecondLook
-from trtlint.measurement.secondlook import look
+from trtlint.measurement.writing import GraphWriter
 
 
-def add(op: str, inputs: list[str], **attributes: Any) -> str:
-    return f"{op}({', '.join([*inputs, *(f'{name}={value}' for name, value in attributes.items())])})"
+class Expressions(GraphWriter):
+    """A writer with expressions as names."""
 
+    def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
+        return f"{op}({', '.join([*inputs, *(f'{name}={value}' for name, value in attributes.items())])})"
 
-def constant(value: Any, dtype: Any = np.float32) -> str:
-    return str(np.asarray(value, dtype).tolist())
+    def constant(self, values: Any, dtype: Any = np.float32) -> str:
+        return str(np.asarray(values, dtype).tolist())
 
 
 @pytest.mark.parametrize(
     ("narrow", "operators"), [(False, ["ReduceMax", "ReduceMin", "ReduceL1"]), (True, ["ReduceL1"])]
 )
 def test_the_statistics_of_a_tensor_are_side_by_side(narrow: bool, operators: list[str]) -> None:
-    figures = Figures(narrow, None, 17, add, constant)
+    figures = Figures(narrow, None, Expressions(17))
     assert figures.each == len(operators)
     assert [figures.measure("x"), figures.measure("wide", double=True), figures.measure("y")] == [0, 1, 2]
     assert figures.names == [
@@ -38,10 +41,10 @@ def test_the_statistics_of_a_tensor_are_side_by_side(narrow: bool, operators: li
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_a_second_look_has_other_statistics(narrow: bool) -> None:
-    figures = Figures(narrow, SecondLook(frozenset("x"), FP16), 17, add, constant)
+    figures = Figures(narrow, SecondLook(frozenset("x"), FP16), Expressions(17))
     assert (figures.each, figures.measure("x"), figures.measure("y")) == (3, 0, 1)
     assert figures.names == [
-        f"Reshape({result}, [1])" for name in "xy" for result in look(name, FP16, 17, add, constant)
+        f"Reshape({result}, [1])" for name in "xy" for result in look(name, FP16, Expressions(17))
     ]
 
 
@@ -59,6 +62,6 @@ def test_shares_beyond_the_range(
     opset: int, numbers: list[float], format_: Format, expected: list[float]
 ) -> None:
     graph = Graph(opset, x=1)
-    names = look("x", format_, opset, graph.add, graph.constant)
+    names = look("x", format_, graph)
     found = graph.run(names, x=np.array(numbers, np.float32))
     assert [(each.shape, each.item()) for each in found] == [((), pytest.approx(each)) for each in expected]

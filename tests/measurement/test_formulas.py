@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.graphs import model_of
-from trtlint.measurement.formulas import FORMULAS, ROUNDED, FormulaWriter
+from trtlint.measurement.formulas import FORMULAS, ROUNDED
+from trtlint.measurement.writing import FormulaWriter
 
 
 class Expressions:
@@ -18,17 +19,17 @@ class Expressions:
     def __init__(self, opset: int) -> None:
         self.opset = opset
 
-    def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
+    def add(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
         return f"{op}({', '.join([*inputs, *(f'{name}={value}' for name, value in attributes.items())])})"
 
-    def emit_node(self, proto: Any, inputs: Sequence[str], node: Any = None) -> list[str]:
+    def add_copy(self, proto: Any, inputs: Sequence[str], node: Any = None) -> list[str]:
         assert node.proto == proto
-        return [self.emit(proto.op_type, inputs)]
+        return [self.add(proto.op_type, inputs)]
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         return str(np.asarray(values, dtype).tolist())
 
-    def step(self, name: str, what: str = "") -> str:
+    def step(self, node: Any, name: str, what: str = "") -> str:
         return f"<{what}: {name}>" if what else f"<{name}>"
 
 

@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 
 from tests.measurement import halfprecision
 from trtlint.measurement.formats import FP16
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.measurement.measuring import measured
@@ -124,7 +125,7 @@ def measure(model: onnx.ModelProto | Path, feeds: Feeds | None, folder: Path, **
     if feeds is not None:
         np.savez(folder / "feeds.npz", **feeds)  # type: ignore[arg-type]
         files = (str(folder / "feeds.npz"),)
-    return measured(MeasurementRequest(str(path), "model.onnx", files, **options), lambda _: None)
+    return measured(MeasurementRequest(str(path), "model.onnx", Inputs(files), **options), lambda _: None)
 
 
 def close(mine: float | None, other: float | None) -> bool:
@@ -210,7 +211,8 @@ def test_ranges_are_those_of_all_batches(tmp_path: Path) -> None:
     for index, values in enumerate(([1.0, -2.0], [7.0], [], [0.5, 0.25, -9.0])):
         np.savez(tmp_path / f"{index}.npz", x=np.array(values, np.float32))
         files.append(str(tmp_path / f"{index}.npz"))
-    found = measured(MeasurementRequest(str(tmp_path / "model.onnx"), "m", tuple(files)), lambda _: None)
+    request = MeasurementRequest(str(tmp_path / "model.onnx"), "m", Inputs(tuple(files)))
+    found = measured(request, lambda _: None)
     assert found.batches == 4
     assert (site(found, "Neg").low, site(found, "Neg").high, site(found, "Neg").max_abs) == (-7.0, 9.0, 9.0)
 

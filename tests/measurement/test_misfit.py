@@ -15,7 +15,7 @@ from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.measurement.measurement import KeptNodes, from_data, read_measurement, to_data
+from trtlint.measurement.measurement import KeptNodes, Measurement, from_data, read_measurement, to_data
 from trtlint.model.load import load
 from trtlint.report import schemas
 
@@ -179,3 +179,17 @@ def test_results_of_earlier_releases_have_no_counts() -> None:
 def test_results_are_read_as_they_are_written() -> None:
     kept = KeptNodes(("a", "b"), None, 7, True, 60, 5, 2, ("b",), False)
     assert KeptNodes.parse(("a", "b"), kept.document) == kept
+
+
+@pytest.mark.parametrize(
+    ("files", "batches", "on"),
+    [
+        ((), 1, "1 batch, generated"),
+        (("data/a.npz",), 1, "1 batch of a.npz"),
+        (("a.npz", "b.npz"), 2, "2 batches of a.npz and 1 more file"),
+        (("a.npz", "b.npz", "c.npz"), 1200, "1,200 batches of a.npz and 2 more files"),
+    ],
+)
+def test_the_inputs_in_words(files: tuple[str, ...], batches: int, on: str) -> None:
+    found = Measurement("m", "", files, "", batches, "fp16", False, False, 0.1, (), (), (), None, ())
+    assert found.on == on

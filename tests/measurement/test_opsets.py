@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 
 from tests.measurement.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
+from tests.measurement.written import Graph
 from trtlint.measurement.formats import BF16
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Rewritten
@@ -31,7 +32,7 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
     onnx.save(model_of(opset), path)
     np.savez(tmp_path / "feeds.npz", **feeds())  # type: ignore[arg-type]
     found = measured(
-        MeasurementRequest(str(path), "model", (str(tmp_path / "feeds.npz"),), type=type_, bound=0.1),
+        MeasurementRequest(str(path), "model", Inputs((str(tmp_path / "feeds.npz"),)), type=type_, bound=0.1),
         lambda _: None,
     )
     errors = {output.name: output.error for output in found.outputs}
@@ -84,25 +85,8 @@ def test_bf16_is_rounded_without_a_cast_to_it() -> None:
     generator = np.random.default_rng(0)
     numbers = (generator.standard_normal(4096) * 10.0 ** generator.integers(-30, 31, 4096)).astype(np.float32)
     numbers[:6] = 0.0, -0.0, np.inf, -np.inf, np.nan, -3e38
-    model = onnx.parser.parse_model(
-        '< ir_version: 8, opset_import: ["" : 9] > r (float[N] x) => (float[N] y) { }'
-    )
-    graph = model.graph
-
-    def add(op: str, inputs: list[str], result: str = "", **attributes: Any) -> str:
-        result = result or f"value_{len(graph.node)}"
-        graph.node.append(onnx.helper.make_node(op, inputs, [result], **attributes))
-        return result
-
-    def constant(value: float) -> str:
-        array = np.array(value, np.float32)
-        graph.initializer.append(onnx.numpy_helper.from_array(array, f"constant_{len(graph.initializer)}"))
-        return graph.initializer[-1].name
-
-    rounded("x", "y", BF16, 9, add, constant)
-    found = RehearsalSession(Rewritten(model.SerializeToString(), (), ("y",), 1, 0)).run({"x": numbers})[0][
-        "y"
-    ]
+    graph = Graph(9, x=1)
+    (found,) = graph.run([rounded("x", "y", BF16, graph)], x=numbers)
     wanted = numbers.astype(ml_dtypes.bfloat16).astype(np.float32)
     np.testing.assert_array_equal(found[:5], wanted[:5])
     assert found[5] == numbers[5]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
-from trtlint.measurement.ports import port_at, reads, writes
+from trtlint.measurement.ports import narrow_ports, port_at
 
 
 @pytest.mark.parametrize(
@@ -24,20 +24,20 @@ from trtlint.measurement.ports import port_at, reads, writes
 )
 def test_ports_in_a_narrow_type(op: str, opset: int, inputs: list[bool], outputs: list[bool]) -> None:
     for format_ in (FP16, BF16):
-        assert [reads(op, "", opset, port, format_) for port in range(len(inputs))] == inputs
-        assert [writes(op, "", opset, port, format_) for port in range(len(outputs))] == outputs
+        found = narrow_ports(op, "", opset, format_)
+        assert [port_at(found[0], port) for port in range(len(inputs))] == inputs
+        assert [port_at(found[1], port) for port in range(len(outputs))] == outputs
 
 
 def test_statistics_of_a_norm_are_not_in_fp16() -> None:
     """ONNX allows FP32 and BF16 for them."""
     for format_, allowed in ((FP16, False), (TF32, False), (BF16, True)):
-        found = [writes("LayerNormalization", "", 17, port, format_) for port in range(3)]
-        assert found == [True, allowed, allowed]
+        _, outputs = narrow_ports("LayerNormalization", "", 17, format_)
+        assert outputs == (True, allowed, allowed)
 
 
 def test_operators_of_other_domains_have_any_type() -> None:
-    assert reads("Resize", "own", 13, 2, FP16)
-    assert writes("Shape", "own", 13, 0, BF16)
+    assert narrow_ports("Resize", "own", 13, FP16) == ((True,), (True,))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from trtlint.measurement.band import Band, BuildError
+from trtlint.measurement.band import Band, BuildError, within
 from trtlint.measurement.formats import BF16, FP16, TF32, Format
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.narrowing import Narrowing
-from trtlint.measurement.rehearsing import Rehearsal, rehearse, within
+from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.trial import Rehearsed, Trial
 
 LAYERS = FusedLayers("layers.json", 7, 9, frozenset({"t"}))
@@ -73,63 +73,57 @@ def rehearsed(
 @pytest.mark.parametrize(
     ("format_", "settings", "fields", "ways", "said"),
     [
-        (FP16, {}, ("plain", "fused", "sums", None, None), ["plain", "fused", "sums"], "fused accumulated"),
+        (FP16, {}, ("plain", "fused", "sums", None), ["plain", "fused", "sums"], "fused accumulated"),
         (
             FP16,
             {"sums": False},
-            ("plain", "fused", "plain", None, None),
+            ("plain", "fused", "plain", None),
             ["plain", "fused", "sums: plain"],
             "fused accumulated",
         ),
-        (FP16, {"judged": False}, ("plain", "plain", "plain", None, None), ["plain"], ""),
-        (BF16, {}, ("plain", "fused", "plain", None, None), ["plain", "fused"], "fused"),
-        (TF32, {}, ("plain", "plain", "plain", None, None), ["plain"], ""),
-        (TF32, {"layers": True}, ("plain", "plain", "plain", None, None), ["plain"], ""),
+        (FP16, {"judged": False}, ("plain", "plain", "plain", None), ["plain"], ""),
+        (BF16, {}, ("plain", "fused", "plain", None), ["plain", "fused"], "fused"),
+        (TF32, {}, ("plain", "plain", "plain", None), ["plain"], ""),
+        (TF32, {"layers": True}, ("plain", "plain", "plain", None), ["plain"], ""),
         (
             FP16,
             {"layers": True},
-            ("plain", "fused", "sums", None, ("fused stored", "fused stored sums")),
+            ("plain", "fused", "sums", None),
             ["fused stored", "fused stored sums"],
             "fused accumulated build",
         ),
         (
             FP16,
             {"layers": True, "sums": False},
-            ("plain", "fused", "plain", None, ("fused stored", "fused stored")),
+            ("plain", "fused", "plain", None),
             ["fused stored", "fused stored sums: fused stored"],
             "fused accumulated build",
         ),
         (
             BF16,
             {"layers": True},
-            ("plain", "fused", "plain", None, ("fused stored", "fused stored")),
+            ("plain", "fused", "plain", None),
             ["fused stored"],
             "fused build",
         ),
         (
             BF16,
             {"beyond": True},
-            ("clamped", "fused clamped", "clamped", "plain", None),
+            ("clamped", "fused clamped", "clamped", "plain"),
             ["clamped", "fused clamped", "plain"],
             "fused",
         ),
         (
             BF16,
             {"beyond": True, "typed": True},
-            ("clamped", "fused clamped", "clamped", None, None),
+            ("clamped", "fused clamped", "clamped", None),
             ["clamped", "fused clamped"],
             "fused",
         ),
         (
             BF16,
             {"beyond": True, "layers": True},
-            (
-                "clamped",
-                "fused clamped",
-                "clamped",
-                "plain",
-                ("fused stored clamped", "fused stored clamped"),
-            ),
+            ("clamped", "fused clamped", "clamped", "plain"),
             ["fused stored clamped", "fused stored"],
             "fused build",
         ),
@@ -139,15 +133,15 @@ def test_the_runs_of_a_model(
     format_: Format, settings: dict[str, bool], fields: tuple[Any, ...], ways: list[str], said: str
 ) -> None:
     found, begun, runs = rehearsed(format_, **settings)
-    built = None if found.built is None else tuple(map(named, found.built))
     results = (found.plain, found.fused, found.accumulated, found.unclamped)
-    assert (*map(named, results), built) == fields
-    pairs = [(words(way), named(result)) for way, result in found.applying()]
+    assert tuple(map(named, results)) == fields
+    pairs = [(words(way), named(result)) for way, result in found.runs]
     assert [way if way == result else f"{way}: {result}" for way, result in pairs] == ways
     assert begun == ["rehearsal", *said.split()]
     assert runs.probed == [fields[0]]
-    assert found.layers == (LAYERS if settings.get("layers") else None)
-    assert all(way.format is format_ for way, _ in found.applying())
+    build = BuildError("layers.json", 7, 9, 0.0, 0.0)
+    assert found.build == (build if "build" in said else None)
+    assert all(way.format is format_ for way, _ in found.runs)
 
 
 def result(*errors: float | None) -> Rehearsed:
@@ -158,18 +152,21 @@ def result(*errors: float | None) -> Rehearsed:
 def test_errors_of_a_rehearsal() -> None:
     narrowing = Narrowing(FP16)
     plain, fused, summed, built = result(0.5, 0.25), result(0.125, None), result(1.0, 2.0), result(0.75, 3.0)
-    found = Rehearsal(
-        plain, fused, summed, None, (built, fused), ((narrowing, plain), (narrowing, built)), LAYERS
-    )
+    found = Rehearsal(plain, fused, summed, None, None, ((narrowing, plain), (narrowing, built)))
     assert found.bands() == {"y0": Band(0.5, 0.125, 1.0), "y1": Band(0.25, None, 2.0)}
-    assert found.build == BuildError("layers.json", 7, 9, 3.0, None)
-    assert Rehearsal(plain, fused, summed, None, None, (), LAYERS).build is None
-    assert Rehearsal(plain, fused, summed, None, (built, fused), ()).build is None
     assert [found.is_good(bound) for bound in (0.5, 2.9, 3.0, 3.1)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(("format_", "accumulated"), [(FP16, 3.0), (BF16, 0.75)])
+def test_the_error_of_a_build(format_: Format, accumulated: float) -> None:
+    trial: Any = Runs(sums=True, judged=True, typed=False)
+    trial.rehearse = lambda way, **_: result(0.5, 3.0 if way.accumulate else 0.75 if way.stored else 0.25)
+    found = rehearse(trial, format_, BEYOND, LAYERS, lambda _: None)
+    assert found.build == BuildError("layers.json", 7, 9, 0.75, accumulated)
 
 
 @pytest.mark.parametrize(
     ("errors", "good"), [((), True), ((0.5,), True), ((0.5, 0.51), False), ((None,), False)]
 )
 def test_errors_within_a_limit(errors: tuple[float | None, ...], good: bool) -> None:
-    assert within(result(*errors), 0.5) is good
+    assert within(result(*errors).worst, 0.5) is good

@@ -141,3 +141,17 @@ def test_constants_that_only_kept_nodes_read_need_no_run_of_their_own(tmp_path: 
     assert found.verified
     assert set(found.nodes) == {"masked", "scaled"}
     assert found.runs <= 5
+
+
+def test_an_operator_that_only_moves_numbers_to_a_body_is_kept(tmp_path: Path) -> None:
+    """No other operator rounds, so there is nothing to search."""
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] >
+        m (float[4] x, bool c) => (float[4] y, bool[4] z) < int64[1] size = {4}, float zero = {0} >
+        { [moved] y = Reshape (x, size)
+          z = If (c) < then_branch = t () => (bool[4] a) { a = Greater (y, zero) },
+                       else_branch = e () => (bool[4] b) { b = Less (y, zero) } > }"""
+    )
+    found = measure(model, feeds_of(model, 1.0), tmp_path, bound=1e-5).kept
+    assert found is not None
+    assert (found.nodes, found.verified) == (("moved",), True)

@@ -167,3 +167,19 @@ def test_nodes_for_margin_are_not_sought_without_runs(
     assert found.kept is not None
     assert len(found.kept.nodes) > count
     assert len(closures) < 100
+
+
+@pytest.mark.parametrize(
+    ("operators", "said"),
+    [
+        ("a = com.microsoft.Gelu (x) y = Abs (a)", "1 tensor of unknown type was"),
+        (
+            "a = com.microsoft.Gelu (x) b = com.microsoft.Gelu (a) y = Abs (b)",
+            "2 tensors of unknown type were",
+        ),
+    ],
+)
+def test_tensors_of_unknown_type_are_counted(operators: str, said: str, tmp_path: Path) -> None:
+    text = '< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] > g (float[4] x) => (float[4] y)'
+    found = measure(parser.parse_model(f"{text} {{ {operators} }}"), None, tmp_path)
+    assert found.limits[-1] == f"{said} neither measured nor rounded"

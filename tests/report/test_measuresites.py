@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from trtlint.measurement.formats import FP16
-from trtlint.measurement.measurement import Closer, Inside, MeasuredTensor, Measurement, Range
+from trtlint.measurement.formats import FP16, Range
+from trtlint.measurement.measurement import Closer, Inside, MeasuredTensor, Measurement
 from trtlint.report.measuresites import remark, worst_sites
 
 

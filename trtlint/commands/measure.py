@@ -23,7 +23,7 @@ from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_output
-from trtlint.measurement.inputs import InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measure import (
     MeasureError,
     MeasurementRequest,
@@ -73,9 +73,7 @@ def run_measure(options: MeasureOptions) -> int:
     request = MeasurementRequest(
         model=options.model,
         name=options.model,
-        files=options.inputs,
-        lists=options.load_inputs,
-        script=options.data_loader_script,
+        inputs=Inputs(options.inputs, options.load_inputs, options.data_loader_script),
         type=options.type,
         rehearse=options.rehearse,
         batches=options.batches,

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import onnx
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.compare._judging import Outputs, judge
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare._timing import timed
 from trtlint.compare.alike import Alike, alike
-from trtlint.compare.sets import Sets, UserSets, random_sets, size_of
+from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.measurement.feeds import Feeds, given_feeds
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -75,12 +75,9 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: JSON data with these keys:
-            - ``pairs``: for each pair the paths ``before`` and ``after``, and the user's inputs in ``files``,
-              ``lists`` and ``script``
+            - ``pairs``: the requests of the pairs (:attr:`trtlint.compare.comparison.Pair.request`)
             - ``folder``: a folder for temporary copies
             - ``memory``: the memory limit of the process in bytes
-            - ``wide``: true to run both models in FP32
-            - ``ignore_nan``, ``keep_a_key`` and ``timed``: see :class:`_ComparisonSettings`
         say: function that receives the answers. An answer is one of these:
             - ``{"inputs": ...}`` for invalid inputs
             - ``{"error": ...}`` if nothing could be compared
@@ -103,9 +100,9 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
         return {"inputs": " ".join(str(error).split())[:_LONGEST]}
     wanted = _ComparisonSettings(
         given,
-        bool(request["ignore_nan"]),
-        bool(request["keep_a_key"]) and not given,
-        bool(request["timed"]),
+        pair["ignore_nan"],
+        pair["keep_a_key"],
+        pair["timed"],
         int(request["memory"]) // _SHARE,
         Path(request["folder"]),
     )
@@ -113,7 +110,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
     try:
         inputs = load(before).graph.inputs
         guessed = not given and _varies(inputs)
-        for way in _ways(before, wide=bool(request["wide"])):
+        for way in _ways(before, wide=pair["wide"]):
             models = alike(before, after, wanted.folder, way.types)
             try:
                 figures = _compared(models, inputs, way, wanted)
@@ -160,13 +157,13 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
         yield Way(FP32, reference=True)
 
 
-def _user_inputs(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
+def _user_inputs(model: Path, pair: Mapping[str, Any]) -> list[Feeds]:
     """Return the inputs of the user, or an empty list if the user gave none.
 
     Raises:
         InputsError: the inputs are invalid.
     """
-    named = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
+    named = convert(pair, Inputs)
     if not named.names:
         return []
     return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
@@ -188,7 +185,11 @@ def _compared(
         original = LoadedModel(models.before, way, random=models.random)
     except Exception as error:  # noqa: BLE001 - ONNX Runtime exports no common base class
         raise _NotRunError(f"the model does not run: {error}") from None
-    batches, before = _run_first(original, _choices(inputs, wanted), types, wanted)
+    if wanted.given:
+        batches = _converted_inputs(wanted.given, types)
+        before = _run_given(original, batches)
+    else:
+        batches, before = _run_first(original, random_sets(inputs, wanted.memory), types, wanted)
     both = sum(model.stat().st_size for model in (models.before, models.after)) <= _MOST_FOR_TWO
     first = original if both else None
     del original  # two large models at once may exceed the memory limit
@@ -211,13 +212,23 @@ def _compared(
     return figures
 
 
-def _choices(inputs: Sequence[Value], wanted: _ComparisonSettings) -> Iterable[Sets]:
-    return [UserSets(wanted.given)] if wanted.given else random_sets(inputs, wanted.memory)
+def _run_given(runner: LoadedModel, batches: Sequence[Feeds]) -> list[dict[str, Any]]:
+    """Return the outputs of a model for the inputs of the user.
+
+    Raises:
+        _NotRunError: the model does not accept the inputs.
+    """
+    try:
+        return runner.run(batches)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - shapes that do not fit raise anything
+        raise _NotRunError(f"the model does not run: {error}") from None
 
 
 def _run_first(
     runner: LoadedModel,
-    choices: Iterable[Sets],
+    choices: Iterable[RandomSets],
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
@@ -259,7 +270,7 @@ def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list
         try:
             copy = alike(models.before, models.before, apart, wider.types).before
             types = _input_types(copy)
-            typed = [{name: array.astype(types[name]) for name, array in each.items()} for each in batches]
+            typed = _converted_inputs(batches, types)
             return list(LoadedModel(copy, wider, random=models.random).run(typed))
         except MemoryError:
             raise
@@ -269,7 +280,7 @@ def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list
 
 
 def _converted_inputs(
-    batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool
+    batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool = False
 ) -> list[Feeds]:
     """Convert inputs to the types of a model. With ``keep_a_key``, allow the first key of each mask row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]

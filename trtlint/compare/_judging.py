@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Outputs = Mapping[str, Array]
@@ -23,7 +23,7 @@ _LEAST = 1e-3
 """Lower limit of the magnitude that a tolerance is relative to. It applies to outputs near 0."""
 
 
-class Judgement(Struct):
+class Judgement(Struct, rename={"difference": "largest_difference"}):
     """Result of comparing all outputs on all sets of inputs.
 
     Attributes:
@@ -57,18 +57,7 @@ class Judgement(Struct):
     @property
     def document(self) -> dict[str, Any]:
         """Return the numbers of the comparison as JSON data."""
-        return {
-            "equal": self.equal,
-            "sets": self.sets,
-            "largest_difference": self.difference,
-            "beyond": self.beyond,
-            "lost": self.lost,
-            "gained": self.gained,
-            "unsure": self.unsure,
-            "changed": self.changed,
-            "shape": self.shape,
-            "comparable": self.comparable,
-        }
+        return {"equal": self.equal, **to_builtins(self)}
 
 
 def judge(
@@ -127,7 +116,9 @@ def _compare(
     a, b = (each[both].astype(np.float64) for each in (one, other))
     off = np.abs(a - b)
     found.difference = float(off.max(initial=found.difference))
-    found.beyond += int(np.count_nonzero(off > tolerance * (scale + np.abs(b))))
+    # FP64 cannot tell large integers apart.
+    different = off > tolerance * (scale + np.abs(b)) if one.dtype.kind == "f" else one[both] != other[both]
+    found.beyond += int(np.count_nonzero(different))
     if both.all():
         return
     nan = np.isnan(one)

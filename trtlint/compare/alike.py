@@ -8,25 +8,22 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
 from msgspec import Struct
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from trtlint.errors import ExperimentError
+from trtlint.measurement.seeds import draws, fix_seed, has_seed
 from trtlint.model.contents import nodes
-from trtlint.model.operators import RANDOM
-from trtlint.model.protos import domain_of, text
+from trtlint.model.protos import text
 from trtlint.model.widening import Types, widen_model
 
 IR_VERSION = 10
 """Newest IR version that ONNX Runtime 1.18 and all later releases can read:
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
-_TRAINED = 2
-"""Index of the Dropout input ``training_mode``. Dropout draws random numbers only in training."""
 _APART = 1024
 """Size in bytes of the smallest tensor that is stored as external data.
 
@@ -67,19 +64,18 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     paths = before, after
     shells = [onnx.load(path, load_external_data=False) for path in paths]
     # Compare with multiplicity: several subgraphs may use one name.
-    draws, rewritten_draws = (sorted(_key(node) for node in _random_nodes(shell)) for shell in shells)
-    if draws != rewritten_draws:
+    keys, rewritten_keys = (sorted(map(_key, _unseeded(shell))) for shell in shells)
+    if keys != rewritten_keys:
         raise RandomError("the two models have different nodes that draw random numbers without a seed")
-    random = any(_is_random(node) for shell in shells for node in nodes(shell))
+    random = any(draws(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
-    if types is None and not draws and not newer:
+    if types is None and not keys and not newer:
         return Alike(before, after, random)
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):
         proto = onnx.load(path)
-        for node in _random_nodes(proto):
-            seed = float(zlib.crc32(_key(node).encode()) % 10_000)
-            node.attribute.append(helper.make_attribute("seed", seed))
+        for node in _unseeded(proto):
+            fix_seed(node, zlib.crc32(_key(node).encode()) % 10_000)
         if types is not None:
             widen_model(proto, types)
         proto.ir_version = min(proto.ir_version, IR_VERSION)
@@ -100,15 +96,6 @@ def _key(node: NodeProto) -> str:
     return text(node.output[0])
 
 
-def _random_nodes(proto: onnx.ModelProto) -> Iterator[NodeProto]:
-    """Yield the random operators that have no seed, including those in subgraphs and functions."""
-    for node in nodes(proto):
-        if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):
-            yield node
-
-
-def _is_random(node: NodeProto) -> bool:
-    if domain_of(node.domain):
-        return False
-    trained = node.op_type == "Dropout" and len(node.input) > _TRAINED and bool(node.input[_TRAINED])
-    return node.op_type in RANDOM or trained
+def _unseeded(proto: onnx.ModelProto) -> list[NodeProto]:
+    """Return the random operators that have no seed, including those in subgraphs and functions."""
+    return [node for node in nodes(proto) if draws(node) and not has_seed(node)]

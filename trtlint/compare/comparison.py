@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
 from trtlint.knowledge.extras import how_to_install
@@ -26,19 +27,40 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class Pair(Struct, frozen=True):
-    """An original model, the rewritten model, and inputs for both.
+    """An original model, the rewritten model, and how to compare them.
 
     Attributes:
         before: file of the original model.
         after: file of the rewritten model.
         inputs: the inputs for both models; empty to let trtlint generate random inputs.
         drawn: true if trtlint generated ``inputs``.
+        wide: true to compute in FP32 instead of 16-bit types.
+        ignore_nan: true if elements that are NaN in ``before`` may have any value in ``after``.
+        keep_a_key: true if each row of a random attention mask must allow at least one key.
+        timed: true to measure the run times of both models.
     """
 
     before: Path
     after: Path
     inputs: Inputs = Inputs()
     drawn: bool = False
+    wide: bool = False
+    ignore_nan: bool = False
+    keep_a_key: bool = False
+    timed: bool = False
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Return the pair as JSON data with absolute paths, for a process in another folder."""
+        return {
+            "before": os.path.realpath(self.before),
+            "after": os.path.realpath(self.after),
+            **self.inputs.request,
+            "wide": self.wide,
+            "ignore_nan": self.ignore_nan,
+            "keep_a_key": self.keep_a_key,
+            "timed": self.timed,
+        }
 
 
 class Comparison(Struct, frozen=True):
@@ -93,95 +115,52 @@ def usual_limits(*, part: bool = False) -> Limits:
     return Limits(min(_SECONDS, _PATIENCE * left), allowance.memory, left)
 
 
-def compare(
-    before: Path,
-    after: Path,
-    inputs: Inputs | None = None,
-    limits: Limits | None = None,
-    *,
-    wide: bool = False,
-    ignore_nan: bool = False,
-    keep_a_key: bool = False,
-    timed: bool = False,
-) -> Comparison:
+def compare(pair: Pair) -> Comparison:
     """Run two models on the same inputs and compare all outputs.
-
-    Args:
-        before: file of the original model.
-        after: file of the rewritten model.
-        inputs: the inputs of the user; None for random inputs.
-        limits: time and memory of the process.
-        wide: true to compute in FP32 instead of 16-bit types.
-        ignore_nan: true if elements that are NaN in ``before`` may have any value in ``after``.
-        keep_a_key: true if each row of a random attention mask must allow at least one key.
-        timed: true to measure the run times of both models.
 
     Raises:
         InputsError: the inputs are invalid.
     """
-    pair = Pair(before, after, inputs or Inputs())
-    (found,) = compare_all(
-        [pair], limits, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
-    )
+    (found,) = compare_all([pair])
     if isinstance(found, InputsError):
         raise found
     return found
 
 
-def compare_all(
-    pairs: Sequence[Pair],
-    limits: Limits | None = None,
-    *,
-    wide: bool = False,
-    ignore_nan: bool = False,
-    keep_a_key: bool = False,
-    timed: bool = False,
-) -> Iterator[Comparison | InputsError]:
+def compare_all(pairs: Sequence[Pair], limits: Limits | None = None) -> Iterator[Comparison | InputsError]:
     """Yield the result for each pair. After a crash, a new process compares the remaining pairs.
 
     Args:
         pairs: the models to compare.
         limits: time of all processes together, and memory of each process; by default :func:`usual_limits`.
-        wide: as for :func:`compare`.
-        ignore_nan: as for :func:`compare`.
-        keep_a_key: as for :func:`compare`.
-        timed: as for :func:`compare`.
     """
     if not available():
         yield from [Comparison(None, missing())] * len(pairs)
         return
     allowed = limits or usual_limits()
-    settings = {"ignore_nan": ignore_nan, "keep_a_key": keep_a_key, "timed": timed, "memory": allowed.memory}
     left, rest = list(pairs), allowed
     while left and rest.seconds > 0:
         with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
-            request = {**settings, "folder": folder, "wide": wide}
-            ended, rest = _run(left, request, rest)
+            ended, rest = _run(left, folder, rest)
             for pair, answer in zip(left, ended.answers, strict=False):
-                yield _comparison(answer, pair, folder, wide=wide)
+                yield _comparison(answer, pair, folder)
             left = left[len(ended.answers) :]
             failed, left = left[:1], left[1:]
-            if failed and ended.cause == "crashed" and not wide and rest.seconds > 0:
+            if failed and ended.cause == "crashed" and not failed[0].wide and rest.seconds > 0:
                 # FP16 kernels of ONNX Runtime crash on some models.
-                ended, rest = _run(failed, {**request, "wide": True}, rest)
-                yield from (_comparison(answer, failed[0], folder, wide=True) for answer in ended.answers)
+                again = replace(failed[0], wide=True)
+                ended, rest = _run([again], folder, rest)
+                yield from (_comparison(answer, again, folder) for answer in ended.answers)
                 failed = failed[len(ended.answers) :]
             if failed:
                 yield Comparison(None, _reason(ended, allowed))
     yield from [Comparison(None, _over_time(allowed))] * len(left)
 
 
-def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
+def _run(pairs: Sequence[Pair], folder: str, limits: Limits) -> tuple[ProcessResult, Limits]:
     """Compare pairs in one process, and return its result and the limits that are left."""
-    named = [
-        {
-            "before": os.path.realpath(pair.before),
-            "after": os.path.realpath(pair.after),
-            **pair.inputs.request,
-        }
-        for pair in pairs
-    ]
-    ended = run("trtlint.compare._compare", {**request, "pairs": named}, limits)
+    request = {"pairs": [pair.request for pair in pairs], "folder": folder, "memory": limits.memory}
+    ended = run("trtlint.compare._compare", request, limits)
     if allowance := current():
         allowance.charge(ended.processor)
     seconds, processor = limits.seconds - ended.seconds, limits.processor
@@ -205,7 +184,7 @@ def _over_time(allowed: Limits) -> str:
     return f"the comparison exceeded the limit of {allowed.seconds:.0f} s"
 
 
-def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) -> Comparison | InputsError:
+def _comparison(answer: dict[str, Any], pair: Pair, folder: str) -> Comparison | InputsError:
     """Convert the answer of the comparison process for one pair to a result."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
@@ -223,7 +202,7 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
     words = _figures(answer, "your" if pair.inputs.names and not pair.drawn else "random")
     if answer["reference"]:
         words += ", because ONNX Runtime does not run the source model"
-    elif wide:
+    elif pair.wide:
         words += ", both in FP32"
     elif answer["widened"]:
         words += ", both in FP32, because ONNX Runtime lacks kernels for the types of the source"

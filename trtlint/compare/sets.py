@@ -1,10 +1,10 @@
-"""Provide sets of inputs for a comparison: inputs of the user, or random inputs."""
+"""Provide random sets of inputs for a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,37 +24,6 @@ _MIXED, _MOST_MIXED = (4, 2, 8), 3
 """Sizes of dimensions that vary independently of each other, and the maximum number of such dimensions."""
 
 
-class Sets(Protocol):
-    """Interface of a source of sets of inputs. All sets have the same shapes."""
-
-    def first(self) -> list[Feeds]:
-        """Return the first set, or an empty list if there is no set.
-
-        The first set shows whether a model accepts the shapes.
-        """
-
-    def all(self, beside: int = 0) -> list[Feeds]:
-        """Return all sets of the user, or as many random sets as fit into memory.
-
-        Args:
-            beside: bytes that the outputs of each set need.
-        """
-
-
-class UserSets(Struct, frozen=True):
-    """Sets of inputs from the user's files."""
-
-    batches: list[Feeds]
-
-    def first(self) -> list[Feeds]:
-        """Return the first set of the user."""
-        return self.batches[:1]
-
-    def all(self, beside: int = 0) -> list[Feeds]:  # noqa: ARG002 - the user chose the number
-        """Return all sets of the user. ``beside`` is ignored."""
-        return self.batches
-
-
 class RandomSets(Struct, frozen=True):
     """Random sets of inputs with the same shapes. Each run of trtlint generates the same numbers.
 
@@ -72,6 +41,8 @@ class RandomSets(Struct, frozen=True):
 
     def first(self) -> list[Feeds]:
         """Return the first set, or an empty list if ``attempt`` exceeds the number of default sizes.
+
+        The first set shows whether a model accepts the shapes.
 
         Raises:
             InputsError: the type or shape of an input is unknown.

@@ -80,7 +80,6 @@ def dry_build(
     shapes: Sequence[ShapeRange] = (),
     limits: Limits | None = None,
     level: Level = "build",
-    folder: Path | None = None,
 ) -> DryBuild:
     """Parse a model with TensorRT-RTX and build it in a separate process.
 
@@ -91,14 +90,13 @@ def dry_build(
         shapes: input shapes from the user.
         limits: time and memory of the process.
         level: ``build``, or ``parse`` to run only the parser.
-        folder: folder with the wheels; None for the packages of this Python.
 
     Raises:
         WheelError: the wheels are not installed.
         DryBuildError: this model does not allow a dry build.
         ModelError: the file is not a model.
     """
-    request = DryBuildRequest(find(version, folder), level, sm, tuple(shapes), limits or Limits())
+    request = DryBuildRequest(find(version), level, sm, tuple(shapes), limits or Limits())
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
         log = Path(scratch, "build.log")
         return read_back(ask(model, request, log), log)

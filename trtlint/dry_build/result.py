@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, convert, to_builtins
 
 from trtlint.dry_build.agreement import Agreement
+from trtlint.process import Cause
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
 
 Level = Literal["parse", "build"]
 Stage = Literal["load", "parse", "build"]
-Cause = Literal["done", "failed", "crashed", "time", "memory"]
-"""How a process ended: normally, with an exit code, by a signal, or at a limit."""
 
 
 class ParserError(Struct, frozen=True):

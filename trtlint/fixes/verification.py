@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from trtlint.compare.comparison import Times, compare
+from trtlint.compare.comparison import Pair, Times, compare
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import ZERO, sentence
 
@@ -73,7 +73,7 @@ def outputs(
         timed: True to measure the run time of both models.
     """
     found = compare(
-        before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
+        Pair(before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed)
     )
     figures = {
         "sets": found.sets,

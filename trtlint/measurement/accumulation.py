@@ -11,13 +11,12 @@ that the sum of n independent errors grows with the square root of n.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, helper
 
+from trtlint.measurement.writing import GraphWriter, WrittenGraph
 from trtlint.model.graph import Node, Value
 
 STEP = 16
@@ -33,9 +32,6 @@ _SLICE_INPUTS = 10
 """First opset in which Slice reads its bounds from inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
 _LEAST_RANK = 2
 _WITHOUT_BIAS = 2
-
-Add = Callable[..., str]
-Constant = Callable[..., str]
 
 
 class Sum(Struct, frozen=True):
@@ -91,23 +87,18 @@ def _size(value: Value | None, axis: int) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def accumulated(
-    proto: NodeProto, summed: Sum, opset: int, add: Add, constant: Constant, fresh: Callable[[], str]
-) -> str | None:
+def accumulated(proto: NodeProto, summed: Sum, write: GraphWriter) -> str | None:
     """Add operators that compute a matrix product or convolution with an FP16 accumulator.
 
     Args:
         proto: the matrix product or convolution, with its new inputs.
         summed: the sum, from :func:`sum_of`.
-        opset: version of the default operator set.
-        add: function that adds an operator and returns the name of the result.
-        constant: function that adds a constant and returns its name.
-        fresh: function that returns a new name.
+        write: writer of the graph.
 
     Returns:
         The name of the result. None if a single instruction adds all products, or if the opset is too old.
     """
-    if opset < _SLICE_INPUTS:
+    if write.opset < _SLICE_INPUTS:
         return None
     if summed.length is not None:
         whole = summed.length * summed.terms
@@ -117,50 +108,44 @@ def accumulated(
         if blocks <= 1:
             return None
         growth = math.sqrt(max(1.0, -(-whole // STEP) / blocks))
-        count, size = constant(blocks, np.int64), constant([places], np.int64)
-        amplified = None if growth == 1.0 else constant(growth)
+        count, size = write.constant(blocks, np.int64), write.constant([places], np.int64)
+        amplified = None if growth == 1.0 else write.constant(growth)
     else:
-        count, size, amplified = _blocks_at_run_time(proto, summed, add, constant)
-    body = _body(proto, summed, size, amplified, fresh)
+        count, size, amplified = _blocks_at_run_time(proto, summed, write)
+    body = _body(proto, summed, size, amplified, write)
     # ONNX's reference evaluator does not run the body of a Loop without a condition.
-    return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
+    return write.add("Loop", [count, write.constant(True, np.bool_), write.constant(0.0)], body=body)
 
 
-def _blocks_at_run_time(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
+def _blocks_at_run_time(proto: NodeProto, summed: Sum, write: GraphWriter) -> tuple[str, str, str]:
     """Add operators that divide a sum of unknown length into blocks.
 
     Returns:
         The names of three results: the number of blocks, their width, and the factor of their rounding
         errors.
     """
-    shape = add("Shape", [proto.input[0]])
-    axis = summed.axes[0]
-    rank = add("Shape", [shape])
-    place = add("Add", [rank, constant([axis], np.int64)]) if axis < 0 else constant([axis], np.int64)
-    length = add("Gather", [shape, place], axis=0)
+    add = write.add
+    zero, one = (write.constant([number], np.int64) for number in (0, 1))
 
     def ceiling(name: str, by: str) -> str:
-        less = add("Sub", [add("Add", [name, by]), constant([1], np.int64)])
-        return add("Div", [less, by])
+        return add("Div", [add("Sub", [add("Add", [name, by]), one]), by])
 
-    step = constant([STEP], np.int64)
-    width = add("Mul", [ceiling(length, constant([EXACT], np.int64)), step])
+    def at_least_one(name: str) -> str:
+        return add("Add", [name, add("Cast", [add("Equal", [name, zero])], to=TensorProto.INT64)])
+
+    shape, place = add("Shape", [proto.input[0]]), write.constant([summed.axes[0]], np.int64)
+    if summed.axes[0] < 0:
+        place = add("Add", [add("Shape", [shape]), place])
+    length = add("Gather", [shape, place], axis=0)
+    step = write.constant([STEP], np.int64)
     # An empty axis would have no blocks.  One block gives the zeros of the result.
-    width = add("Add", [width, add("Cast", [_is_zero(width, add, constant)], to=TensorProto.INT64)])
-    count = ceiling(
-        add("Add", [length, add("Cast", [_is_zero(length, add, constant)], to=TensorProto.INT64)]), width
-    )
+    width = at_least_one(add("Mul", [ceiling(length, write.constant([EXACT], np.int64)), step]))
+    count = ceiling(at_least_one(length), width)
     floats = [add("Cast", [name], to=TensorProto.FLOAT) for name in (ceiling(length, step), count)]
     return count, width, add("Sqrt", [add("Div", floats)])
 
 
-def _is_zero(name: str, add: Add, constant: Constant) -> str:
-    return add("Equal", [name, constant([0], np.int64)])
-
-
-def _body(
-    proto: NodeProto, summed: Sum, width: str, amplified: str | None, fresh: Callable[[], str]
-) -> GraphProto:
+def _body(proto: NodeProto, summed: Sum, width: str, amplified: str | None, write: GraphWriter) -> GraphProto:
     """Return the body of a Loop that adds one block to the sum, and rounds the sum to FP16.
 
     Args:
@@ -168,48 +153,36 @@ def _body(
         summed: the sum.
         width: name of the tensor with the width of a block.
         amplified: name of the tensor with the factor of the rounding error; None to round without a factor.
-        fresh: function that returns a new name.
+        write: writer of the graph with the Loop.
     """
-    names = {key: fresh() for key in ("index", "going", "before", "on", "after")}
-    nodes: list[NodeProto] = []
-
-    def write(op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        result = result or fresh()
-        nodes.append(helper.make_node(op, inputs, [result], **attributes))
-        return result
-
-    start = write("Mul", [names["index"], width])
-    end = write("Add", [start, width])
-    axes = [fresh(), fresh()]
-    parts = [
-        write("Slice", [name, start, end, axis]) for name, axis in zip(proto.input[:2], axes, strict=True)
-    ]
-    product = NodeProto()
-    product.CopyFrom(proto)
-    product.name = ""
-    product.input[:] = parts
-    product.output[:] = [fresh()]
-    nodes.append(product)
-    total = write("Add", [names["before"], product.output[0]])
-    narrow = write("Cast", [total], to=TensorProto.FLOAT16)
-    if amplified is None:
-        write("Cast", [narrow], names["after"], to=TensorProto.FLOAT)
-    else:
-        error = write("Sub", [write("Cast", [narrow], to=TensorProto.FLOAT), total])
-        write("Add", [total, write("Mul", [error, amplified])], names["after"])
-    write("Identity", [names["going"]], names["on"])
+    index, going, before = (write.fresh() for _ in range(3))
+    with write.within(WrittenGraph(main=False)) as body:
+        start = write.add("Mul", [index, width])
+        end = write.add("Add", [start, width])
+        product = NodeProto()
+        product.CopyFrom(proto)
+        product.name = ""
+        product.input[:] = [
+            write.add("Slice", [name, start, end, write.constant([axis], np.int64)])
+            for name, axis in zip(proto.input[:2], summed.axes, strict=True)
+        ]
+        product.output[:] = [write.fresh()]
+        body.nodes.append(product)
+        total = write.add("Add", [before, product.output[0]])
+        after = write.add("Cast", [write.add("Cast", [total], to=TensorProto.FLOAT16)], to=TensorProto.FLOAT)
+        if amplified is not None:
+            error = write.add("Mul", [write.add("Sub", [after, total]), amplified])
+            after = write.add("Add", [total, error])
+        on = write.add("Identity", [going])
     info = helper.make_tensor_value_info
     return helper.make_graph(
-        nodes,
+        body.nodes,
         "accumulated",
         [
-            info(names["index"], TensorProto.INT64, []),
-            info(names["going"], TensorProto.BOOL, []),
-            info(names["before"], TensorProto.FLOAT, None),
+            info(index, TensorProto.INT64, []),
+            info(going, TensorProto.BOOL, []),
+            info(before, TensorProto.FLOAT, None),
         ],
-        [info(names["on"], TensorProto.BOOL, []), info(names["after"], TensorProto.FLOAT, None)],
-        [
-            numpy_helper.from_array(np.array([axis], np.int64), name)
-            for axis, name in zip(summed.axes, axes, strict=True)
-        ],
+        [info(on, TensorProto.BOOL, []), info(after, TensorProto.FLOAT, None)],
+        body.initializers,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from trtlint.measurement.folding import Folding
-from trtlint.measurement.formats import Format
-from trtlint.measurement.measurement import Inside, MeasuredTensor, Range
+from trtlint.measurement.formats import Format, Range
+from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
 from trtlint.model.graph import Node, Value
@@ -29,11 +29,6 @@ class Findings(Struct):
     beyond: frozenset[str]
     constants: frozenset[str]
     inside: frozenset[str]
-
-
-class _ProbedOutput(Struct):
-    probe: Probe
-    inside: list[Inside] = field(default_factory=list)
 
 
 def findings(ranged: Ranged, format_: Format) -> Findings:
@@ -158,54 +153,40 @@ def sites(
         format_: the narrow type.
     """
     origin = {node.path for node in begun}
-    places: dict[tuple[str, str], _ProbedOutput] = {}
+    outputs = {(probe.node, probe.tensor): probe for probe in ranged.probes if not probe.inside}
     waiting: dict[str, list[Inside]] = defaultdict(list)
     for probe in ranged.probes:
         if probe.inside:
             waiting[probe.node].append(Inside(probe.inside, ranged.greatest(probe)))
-        else:
-            places[probe.node, probe.tensor] = _ProbedOutput(probe)
     listed = []
-    for place in places.values():
-        probe = place.probe
-        first = probe.node in waiting
-        site = _site(ranged, probe, tuple(waiting.pop(probe.node)) if first else (), format_)
-        if probe.node in origin and probe.tensor in unsound and site.fits != "overflow":
-            site = _site(ranged, probe, site.inside, format_, fits="overflow")
-        if probe.node in origin and site.fits == "overflow":
-            site = _site(ranged, probe, site.inside, format_, fits="overflow", origin=True)
-        if probe.node or probe.op == "Input" or site.fits != "ok":
-            listed.append(site)
+    for probe in outputs.values():
+        inside = tuple(waiting.pop(probe.node, ()))  # for the first output of the node
+        fits = _fits(ranged, probe, inside, format_)
+        if probe.node in origin and probe.tensor in unsound:
+            fits = "overflow"
+        if not (probe.node or probe.op == "Input" or fits != "ok"):
+            continue
+        low, high = ranged.extremes(probe) or (None, None)
+        listed.append(
+            MeasuredTensor(
+                probe.node,
+                probe.op,
+                probe.tensor,
+                ranged.greatest(probe),
+                low,
+                high,
+                fits,
+                probe.node in origin and fits == "overflow",
+                probe.narrow,
+                inside,
+            )
+        )
     return listed
 
 
-def _site(
-    ranged: Ranged,
-    probe: Probe,
-    inside: tuple[Inside, ...],
-    format_: Format,
-    *,
-    fits: Range | None = None,
-    origin: bool = False,
-) -> MeasuredTensor:
-    greatest, extremes = ranged.greatest(probe), ranged.extremes(probe)
-    low, high = (None, None) if extremes is None else extremes
-    site = MeasuredTensor(
-        probe.node,
-        probe.op,
-        probe.tensor,
-        greatest,
-        low,
-        high,
-        fits or "ok",
-        origin,
-        probe.narrow,
-        inside,
-    )
-    if fits is not None or not probe.narrow:
-        return site
-    if site.greatest >= format_.infinite_from:
-        return _site(ranged, probe, inside, format_, fits="overflow", origin=origin)
-    if greatest and greatest <= format_.zero_below:
-        return _site(ranged, probe, inside, format_, fits="underflow", origin=origin)
-    return site
+def _fits(ranged: Ranged, probe: Probe, inside: Sequence[Inside], format_: Format) -> Range:
+    """Return whether a tensor and the internal numbers of its node are in the range of a narrow type."""
+    if not probe.narrow:
+        return "ok"
+    overflows = any(format_.fits(each.max_abs or 0.0) == "overflow" for each in inside)
+    return "overflow" if overflows else format_.fits(ranged.greatest(probe) or 0.0)

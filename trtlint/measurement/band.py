@@ -42,11 +42,6 @@ class Band(Struct, frozen=True):
         return tuple(self.of(way) for way in WAYS)
 
     @property
-    def least(self) -> float | None:
-        """Return the smallest error of all rounding models, or None if none of them has finite results."""
-        return min((error for error in self.errors if error is not None), default=None)
-
-    @property
     def worst(self) -> float | None:
         """Return the largest error of all rounding models.
 
@@ -99,13 +94,18 @@ def worst(errors: Iterable[float | None]) -> float | None:
     return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
 
+def within(error: float | None, bound: float) -> bool:
+    """Return whether an error is at most ``bound``.  The result is False for None."""
+    return error is not None and error <= bound
+
+
 def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
     """Return ``fine`` if all errors are within ``bound``, ``broken`` if no error is, else ``depends``.
 
     >>> verdict_of((0.02, 0.001, None), 0.01)
     'depends'
     """
-    good = [error is not None and error <= bound for error in errors]
+    good = [within(error, bound) for error in errors]
     return "fine" if all(good) else "depends" if any(good) else "broken"
 
 

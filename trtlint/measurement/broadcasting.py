@@ -6,27 +6,24 @@ store one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from trtlint.measurement.writing import GraphWriter
 from trtlint.model.graph import Node
 
 _DATA, _CACHES, _POSITIONS = 0, (1, 2), 3
 _CACHE_RANK = 3
 
 
-def spread(
-    node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
-) -> list[str]:
+def spread(node: Node, names: Sequence[str], write: GraphWriter) -> list[str]:
     """Expand an operator's inputs that have no batch axis, and return the names of all its inputs.
 
     Args:
         node: the operator.
         names: names of the inputs.
-        add: function that adds an operator and returns the name of the result.
-        constant: function that adds a constant with given elements and type, and returns its name.
+        write: writer of the graph.
     """
     found = list(names)
     if node.domain or node.op != "RotaryEmbedding" or node.input(_POSITIONS) is not None:
@@ -38,7 +35,7 @@ def spread(
         cache = node.input(port)
         if cache is None or cache.shape is None or len(cache.shape) != _CACHE_RANK or cache.shape[0] != 1:
             continue
-        batch = add("Shape", [found[_DATA]], start=0, end=1)
-        shape = add("Concat", [batch, constant([1, 1], np.int64)], axis=0)
-        found[port] = add("Expand", [found[port], shape])
+        batch = write.add("Shape", [found[_DATA]], start=0, end=1)
+        shape = write.add("Concat", [batch, write.constant([1, 1], np.int64)], axis=0)
+        found[port] = write.add("Expand", [found[port], shape])
     return found

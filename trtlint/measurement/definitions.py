@@ -6,14 +6,14 @@ the type of each step: FP32 or the type of the tensors (https://onnx.ai/onnx/ope
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import onnx
 from onnx import FunctionProto, ModelProto, TensorProto, ValueInfoProto, defs, helper
 
-from trtlint.measurement.formulas import FormulaWriter
+from trtlint.measurement.writing import FormulaWriter
 from trtlint.model.graph import Node
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
@@ -25,6 +25,7 @@ DEFINED = frozenset({"Attention"})
 """Operators that are replaced in every run, because their internal numbers are measured."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
 """Operators that are replaced in a simulation, because their intermediate results are rounded."""
+_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:
@@ -35,7 +36,7 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
         inputs: the names of the inputs.
         types: the ONNX element types that the inputs have in the build; 0 for a missing input or an unknown
             type.
-        write: interface for adding operators to the graph.
+        write: writer of the graph.
 
     Returns:
         The name of the first output before rounding, or None if ONNX does not define the operator as a
@@ -44,22 +45,17 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
     body = _body(node, types, write.opset)
     if body is None:
         return None
-    narrow = {name for name, type_ in _types(body) if type_ in (TensorProto.FLOAT16, TensorProto.BFLOAT16)}
+    narrow = {text(info.name) for info in body.graph.value_info if info.type.tensor_type.elem_type in _NARROW}
     names = {f"i{port}": name for port, name in enumerate(inputs) if name}
     for step in body.graph.node:
         widen_node(step)
         ports = [names.get(text(name), text(name)) for name in step.input]
-        results = write.emit_node(step, ports, inner=True)
+        results = write.add_copy(step, ports)
         for name, result in zip(step.output, results, strict=True):
             final = text(name) == "o0"
             inner = text(name) in narrow and not final
-            names[text(name)] = write.step(result, step.op_type) if inner else result
+            names[text(name)] = write.step(node, result, step.op_type) if inner else result
     return names.get("o0")
-
-
-def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
-    for info in model.graph.value_info:
-        yield text(info.name), info.type.tensor_type.elem_type
 
 
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:

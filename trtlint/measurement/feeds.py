@@ -17,7 +17,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -49,32 +49,23 @@ _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 
 
-def read_feeds(
-    files: Sequence[str], lists: Sequence[str], script: str | None, most: int | None
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def read_feeds(given: Inputs, most: int | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each batch in the given files: the name of its file, and its arrays.
 
     Args:
-        files: ``.npz`` files with one batch each.
-        lists: JSON files of Polygraphy, with any number of batches each.
-        script: ``file.py:function``, the code to run; None without a script.
+        given: the files that the user named.
         most: largest number of batches; None for the general limit.
 
     Raises:
         InputsError: a file cannot be read.
     """
-    return islice(_all(files, lists, script), MOST_BATCHES if most is None else most)
-
-
-def _all(
-    files: Sequence[str], lists: Sequence[str], script: str | None
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for file in files:
-        yield file, _archive(file)
-    for file in lists:
-        yield from ((file, batch) for batch in _list(file))
-    if script is not None:
-        yield from ((script, batch) for batch in _batches_of_script(script))
+    scripts = () if given.script is None else (given.script,)
+    batches = chain(
+        ((file, _archive(file)) for file in given.files),
+        ((file, batch) for file in given.lists for batch in _list(file)),
+        ((script, batch) for script in scripts for batch in _batches_of_script(script)),
+    )
+    return islice(batches, MOST_BATCHES if most is None else most)
 
 
 def _archive(file: str) -> Feeds:
@@ -134,23 +125,17 @@ def _list(file: str) -> Iterator[Feeds]:
         yield {name: _decode_array(value, f"{file}: input {name!r}") for name, value in items}
 
 
-def _decode_array(value: object, where: str) -> Array:
-    """Decode an array from a Polygraphy JSON file: the content of an ``.npy`` file in base64.
+def _decode_array(value: Any, where: str) -> Array:
+    """Decode an array from a Polygraphy JSON file: a list, or the content of an ``.npy`` file in base64.
 
     ``where`` is the name of the array in error messages.
     """
-    data = value.get("array") if isinstance(value, dict) else None
     try:
-        if not isinstance(data, str):
-            return np.asarray(value if isinstance(value, list) else _nothing())
-        array = np.lib.format.read_array(io.BytesIO(base64.b64decode(data, validate=True)))
+        if isinstance(value, list):
+            return np.asarray(value)
+        return np.lib.format.read_array(io.BytesIO(base64.b64decode(value["array"], validate=True)))
     except Exception as error:  # base64 and numpy have no common exception class
         raise InputsError(f"{where} is not a Polygraphy-encoded array") from error
-    return array
-
-
-def _nothing() -> list[Any]:
-    raise ValueError("no array")
 
 
 def _batches_of_script(script: str) -> Iterator[Mapping[str, Any]]:
@@ -202,7 +187,7 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
-    for file, batch in read_feeds(given.files, given.lists, given.script, most):
+    for file, batch in read_feeds(given, most):
         feeds = fitted(inputs, batch, file)
         held += sum(array.nbytes for array in feeds.values())
         if held > _MOST_BYTES:

@@ -5,13 +5,15 @@ The model returns a few numbers for each tensor, so the tensors themselves are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from onnx import TensorProto
 
+from trtlint.measurement.formats import Format
 from trtlint.measurement.narrowing import CLOSER, EXTREMES, SOUNDNESS, SecondLook
-from trtlint.measurement.secondlook import look
+from trtlint.measurement.writing import GraphWriter
+
+_WHERE = 9
+"""The first opset with Where."""
 
 
 class Figures:
@@ -21,29 +23,16 @@ class Figures:
         narrow: true if the model computes in a narrow type.
         second: the tensors for which further statistics are computed; None for the usual statistics of all
             tensors.
-        opset: version of the default operator set.
-        add: function that adds an operator and returns the name of the result.
-        constant: function that adds a constant and returns its name.
+        write: writer of the graph.
     """
 
-    def __init__(
-        self,
-        narrow: bool,
-        second: SecondLook | None,
-        opset: int,
-        add: Callable[..., str],
-        constant: Callable[..., str],
-    ) -> None:
+    def __init__(self, narrow: bool, second: SecondLook | None, write: GraphWriter) -> None:
         self.names: list[str] = []
         """Names of the statistics; the statistics of one tensor are next to each other."""
-        self._operators: Sequence[str] = SOUNDNESS if narrow else EXTREMES
-        if second is not None:
-            self._operators = CLOSER
+        self._operators = CLOSER if second is not None else SOUNDNESS if narrow else EXTREMES
         self._second = second
-        self._opset = opset
-        self._add = add
-        self._constant = constant
-        self._single = constant([1], np.int64)
+        self._write = write
+        self._single = write.constant([1], np.int64)
 
     @property
     def each(self) -> int:
@@ -57,14 +46,39 @@ class Figures:
             name: name of the tensor.
             double: true if the element type of the tensor is DOUBLE.
         """
+        write = self._write
         if double:
-            name = self._add("Cast", [name], to=TensorProto.FLOAT)
-        for reduced in self._reduced(name):
-            self.names.append(self._add("Reshape", [reduced, self._single]))
+            name = write.add("Cast", [name], to=TensorProto.FLOAT)
+        if self._second is None:
+            found = [write.add(op, [name], keepdims=0) for op in self._operators]
+        else:
+            found = look(name, self._second.format, write)
+        self.names += [write.add("Reshape", [each, self._single]) for each in found]
         return len(self.names) // self.each - 1
 
-    def _reduced(self, name: str) -> list[str]:
-        """Add operators for the statistics of a tensor. Return the name of each result."""
-        if self._second is None:
-            return [self._add(op, [name], keepdims=0) for op in self._operators]
-        return look(name, self._second.format, self._opset, self._add, self._constant)
+
+def look(name: str, format_: Format, write: GraphWriter) -> list[str]:
+    """Add operators that compute :data:`~trtlint.measurement.narrowing.CLOSER` for a tensor.
+
+    Args:
+        name: the tensor.
+        format_: the narrow type.
+        write: writer of the graph.
+
+    Returns:
+        The names of the results.
+    """
+    add, constant = write.add, write.constant
+    size = add("Abs", [name])
+    some = add("Greater", [size, constant(0.0)])
+    within = add("Less", [size, constant(format_.infinite_from)])
+    seen = add("Greater", [size, constant(format_.zero_below)])
+    beyond, lost = add("Not", [within]), add("And", [some, add("Not", [seen])])
+    shares = [add("Cast", [each], to=TensorProto.FLOAT) for each in (beyond, lost)]
+    if write.opset >= _WHERE:
+        smallest = add("Where", [some, size, constant(np.inf)])
+    else:  # add 0 / 1 = 0 to nonzero numbers, and 1 / 0 = infinity to zeros
+        none, any_ = (add("Cast", [each], to=TensorProto.FLOAT) for each in (add("Not", [some]), some))
+        smallest = add("Add", [size, add("Div", [none, any_])])
+    means = [add("ReduceMean", [share], keepdims=0) for share in shares]
+    return [*means, add("ReduceMin", [smallest], keepdims=0)]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from trtlint.measurement.formulas import FormulaWriter
+from trtlint.measurement.writing import FormulaWriter
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.operators import RANDOM
 from trtlint.model.tensors import TensorStore
@@ -210,7 +210,7 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaW
         node: the BatchNormalization.
         affine: the scale and shift.
         tensor: name of the input; unused if a convolution includes the scale.
-        write: interface for adding operators to the graph.
+        write: writer of the graph.
 
     Returns:
         The name of the result before rounding.
@@ -220,14 +220,15 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaW
         value = node.input(0)
         beyond = 0 if value is None or value.rank is None else value.rank - 2
         scale, shift = (
-            write.added(write.constant(each.reshape(-1, *[1] * beyond)))
+            write.parameter(write.constant(each.reshape(-1, *[1] * beyond)))
             for each in (affine.scale, affine.shift)
         )
-        return write.emit("Add", [write.emit("Mul", [tensor, scale]), shift])
+        return write.add("Add", [write.add("Mul", [tensor, scale]), shift])
     source, weight = conv.input(0), conv.input(_WEIGHT)
     beyond = 0 if weight is None or weight.rank is None else weight.rank - 2
     scale = write.constant(affine.scale.reshape(-1, *[1] * (beyond + 1)))
-    weights = write.stored(write.emit("Mul", [write.read(weight, rounded=False), scale]))
-    product = write.step(write.emit_node(conv.proto, [write.read(source, rounded=True), weights], conv)[0])
-    shift = write.added(write.constant(affine.shift.reshape(-1, *[1] * beyond)))
-    return write.emit("Add", [product, shift])
+    weights = write.stored(write.add("Mul", [write.read(weight, rounded=False), scale]))
+    (product,) = write.add_copy(conv.proto, [write.read(source, rounded=True), weights], conv)
+    product = write.step(node, product)
+    shift = write.parameter(write.constant(affine.shift.reshape(-1, *[1] * beyond)))
+    return write.add("Add", [product, shift])

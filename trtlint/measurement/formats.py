@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import onnx
 from msgspec import Struct
+
+Range = Literal["overflow", "underflow", "ok"]
+"""Whether a number is in the range of a format."""
 
 
 class Format(Struct, frozen=True):
@@ -32,6 +36,12 @@ class Format(Struct, frozen=True):
     zero_below: float
     bits: int
     operands_only: bool = False
+
+    def fits(self, magnitude: float) -> Range:
+        """Return ``overflow`` if a number rounds to infinity, ``underflow`` if to 0, else ``ok``."""
+        if magnitude >= self.infinite_from:
+            return "overflow"
+        return "underflow" if 0 < magnitude <= self.zero_below else "ok"
 
 
 FP16 = Format("fp16", "FP16", onnx.TensorProto.FLOAT16, 65504.0, 65520.0, 2.0**-25, 11)

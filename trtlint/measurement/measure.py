@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from trtlint.errors import ExperimentError
@@ -58,9 +58,7 @@ class MeasurementRequest(Struct, frozen=True):
     Attributes:
         model: the file.
         name: the file as the user named it.
-        files: ``.npz`` files with one batch each.
-        lists: JSON files of Polygraphy.
-        script: ``file.py:function``, a script to run; None without a script.
+        inputs: the input files.
         type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, ``fp16`` and ``bf16``
             both mean the type of the file.
         rehearse: true to simulate the model in the narrow type.
@@ -72,9 +70,7 @@ class MeasurementRequest(Struct, frozen=True):
 
     model: str
     name: str
-    files: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    script: str | None = None
+    inputs: Inputs = Inputs()
     type: str = "fp16"
     rehearse: bool = True
     batches: int | None = None
@@ -83,20 +79,10 @@ class MeasurementRequest(Struct, frozen=True):
     layers: FusedLayers | None = None
 
     @property
-    def inputs(self) -> Inputs:
-        """Return the input files."""
-        return Inputs(self.files, self.lists, self.script)
-
-    @property
     def document(self) -> dict[str, Any]:
         """Return the request with absolute paths, as JSON data for a process in another folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
-        return {**to_builtins(self), **self.inputs.request, "model": model}
-
-    @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> MeasurementRequest:
-        """Read a request from JSON data."""
-        return convert(document, cls)
+        return {**to_builtins(self), "inputs": self.inputs.request, "model": model}
 
 
 def usual_limits(size: int) -> Limits:
@@ -127,16 +113,14 @@ def limits_for(model: Model, seconds: float | None = None, memory: int | None = 
 def measure(
     request: MeasurementRequest,
     limits: Limits | None = None,
-    listen: Callable[[str], None] | None = None,
-    progress: Callable[[Mapping[str, Any]], None] | None = None,
+    progress: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> Measurement:
     """Measure a model in a separate process.
 
     Args:
         request: the model and settings.  Paths are relative to the current folder.
         limits: time and memory of the process; by default the limits for a model without weights.
-        listen: function that receives the current step.
-        progress: function that receives the current step as a mapping. In a search, the key
+        progress: function that receives the current step under the key ``doing``. In a search, the key
             ``run`` has the number of the current run, and ``most`` has the largest number of runs.
 
     Raises:
@@ -148,9 +132,7 @@ def measure(
         raise MissingRuntimeError(f"measuring needs ONNX Runtime: {how_to_install('measure')}")
 
     def hear(answer: Any) -> None:
-        if listen is not None and "doing" in answer:
-            listen(answer["doing"])
-        if progress is not None and "doing" in answer:
+        if "doing" in answer:
             progress(answer)
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:

@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import math
 
+from msgspec.structs import replace
+
 from trtlint.errors import FileError
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.measurement import Inside, MeasuredOutput, MeasuredTensor, Measurement, Range
+from trtlint.measurement.measurement import Inside, MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.model.load import Model
 
 _BOUND = 0.01
@@ -90,10 +92,4 @@ def _site(words: list[str], model: Model, format_: Format) -> MeasuredTensor:
         narrow=True,
         inside=inside,
     )
-    return site.fitting(_fits(site.greatest, format_))
-
-
-def _fits(greatest: float, format_: Format) -> Range:
-    if greatest >= format_.infinite_from:
-        return "overflow"
-    return "underflow" if 0 < greatest <= format_.zero_below else "ok"
+    return replace(site, fits=format_.fits(site.greatest))

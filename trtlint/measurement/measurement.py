@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct, convert, to_builtins
-from msgspec.structs import replace
 
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
-from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of
-from trtlint.measurement.formats import FORMATS
+from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of, within
+from trtlint.measurement.formats import FORMATS, Range
 from trtlint.measurement.kept import KeptNodes as KeptNodes
 
 SCHEMA = "trtlint.measure/1"
@@ -25,9 +24,6 @@ _MOST_BYTES = 64 << 20
 
 In memory, JSON data can be 25 times as large as the file.
 """
-
-Range = Literal["overflow", "underflow", "ok"]
-
 
 _OUTPUT_KEYS = {
     "error": "error_fp16",
@@ -104,10 +100,6 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         """Return whether the tensor is stored in the model."""
         return self.op == "Constant"
 
-    def fitting(self, fits: Range) -> MeasuredTensor:
-        """Return a copy with ``fits`` as the value of :attr:`fits`."""
-        return replace(self, fits=fits)
-
     @property
     def greatest(self) -> float:
         """Return the largest magnitude of the tensor and of the internal numbers of its node."""
@@ -142,7 +134,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
 
         A small error of an output that is constant or 0 does not show that the narrow type is good.
         """
-        small = all(error is not None and error <= bound for error in self.errors)
+        small = all(within(error, bound) for error in self.errors)
         return self.finite and not (self.trivial and small)
 
     @property
@@ -194,8 +186,11 @@ class Measurement(Struct, frozen=True):
     def on(self) -> str:
         """Describe the inputs, such as ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
-        more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
-        return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, generated"
+        if not self.files:
+            return f"{batches}, generated"
+        others = len(self.files) - 1
+        more = "" if not others else " and 1 more file" if others == 1 else f" and {others} more files"
+        return f"{batches} of {Path(self.files[0]).name}{more}"
 
     @property
     def fits(self) -> bool:
@@ -247,9 +242,7 @@ class Measurement(Struct, frozen=True):
             return False
         if self.build is not None:
             return self.verdict == "fine"
-        return all(
-            error is not None and error <= self.bound for output in self.judged for error in output.errors
-        )
+        return all(within(error, self.bound) for output in self.judged for error in output.errors)
 
 
 def to_data(found: Measurement) -> dict[str, Any]:

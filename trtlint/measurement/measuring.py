@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from trtlint.files.problem import first_few, shorten
@@ -43,7 +44,7 @@ Say = Callable[[Any], None]
 
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Measure a model, and send messages with ``say``. The last message is the result or an error."""
-    asked = MeasurementRequest.parse(request)
+    asked = convert(request, MeasurementRequest)
     try:
         say({"measurement": to_data(measured(asked, say))})
     except InputsError as error:
@@ -289,7 +290,8 @@ def _limits(
         )
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)
     if unknown:
-        limits.append(f"{unknown} tensors of unknown type were neither measured nor rounded")
+        what = "1 tensor of unknown type was" if unknown == 1 else f"{unknown} tensors of unknown type were"
+        limits.append(f"{what} neither measured nor rounded")
     return [*limits, *model.tensors.notes]
 
 

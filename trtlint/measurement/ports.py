@@ -29,40 +29,26 @@ SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "F
 """Operators whose output has the same elements as their input."""
 
 
-def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether input ``port`` of an operator supports a type.
-
-    The result is True for operators that ONNX does not define.
-    """
-    allowed = _allowed(op, domain, opset, format_ is BF16)
-    return allowed is None or port_at(allowed[0], port)
-
-
-def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether output ``port`` of an operator supports a type.
-
-    The result is True for operators that ONNX does not define.
-    """
-    allowed = _allowed(op, domain, opset, format_ is BF16)
-    return allowed is None or port_at(allowed[1], port)
-
-
 def port_at(ports: Sequence[bool], port: int) -> bool:
     """Return the entry of ``ports`` for a port. The last entry also applies to all later ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 
 @cache
-def _allowed(
-    op: str, domain: str, opset: int, brain: bool
-) -> tuple[tuple[bool, ...], tuple[bool, ...]] | None:
+def narrow_ports(
+    op: str, domain: str, opset: int, format_: Format
+) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Return which inputs and which outputs of an operator support a type, for :func:`port_at`.
+
+    The results are True for operators that ONNX does not define.
+    """
     try:
         schema = schema_at(op, opset, domain)
     except defs.SchemaError:
-        return None
+        return (True,), (True,)
     constraints = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     # Old opsets lack BF16 for many operators that can compute in BF16, so FP16 support is enough.
-    wanted = {"tensor(float16)", "tensor(bfloat16)"} if brain else {"tensor(float16)"}
+    wanted = {"tensor(float16)", "tensor(bfloat16)"} if format_ is BF16 else {"tensor(float16)"}
 
     def allows(ports: Sequence[defs.OpSchema.FormalParameter]) -> tuple[bool, ...]:
         return tuple(

@@ -9,12 +9,11 @@ The model returns only a few numbers for each measured tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import onnx
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from msgspec import Struct
+from onnx import NodeProto, TensorProto, helper
 
 from trtlint.measurement.accumulation import accumulated, sum_of
 from trtlint.measurement.broadcasting import spread
@@ -24,12 +23,12 @@ from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
-from trtlint.measurement.ports import COPYING, SAME, reads, writes
+from trtlint.measurement.ports import COPYING, SAME, narrow_ports, port_at
 from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
 from trtlint.measurement.ways import operands
-from trtlint.measurement.writing import NodeWriter, Versions, WrittenGraph
+from trtlint.measurement.writing import FormulaWriter, WrittenGraph
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type
@@ -65,10 +64,21 @@ def rewrite(
     return _Rewriting(skeleton, narrowing, probed, second).result()
 
 
-class _Rewriting:
+class _Versions(Struct):
+    """The names of the exact and of the rounded tensor of a value in the rewritten model."""
+
+    scope: WrittenGraph
+    exact: str = ""
+    rounded: str = ""
+    constant: bool = False
+
+
+class _Rewriting(FormulaWriter):
     def __init__(
         self, skeleton: Skeleton, narrowing: Narrowing | None, probed: bool, second: SecondLook | None
     ) -> None:
+        super().__init__(skeleton.opset)
+        self.main = self.scope
         self.second = second
         self.skeleton = skeleton
         self.narrowing = narrowing
@@ -80,16 +90,14 @@ class _Rewriting:
         self.narrow = skeleton.narrow
         if narrowing is not None and narrowing.format.operands_only:
             self.narrow = frozenset({"f32"})
-        self.opset = skeleton.opset
         self.folding = skeleton.folding
         self.domains = opsets(skeleton.proto)
         self.probes: list[Probe] = []
-        self.scope = self.main = WrittenGraph()
-        self.versions: dict[Value, Versions] = {}
+        self.versions: dict[Value, _Versions] = {}
         self.kept: bool = False
         self.columns: dict[Value, int] = {}
-        self.count = self.sums = 0
-        self.figures = Figures(narrowing is not None, second, self.opset, self.add, self.constant)
+        self.sums = 0
+        self.figures = Figures(narrowing is not None, second, self)
 
     def result(self) -> Rewritten:
         proto, graph = self.skeleton.proto, self.skeleton.graph
@@ -127,7 +135,7 @@ class _Rewriting:
         stored = onnx.TensorProto()
         stored.CopyFrom(self.skeleton.stored(tensor, inline=not self.scope.main))
         stored.name = value.name
-        versions = self.versions[value] = Versions(self.scope, exact=value.name, constant=True)
+        versions = self.versions[value] = _Versions(self.scope, exact=value.name, constant=True)
         if value.dtype in NARROW:
             stored.name = self.fresh()
             self.add("Cast", [stored.name], value.name, to=TensorProto.FLOAT)
@@ -136,7 +144,7 @@ class _Rewriting:
         self._probe(value, node, "Constant")
 
     def _input(self, value: Value) -> None:
-        versions = self.versions[value] = Versions(self.scope, exact=value.name)
+        versions = self.versions[value] = _Versions(self.scope, exact=value.name)
         if value.dtype in NARROW:
             versions.rounded = value.name  # the caller feeds numbers of this type
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
@@ -159,24 +167,25 @@ class _Rewriting:
     def _rounded(self, value: Value) -> str:
         versions = self.versions[value]
         if not versions.rounded:
-            # Round in the graph that defines the value, even if a body reads the value.
-            here, self.scope = self.scope, versions.scope
-            exact = versions.exact
             assert self.narrowing is not None
             # Measured values belong to the main graph; a constant of a body can have the same name.
             main = versions.constant and versions.scope.main
             clamped = main and value.name in self.narrowing.clamped
-            versions.rounded = self.stored(exact) if clamped else self._round(exact)
-            self.scope = here
+            # Round in the graph that defines the value, even if a body reads the value.
+            with self.within(versions.scope):
+                versions.rounded = (self.stored if clamped else self._round)(versions.exact)
         return versions.rounded
 
     def stored(self, name: str) -> str:
         largest = self._format().largest
-        return self._round(bounded(name, largest, self.opset, self.add, self.constant))
+        return self._round(bounded(name, largest, self))
+
+    def parameter(self, name: str) -> str:
+        return name if self.fused else self.stored(name)
 
     def _round(self, name: str, result: str = "") -> str:
         """Round a tensor to the narrow type, and return the name of the result (default: a new name)."""
-        return rounded(name, result, self._format(), self.opset, self.add, self.constant)
+        return rounded(name, result, self._format(), self)
 
     # Operators.
 
@@ -207,7 +216,7 @@ class _Rewriting:
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
             tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
-            self._result(node, node.output, batch_normalization(node, affine, tensor, NodeWriter(self, node)))
+            self._result(node, node.output, batch_normalization(node, affine, tensor, self))
             return True
         used = [value for value in node.outputs if value.name]
         if node.domain or node.op not in self.written_out or len(used) != 1 or used[0] is not node.output:
@@ -215,12 +224,12 @@ class _Rewriting:
         if node.output.dtype not in self.narrow or (self.kept and node.op not in DEFINED):
             return False
         names = [self.read(value, rounded=self._loads(node, port)) for port, value in enumerate(node.inputs)]
-        before, writer = len(self.scope.nodes), NodeWriter(self, node)
+        before = len(self.scope.nodes)
         formula = FORMULAS.get(node.op) or ROUNDED.get(node.op)
         if formula is not None:
-            result = formula(node, names, writer)
+            result = formula(node, names, self)
         else:
-            result = definition(node, names, [self._element(value) for value in node.inputs], writer)
+            result = definition(node, names, [self._element(value) for value in node.inputs], self)
         if result is None:
             del self.scope.nodes[before:]
             return False
@@ -253,7 +262,7 @@ class _Rewriting:
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
         """Give the tensor ``raw`` the name of the output ``value``, and round it if a build rounds it."""
-        versions = self.versions[value] = Versions(self.scope)
+        versions = self.versions[value] = _Versions(self.scope)
         if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)
         else:
@@ -267,13 +276,10 @@ class _Rewriting:
         widen_node(proto)
         proto.name = node.path
         fix_seed(proto)
-
-        def may(question: Callable[[str, str, int, int, Format], bool], port: int) -> bool:
-            return question(node.op, node.domain, version, port, self._format())
-
+        inputs, outputs = narrow_ports(node.op, node.domain, version, self._format())
         for port, value in enumerate(node.inputs[: len(proto.input)]):
-            proto.input[port] = self.read(value, rounded=self._loads(node, port) and may(reads, port))
-        proto.input[:] = spread(node, proto.input, self.add, self.constant)
+            proto.input[port] = self.read(value, rounded=self._loads(node, port) and port_at(inputs, port))
+        proto.input[:] = spread(node, proto.input, self)
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._body(node, text(attribute.name), body)
@@ -283,8 +289,8 @@ class _Rewriting:
             if not value.name:
                 continue
             constant = node.path in self.folding.constants
-            versions = self.versions[value] = Versions(self.scope, constant=constant)
-            if not self._rounds_output(node, value) or not may(writes, port):
+            versions = self.versions[value] = _Versions(self.scope, constant=constant)
+            if not self._rounds_output(node, value) or not port_at(outputs, port):
                 versions.exact = value.name
             elif copied:
                 versions.rounded = value.name
@@ -305,13 +311,12 @@ class _Rewriting:
         """Rewrite the body of an If or Loop in place. Tensors in a body are not measured."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
-        here, self.scope = self.scope, WrittenGraph(main=False)
-        for tensor in original.initializer:
-            same = self.skeleton.graph.values[text(tensor.name)]
-            self._weight(next(value for value in same if value.initializer is tensor), tensor)
-        for inner in self.skeleton.scopes.get(f"{node.path}/{attribute}", ()):
-            self._node(inner)
-        written, self.scope = self.scope, here
+        with self.within(WrittenGraph(main=False)) as written:
+            for tensor in original.initializer:
+                same = self.skeleton.graph.values[text(tensor.name)]
+                self._weight(next(value for value in same if value.initializer is tensor), tensor)
+            for inner in self.skeleton.scopes.get(f"{node.path}/{attribute}", ()):
+                self._node(inner)
         for infos, old in ((body.input, original.input), (body.output, original.output)):
             for info, source in zip(infos, old, strict=True):
                 widen_type(info, source)
@@ -319,38 +324,31 @@ class _Rewriting:
         body.node.extend(written.nodes)
         body.initializer.extend(written.initializers)
 
-    # Operators and constants of the rewritten model.
+    def add_copy(self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None) -> list[str]:
+        copy = NodeProto()
+        copy.CopyFrom(proto)
+        copy.name = ""
+        inner = node is None and self.fused and not self.kept
+        multiplied = operands(proto.op_type, proto.domain) if inner else ()
+        copy.input[:] = [
+            self._round(name) if port in multiplied else name for port, name in enumerate(inputs)
+        ]
+        copy.output[:] = [self.fresh() if name else "" for name in proto.output]
+        if not self._accumulates(copy, node):
+            self.scope.nodes.append(copy)
+        return list(copy.output)
 
-    def fresh(self) -> str:
-        self.count += 1
-        return f"trtlint/{self.count}"
-
-    def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        result = result or self.fresh()
-        self.scope.nodes.append(helper.make_node(op, inputs, [result], **attributes))
-        return result
-
-    def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        name = self.fresh()
-        self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
-        return name
-
-    def product(self, proto: NodeProto, node: Node | None) -> bool:
+    def _accumulates(self, proto: NodeProto, node: Node | None) -> bool:
         """Replace a product by operators that accumulate in FP16.  Return whether it was replaced."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
-        if summed is None:
+        total = None if summed is None else accumulated(proto, summed, self)
+        if total is None:
             return False
-        total = accumulated(proto, summed, self.opset, self.add, self.constant, self.fresh)
-        if total is not None:
-            self.sums += 1
-            self.add("Identity", [total], proto.output[0])
-        return total is not None
-
-    def operand(self, name: str) -> str:
-        """Round an operand of a product in a decomposed operator, unless it is already rounded."""
-        return self._round(name) if self.fused and not self.kept else name
+        self.sums += 1
+        self.add("Identity", [total], proto.output[0])
+        return True
 
     # Probes.
 
@@ -371,25 +369,12 @@ class _Rewriting:
         self.columns[value] = column
         self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
-    def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure an internal number of an operator, or round it in a simulation.
-
-        Args:
-            node: the operator.
-            name: name of the tensor with the internal number.
-            what: name of the internal number in reports; empty to measure nothing.
-
-        Returns:
-            The name of the rounded tensor, or ``name`` if the tensor is not rounded.
-        """
+    def step(self, node: Node, name: str, what: str = "") -> str:
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)
         if what and self.probed and self.scope.main and self.second is None:
-            self.probes.append(
-                Probe(
-                    node.path, node.op, node.output.name, self.figures.measure(name), narrow=True, inside=what
-                )
-            )
+            column = self.figures.measure(name)
+            self.probes.append(Probe(node.path, node.op, node.output.name, column, narrow=True, inside=what))
         return name
 
 

@@ -8,17 +8,18 @@ Only the set that the search finds is tested with all rounding models.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from trtlint.measurement.analysis import Findings, regions
-from trtlint.measurement.band import worst
+from trtlint.measurement.band import within, worst
 from trtlint.measurement.keeping import Budget, least, window
 from trtlint.measurement.kept import KeptNodes
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.ports import CARRYING
-from trtlint.measurement.rehearsing import Rehearsal, within
+from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.trial import Trial
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
@@ -33,7 +34,6 @@ _MARGIN = 0.5
 """Share of the allowed error that the search aims at. Another order of operations can double an error."""
 _PRODUCT_COST = 64.0
 """Cost of keeping a product in FP32.  Another operator with the same number of elements has the cost 1."""
-_UNKNOWN = 1.0
 _FEW = 3
 """Largest number of units that the last step tests in one run.
 
@@ -73,7 +73,7 @@ class KeepSearch:
         self.nodes = nodes
         self.ranges = found
         self.bound = bound
-        self.ways = [narrowing for narrowing, _ in rehearsal.applying()]
+        self.ways = [way for way, _ in rehearsal.runs]
         self.runs = THOROUGH_RUNS if thorough else MOST_RUNS
         self.budget = Budget(self.runs, THOROUGH_SECONDS if thorough else MOST_SECONDS)
         self.progress = progress
@@ -101,7 +101,7 @@ class KeepSearch:
         with too large an error, the result has one rounding model. Its other settings combine the settings
         of all rounding models whose errors are too large.
         """
-        bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
+        bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
         fused = all(way.fused for way in bad)
         stored = next((way.stored for way in bad if way.fused), None)
@@ -122,29 +122,26 @@ class KeepSearch:
         chosen = self._search(singles)
         last = [self._error(chosen, way) for way in self.ways]
         # A rounding model that passed before can fail with some nodes in FP32; test sets with it, too.
-        failing = [way for way, error in zip(self.ways, last, strict=True) if not self._passes(error)]
+        failing = [way for way, error in zip(self.ways, last, strict=True) if not within(error, self.bound)]
         failing = [way for way in failing if way not in self.drivers]
         if failing and self.drivers and not self.budget.spent:
             self.drivers += failing
             again = self._search(singles)
             errors = [self._error(again, way) for way in self.ways]
-            if all(map(self._passes, errors)):
+            if all(within(error, self.bound) for error in errors):
                 chosen, last = again, errors
         margin = self._margin(chosen, singles)
         return KeptNodes(
             nodes=tuple(node.path for node in self.nodes if node.path in chosen),
             error=worst(last),
             runs=self.budget.runs,
-            verified=all(map(self._passes, last)),
+            verified=all(within(error, self.bound) for error in last),
             computing=len(counted),
             products=sum(node.op in PRODUCTS for node in counted),
             kept_products=sum(node.op in PRODUCTS for node in self.nodes if node.path in chosen),
             margin=tuple(node.path for node in self.nodes if node.path in margin),
             complete=not self.cut,
         )
-
-    def _passes(self, error: float | None) -> bool:
-        return error is not None and error <= self.bound
 
     def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
         """Return a small set that passes with the rounding models of :meth:`_drivers`.
@@ -164,7 +161,7 @@ class KeepSearch:
         alone = bool(region) and self._enough(fixed)
         if not alone and self._whole_set_passes(fixed.union(*outside)):
             alone = bool(region) and self._enough(fixed)  # the safety margin may have been dropped
-            if not alone:
+            if not alone and outside:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
                 # The search for the window showed that its first and last units are needed.
                 ends = outside[begin].union(outside[end - 1])
@@ -240,40 +237,41 @@ class KeepSearch:
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
             self.cut = self.cut or bool(units)
             return found
-        waiting = [unit for unit in units if self._is_worth_testing(complete(chosen - unit))]
+        rests = ((unit, complete(chosen - unit)) for unit in units)
+        # A set without a node that rounds is not tested.
+        waiting = [
+            unit
+            for unit, rest in rests
+            if rest - self.carriers and not self._is_known_to_fail(rest, self.bound)
+        ]
         while waiting and not self.cut:
             left = self.budget.left
             size = len(waiting) if left <= len(self.drivers) and len(waiting) <= _FEW else 1
             group, waiting = waiting[:size], waiting[size:]
             together = frozenset().union(*group)
             rest = complete(chosen - together)
-            if self._is_worth_testing(rest) and self._passes_test(rest):
+            if rest - self.carriers and self._passes(rest, self.bound):
                 found |= together
             elif size > 1:
                 self.cut = True
         return found
 
-    def _is_worth_testing(self, rest: frozenset[str]) -> bool:
-        """Return whether a set has nodes that round, and is not known to fail from earlier runs."""
-        return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
+    def _passes(self, paths: frozenset[str], limit: float) -> bool:
+        """Return whether the errors of a set are at most ``limit`` with the rounding models of the search.
 
-    def _passes_test(self, rest: frozenset[str]) -> bool:
-        """Return whether a set passes. The result is also False if too few runs are left for the test."""
-        if self._is_known_to_fail(rest, self.bound):
+        The result is also False if too few runs are left for the test.
+        """
+        if self._is_known_to_fail(paths, limit):
             return False
-        if self.budget.left < self._missing(rest):
+        if self.budget.left < self._missing(paths):
             self.cut = True
             return False
-        for driver in self.drivers:
-            error = self._error(rest, driver)
-            if error is None or error > self.bound:
-                return False
-        return True
+        return all(within(self._error(paths, driver), limit) for driver in self.drivers)
 
     def _is_known_to_fail(self, paths: frozenset[str], limit: float) -> bool:
         """Return whether a larger set had an error above ``limit`` in an earlier run."""
         return any(
-            paths <= tried and way in self.drivers and (error is None or error > limit)
+            paths <= tried and way in self.drivers and not within(error, limit)
             for (way, tried), error in self.errors.items()
         )
 
@@ -324,7 +322,7 @@ class KeepSearch:
     def _cost(self, node: Node) -> float:
         """Estimate the run time of a node: the number of elements, multiplied by a factor for products."""
         sizes = [_size(value.shape) for value in node.outputs]
-        return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
+        return max(sizes, default=1.0) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
     def _whole_set_passes(self, everything: frozenset[str]) -> bool:
         """Return whether the set of all nodes passes.
@@ -334,20 +332,13 @@ class KeepSearch:
         """
         if self._enough(everything):
             return True
-        if self._passes_test(self._closed(everything)):
+        if self._passes(self._closed(everything), self.bound):
             self.target = self.bound
             return True
         return False
 
     def _enough(self, paths: frozenset[str]) -> bool:
-        closed = self._closed(paths)
-        if self._is_known_to_fail(closed, self.target):
-            return False
-        if self.budget.left < self._missing(closed):
-            self.cut = True
-            return False
-        errors = (self._error(closed, driver) for driver in self.drivers)
-        return all(error is not None and error <= self.target for error in errors)
+        return self._passes(self._closed(paths), self.target)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
         """Return the error with the rounding model ``way`` if the set ``paths`` is in FP32."""
@@ -374,7 +365,4 @@ class KeepSearch:
 
 
 def _size(shape: Sequence[int | str | None] | None) -> float:
-    size = _UNKNOWN
-    for dim in shape or ():
-        size *= max(dim, 1) if isinstance(dim, int) else 1
-    return size
+    return math.prod((max(dim, 1) if isinstance(dim, int) else 1 for dim in shape or ()), start=1.0)

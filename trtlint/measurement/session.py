@@ -29,17 +29,16 @@ class RehearsalSession:
 
     Args:
         rewritten: the model.
-        threads: number of threads; 0 for one per CPU.
 
     Raises:
         RefusedError: ONNX Runtime refuses the model.
     """
 
-    def __init__(self, rewritten: Rewritten, threads: int = 0) -> None:
+    def __init__(self, rewritten: Rewritten) -> None:
         onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL
-        options.intra_op_num_threads = threads or os.cpu_count() or 1
+        options.intra_op_num_threads = os.cpu_count() or 1
         # No fusion: each operator must be measured, and pairs of Casts must not cancel out.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         # Compute statistics as early as possible; else every tensor stays in memory to the end of the run.

@@ -123,13 +123,9 @@ def skeleton(path: Path) -> Skeleton:
         if any(not node.domain for node in graph.nodes):
             raise TrialError("the opset_import of the model lacks the default domain; export the model again")
         opset = _DEFAULT_OPSET
-    if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
+    if any(each.values.data_location == TensorProto.EXTERNAL for each in proto.graph.sparse_initializer):
         raise TrialError("the model has large sparse weights; store them as dense tensors")
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)
     return Skeleton(proto, graph, scopes, tensors, opset, typed, folding)
-
-
-def _left_out(tensor: onnx.TensorProto) -> bool:
-    return bool(tensor.data_location == TensorProto.EXTERNAL)

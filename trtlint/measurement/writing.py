@@ -1,16 +1,17 @@
-"""Interfaces for writing a rewritten model."""
+"""Write the graphs of a rewritten model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import onnx
 from msgspec import Struct, field
-from onnx import NodeProto
+from onnx import NodeProto, helper, numpy_helper
 
-from trtlint.measurement.ways import operands
 from trtlint.model.graph import Node, Value
 
 
@@ -22,73 +23,51 @@ class WrittenGraph(Struct):
     initializers: list[onnx.TensorProto] = field(default_factory=list)
 
 
-class Versions(Struct):
-    """The names of the exact and of the rounded tensor of a value in the rewritten model."""
+class GraphWriter:
+    """Adds operators and constants to a graph.
 
-    scope: WrittenGraph
-    exact: str = ""
-    rounded: str = ""
-    constant: bool = False
+    Args:
+        opset: version of the default operator set.
 
+    Attributes:
+        scope: the graph to which operators and constants are added.
+    """
 
-class Rewriting(Protocol):
-    """Methods of the rewritten model that :class:`NodeWriter` uses."""
-
-    opset: int
-    scope: WrittenGraph
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.scope = WrittenGraph()
+        self._count = 0
 
     def fresh(self) -> str:
         """Return a unique name."""
+        self._count += 1
+        return f"trtlint/{self._count}"
 
     def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        """Add an operator and return the name of its result."""
+        """Add an operator and return the name of its result (default: a new name)."""
+        result = result or self.fresh()
+        self.scope.nodes.append(helper.make_node(op, inputs, [result], **attributes))
+        return result
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         """Add a constant and return its name."""
+        name = self.fresh()
+        self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
+        return name
 
-    def inside(self, node: Node, name: str, what: str) -> str:
-        """Process an internal number of an operator: measure it or round it.
-
-        Return the name of the tensor to use in its place.
-        """
-
-    def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""
-
-    def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
-
-    def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16.  Return whether it was replaced."""
-
-    def operand(self, name: str) -> str:
-        """Round an operand of a product in a decomposed operator, and return the name of the result."""
-
-    @property
-    def fused(self) -> bool:
-        """Return whether operators between products do not round their results."""
+    @contextmanager
+    def within(self, graph: WrittenGraph) -> Iterator[WrittenGraph]:
+        """Add operators and constants to ``graph`` until the end of the ``with`` block."""
+        outer, self.scope = self.scope, graph
+        yield graph
+        self.scope = outer
 
 
-class NodeWriter:
-    """Writer of the operators that replace one operator of the model.
+class FormulaWriter(GraphWriter, ABC):
+    """Writer of the operators that replace one operator of the model."""
 
-    Args:
-        rewriting: the model that is being written.
-        node: the operator.
-    """
-
-    def __init__(self, rewriting: Rewriting, node: Node) -> None:
-        self.opset = rewriting.opset
-        self._to = rewriting
-        self._node = node
-
-    def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an operator and return the name of its first output."""
-        return self._to.add(op, inputs, **attributes)
-
-    def emit_node(
-        self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
-    ) -> list[str]:
+    @abstractmethod
+    def add_copy(self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None) -> list[str]:
         """Add a copy of an operator with other inputs, and return the names of its outputs.
 
         A matrix product or convolution accumulates in FP16 if the settings of the simulation require it.
@@ -97,43 +76,36 @@ class NodeWriter:
             proto: the operator.
             inputs: names of the new inputs.
             node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is
-                only a part of a node.
-            inner: true if the operator is part of the definition of another operator.
+                a part of the definition of another operator.
         """
-        copy = NodeProto()
-        copy.CopyFrom(proto)
-        copy.name = ""
-        multiplied = operands(proto.op_type, proto.domain) if inner else ()
-        copy.input[:] = [
-            self._to.operand(name) if port in multiplied else name for port, name in enumerate(inputs)
-        ]
-        copy.output[:] = [self._to.fresh() if name else "" for name in proto.output]
-        if not self._to.product(copy, node):
-            self._to.scope.nodes.append(copy)
-        return list(copy.output)
 
-    def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant and return its name."""
-        return self._to.constant(values, dtype)
+    @abstractmethod
+    def step(self, node: Node, name: str, what: str = "") -> str:
+        """Measure an internal number of an operator, or round it in a simulation.
 
-    def step(self, name: str, what: str = "") -> str:
-        """Round an internal number to the narrow type, and return the name of the rounded tensor.
+        Args:
+            node: the operator.
+            name: name of the tensor with the internal number.
+            what: name of the internal number in reports; empty to measure nothing.
 
-        If ``what`` is not empty, also measure the number under this name.
+        Returns:
+            The name of the rounded tensor, or ``name`` if the tensor is not rounded.
         """
-        return self._to.inside(self._node, name, what)
 
+    @abstractmethod
     def read(self, value: Value | None, *, rounded: bool) -> str:
         """Return the name of a value's tensor: the rounded tensor if ``rounded``, else the exact tensor."""
-        return self._to.read(value, rounded=rounded)
 
+    @abstractmethod
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type, and return the name of the rounded tensor."""
-        return self._to.stored(name)
+        """Round a stored tensor to the narrow type, and return the name of the result.
 
-    def added(self, name: str) -> str:
+        Numbers beyond the range of the type are clamped.
+        """
+
+    @abstractmethod
+    def parameter(self, name: str) -> str:
         """Round a stored tensor that no product reads, and return the name of the result.
 
         If the build fuses the operator that reads the tensor, return ``name`` without rounding.
         """
-        return name if self._to.fused else self._to.stored(name)
