@@ -39,6 +39,21 @@ def test_zeros_stand_for_a_file_that_is_missing(tmp_path: Path, scratch: Path) -
     assert not np.any(onnx.numpy_helper.to_array(loaded.graph.initializer[0]))
 
 
+def test_two_spellings_of_a_missing_file_are_one_file(tmp_path: Path, scratch: Path) -> None:
+    model = with_external(tmp_path)
+    proto = onnx.load(model, load_external_data=False)
+    short = proto.graph.initializer.add()
+    short.CopyFrom(proto.graph.initializer[0])
+    short.name = "short"
+    del short.dims[:]
+    short.dims.append(8)
+    for entry in short.external_data:
+        entry.value = {"location": "./weights.bin", "offset": "0", "length": "32"}[entry.key]
+    model.write_bytes(proto.SerializeToString())
+    assert staged(model, scratch).zeros == ("weights.bin",)
+    assert (scratch / "weights.bin").stat().st_size == 4 * (64 * 64 + 64)
+
+
 def test_a_file_that_is_there_is_read_where_it_is(tmp_path: Path, scratch: Path) -> None:
     model = with_external(tmp_path)
     size = 4 * (64 * 64 + 64)

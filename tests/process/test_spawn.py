@@ -245,7 +245,7 @@ def test_each_answer_is_heard_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(spawn, "_poll", poll)
     monkeypatch.setattr(spawn, "_SHORTEST", 0.0)
     ended = spawn._watch(cast("Any", Watched(0)), Limits(), file, heard.append)
-    assert heard == [1, {"a": 2}, 3]
+    assert heard == [1, {"a": 2}, 3, 4]
     assert ended.answers == (1, {"a": 2}, 3, 4)
 
 

@@ -109,7 +109,8 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
         found = place_of(tensor)
         if found is not None and found[0] != LEFT:
             location, offset, length = found
-            yield location, _Stored(offset, max(stored_size(tensor), length or 0, 0))
+            # Tensors may name one file in several ways, such as w.bin and ./w.bin.
+            yield str(PurePosixPath(location)), _Stored(offset, max(stored_size(tensor), length or 0, 0))
 
 
 def _needs_zeros(store: TensorStore, location: str, size: int) -> bool:

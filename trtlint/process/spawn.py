@@ -151,12 +151,12 @@ def _watch(
     while True:
         ended, peak, processor = _poll(process)
         seconds = time.monotonic() - began
-        if ended:
-            break
         if listen is not None and size != (size := _size(answers)):
             for answer in (received := _read(answers))[heard:]:
                 listen(answer)
             heard = len(received)
+        if ended:
+            break
         if stopped is None and seconds > limits.seconds:
             stopped = "time"
         elif stopped is None and memory_of(process.pid) > limits.memory:
