@@ -108,7 +108,7 @@ def written(models: list[ModelReport], **options: bool) -> list[str]:
     file = io.StringIO()
     writer = SummaryWriter(file, **options)
     for each in models:
-        writer.add([each], lambda finding: False)
+        writer.add([each])
     writer.close(())
     return file.getvalue().splitlines()
 

@@ -20,8 +20,6 @@ from trtlint.report.sourcelines import shown_path
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trtlint.report.formats import Fails
-
 
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
     """Yield one line for each finding, and a closing line about hidden findings."""
@@ -48,7 +46,7 @@ class _ConciseWriter:
         self._unseen: list[Finding] = []
         self._accepted = Accepted()
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
+    def add(self, models: Sequence[ModelReport]) -> None:
         shown = self._style.show_conditional
         for line in file_lines(
             models, show_conditional=shown, quiet=self._style.quiet, root=self._style.root

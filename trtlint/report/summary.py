@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from msgspec import Struct, field
 from rich.text import Text
@@ -20,9 +20,6 @@ from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
-
-if TYPE_CHECKING:
-    from trtlint.report.formats import Fails
 
 SCREEN = 24
 """Lines of the smallest usual terminal: https://vt100.net/docs/vt100-ug/chapter1.html."""
@@ -165,7 +162,7 @@ class SummaryWriter:
         self._height = None if all_rules else SCREEN
         self._summary = Summary()
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
+    def add(self, models: Sequence[ModelReport]) -> None:
         """Count the findings of one file."""
         self._summary.add(models)
 

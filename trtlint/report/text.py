@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from trtlint.report.formats import Fails
-
 _FRAME = "bold blue"
 ANY_VERSION = "(any version)"
 """Text in a target without a version."""
@@ -72,25 +70,14 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
 
 def writer(file: TextIO, style: Style) -> ReportWriter:
     """Return a writer for this format."""
-    return _TextWriter(file, style)
-
-
-class _TextWriter:
-    def __init__(self, file: TextIO, style: Style) -> None:
-        self._text = TextReport(
-            file,
-            files=style.files,
-            show_conditional=style.show_conditional,
-            quiet=style.quiet,
-            table=not style.statistics,
-            root=style.root,
-        )
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
-        self._text.add(models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        self._text.close(notes)
+    return TextReport(
+        file,
+        files=style.files,
+        show_conditional=style.show_conditional,
+        quiet=style.quiet,
+        table=not style.statistics,
+        root=style.root,
+    )
 
 
 class TextReport:
