@@ -20,7 +20,7 @@ from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_f
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
 from trtlint.report.accepted import gone_notes, no_findings, places_in_baseline
-from trtlint.report.closing import Closing
+from trtlint.report.closing import Closing, examined
 from trtlint.report.counts import plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
@@ -148,8 +148,7 @@ class TextReport:
         notes = dict.fromkeys(note for model in models for note in model.notes)
         for note in (*notes, *gone_notes(models)):
             self._note(f"{models[0].path}: {note}")
-        done = [model for model in models if not model.skipped]
-        linted = [model for model in done if not model.errors or model.findings or model.conditional]
+        linted = examined(models)
         if not linted:
             return
         self._unsourced = self._unsourced or any(map(_lacks_lines, linted))
