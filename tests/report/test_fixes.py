@@ -18,8 +18,8 @@ from tests.report import handmade
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.files.problem import Problem
 from trtlint.fixes.outcome import AppliedFix, Proof, RefusedFix
-from trtlint.report import fixmarkdown, fixpage
-from trtlint.report.fixes import FixReport, casts_note, model_lines
+from trtlint.report import fixpage, modeldiff
+from trtlint.report.fixes import FixReport, casts_note
 from trtlint.report.fixmarkdown import FixMarkdown
 from trtlint.report.fixpage import FixPage
 
@@ -203,26 +203,6 @@ def test_casts_may_be_ignored_in_a_weakly_typed_build(fix: str, target: str, wea
     assert any(line == f"  note:    {note}" for line in shown(result)) is weak
 
 
-def test_the_lines_of_a_model() -> None:
-    proto = onnx.parser.parse_model(BEFORE)
-    large = onnx.helper.make_tensor("large", onnx.TensorProto.FLOAT16, [3, 3], [0.0] * 9)
-    edge = onnx.helper.make_tensor("edge", onnx.TensorProto.INT64, [2, 4], list(range(8)))
-    outside = onnx.helper.make_tensor("outside", onnx.TensorProto.FLOAT, [1], [0.0])
-    outside.data_location = onnx.TensorProto.EXTERNAL
-    proto.graph.initializer.extend([large, edge, outside])
-    proto.graph.node[0].metadata_props.add(key="k", value="v")
-    assert model_lines(proto)[:8] == [
-        "opset ai.onnx 17",
-        "opset com.x 1",
-        "f32[] s = 0.5",
-        "f16[3,3] large",
-        "i64[2,4] edge = [[0, 1, 2, 3], [4, 5, 6, 7]]",
-        "f32[1] outside",
-        "a = Mul (x, s)",
-        "b = Exp (a)",
-    ]
-
-
 DIFF = [
     "--- a/m.onnx",
     "+++ b/m.onnx",
@@ -342,7 +322,7 @@ def test_markdown_of_several_models_with_diffs(monkeypatch: pytest.MonkeyPatch) 
     ]
     assert markdown(changed, changed)[3:] == [*part, *part]
     assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF, "```"]
-    monkeypatch.setattr(fixmarkdown, "_DIFF", 6)
+    monkeypatch.setattr(modeldiff, "MOST_LINES", 6)
     assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF[:6], "and 1 more line", "```"]
 
 

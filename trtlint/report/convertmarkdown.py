@@ -8,11 +8,10 @@ from trtlint.conversion.result import Conversion
 from trtlint.facts.figures import figure
 from trtlint.report import document
 from trtlint.report.document import Code, Document, DocumentTable, Items, Listing, Part, Words
+from trtlint.report.modeldiff import shortened
 
 _RANGES = 24
 """Largest number of listed ranges."""
-_DIFF = 400
-"""Largest number of lines of a diff."""
 
 
 def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
@@ -20,7 +19,7 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
 
     Args:
         found: the conversion.
-        diff: lines of the diff between the original and the converted model, with line ends.
+        diff: lines of the diff between the original and the converted model.
     """
     label = found.type.upper()
     share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
@@ -81,7 +80,5 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
     if found.command:
         parts.append(Part("Build command", [Listing(found.command, "console")]))
     if diff:
-        more = [f"and {len(diff) - _DIFF:,} more lines"] if len(diff) > _DIFF else []
-        text = "\n".join([line.rstrip("\n") for line in diff[:_DIFF]] + more)
-        parts.append(Part("Diff", [Listing(text, "diff")]))
+        parts.append(Part("Diff", [Listing(shortened(diff), "diff")]))
     return document.markdown(Document("convert", f"{found.path} in {label}", parts, lead))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
 import re
 import shlex
 from collections import Counter, defaultdict
@@ -12,16 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import onnx
-import onnx.numpy_helper
-import onnx.printer
-
 from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
 from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import proofs
-from trtlint.model.protos import DTYPES, text
+from trtlint.report import modeldiff
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
 from trtlint.report.json import finding_data, problem_data
@@ -36,8 +30,6 @@ SCHEMA = "trtlint.fix/1"
 """Name and version of the format; incompatible changes raise the version."""
 _PLACES = 3
 """Largest number of name patterns, such as ``blocks.*.attn``, in one line."""
-_SHOWN = 8
-"""Largest number of tensor elements that a diff shows."""
 _CASTING = re.compile(r"widen-|keep-fp32")
 """Names of the rewrites that put Casts to FP32 around nodes."""
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
@@ -46,8 +38,6 @@ _STRONGLY = (
     "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
     "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
 )
-_CONTEXT = 2
-"""Unchanged lines around a change in a diff."""
 
 
 class FixReport:
@@ -208,39 +198,10 @@ def _at(places: Iterable[str]) -> str:
 
 
 def difference(fixed: Fixed) -> Iterator[str]:
-    """Yield the unified diff between the original and the fixed model, in the ONNX text format.
-
-    https://github.com/onnx/onnx/blob/main/docs/Syntax.md
-    """
-    if not fixed.changed:
-        return
-    before, after = (model_lines(state.proto) for state in (fixed.outcome.before, fixed.outcome.after))
-    name = fixed.path.name
-    yield from difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="", n=_CONTEXT)
-
-
-def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
-    """Return a model as text for a diff, with one line for each opset, initializer and node.
-
-    A small initializer is shown with its values.
-    """
-    lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
-    lines += [_tensor(tensor) for tensor in proto.graph.initializer]
-    for node in proto.graph.node:
-        bare = onnx.NodeProto()
-        bare.CopyFrom(node)
-        del bare.metadata_props[:]
-        bare.ClearField("name")
-        lines += [line.strip() for line in onnx.printer.to_text(bare).splitlines()]
-    return lines
-
-
-def _tensor(tensor: onnx.TensorProto) -> str:
-    kind = DTYPES.get(tensor.data_type, str(tensor.data_type))
-    head = f"{kind}[{','.join(map(str, tensor.dims))}] {text(tensor.name)}"
-    if tensor.data_location == onnx.TensorProto.EXTERNAL or math.prod(tensor.dims) > _SHOWN:
-        return head
-    return f"{head} = {onnx.numpy_helper.to_array(tensor).tolist()}"
+    """Yield the lines of the diff between the original and the fixed model, if the model changed."""
+    if fixed.changed:
+        outcome = fixed.outcome
+        yield from modeldiff.difference(outcome.before.proto, outcome.after.proto, fixed.path.name)
 
 
 def _data(

@@ -16,12 +16,11 @@ from trtlint.report import document
 from trtlint.report.counts import plural
 from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part
 from trtlint.report.fixes import casts_note, difference
+from trtlint.report.modeldiff import shortened
 from trtlint.report.names import collapse
 
 _PLACES = 3
 """Largest number of name patterns, such as ``blocks.*.attn``, in a table cell."""
-_DIFF = 400
-"""Largest number of lines of a diff."""
 
 
 class FixMarkdown:
@@ -46,8 +45,7 @@ class FixMarkdown:
         self._rewritten += len(fixed.outcome.applied)
         blocks = list(_blocks(fixed, written, verdicts, costs))
         if self._diff and (lines := list(difference(fixed))):
-            more = [f"and {plural(len(lines) - _DIFF, 'more line')}"] if len(lines) > _DIFF else []
-            blocks.append(Listing("\n".join([*lines[:_DIFF], *more]), "diff"))
+            blocks.append(Listing(shortened(lines), "diff"))
         self._parts.append(Part(Code(str(fixed.path)), blocks))
 
     def text(self) -> str:
