@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text
-from trtlint.fixes.costs import Costs
-from trtlint.fixes.fixing import Fixed
-from trtlint.report.fixes import FixReport
+from trtlint.report.escape import clean
+from trtlint.report.fixes import FixJson, FixResult, difference, lines
 from trtlint.report.guard import harmless
 from trtlint.report.outputs import ReportOutput
 
 if TYPE_CHECKING:
-    from trtlint.fixes.verification import CheckResult
     from trtlint.report.fixmarkdown import FixMarkdown
     from trtlint.report.fixpage import FixPage
 
@@ -41,38 +39,45 @@ class FixOutputs:
         selected: Sequence[str] = (),
     ) -> None:
         self._protected = protected
-        self._files: list[tuple[ReportOutput, TextIO]] = []
-        self._reports: list[FixReport] = []
-        self._pages: list[tuple[FixPage | FixMarkdown, TextIO]] = []
+        self._diff = diff
+        self._selected = selected
+        self._texts: list[TextIO] = []
+        self._documents: list[tuple[FixJson | FixMarkdown | FixPage, TextIO]] = []
+        self._files: list[tuple[Path, io.StringIO]] = []
+        self._problems: list[Problem] = []
         for output in outputs:
-            file = sys.stdout if output.file is None else io.StringIO()
-            self._files.append((output, file))
+            file: TextIO = sys.stdout
+            if output.file is not None:
+                file = io.StringIO()
+                self._files.append((output.file, file))
             if output.format == "html":
                 from trtlint.report.fixpage import FixPage
 
-                self._pages.append((FixPage(), file))
+                self._documents.append((FixPage(), file))
             elif output.format == "markdown":
                 from trtlint.report.fixmarkdown import FixMarkdown
 
-                self._pages.append((FixMarkdown(diff=diff), file))
+                self._documents.append((FixMarkdown(diff=diff), file))
+            elif output.format == "json":
+                self._documents.append((FixJson(diff=diff), file))
             else:
-                self._reports.append(
-                    FixReport(file, as_json=output.format == "json", diff=diff, selected=selected)
-                )
+                self._texts.append(file)
 
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
-        for report in self._reports:
-            report.problem(problem)
-        for page, _ in self._pages:
-            page.problem(problem)
+        self._problems.append(problem)
+        self._print([f"error: {problem}"])
 
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Report the fixes of a model, their costs (file size, run time), and the file that was written."""
-        for report in self._reports:
-            report.add(fixed, written, verdicts, costs)
-        for page, _ in self._pages:
-            page.add(fixed, written, verdicts, costs)
+    def add(self, result: FixResult) -> None:
+        """Report the result for one model."""
+        for document, _ in self._documents:
+            document.add(result)
+        if self._texts:
+            self._print([*lines(result, self._selected), *(difference(result.fixed) if self._diff else ())])
+
+    def _print(self, lines: Sequence[str]) -> None:
+        for file in self._texts:
+            file.writelines(f"{clean(line)}\n" for line in lines)
 
     def close(self) -> None:
         """Write the outputs whose format is written at the end of the run.
@@ -80,10 +85,7 @@ class FixOutputs:
         Raises:
             OSError: a file cannot be written, or is protected.
         """
-        for report in self._reports:
-            report.close()
-        for page, file in self._pages:
-            file.write(page.text())
-        for output, file in self._files:
-            if output.file is not None and isinstance(file, io.StringIO):
-                replace_text(output.file, harmless(file.getvalue()), self._protected)
+        for document, file in self._documents:
+            file.write(document.content(self._problems))
+        for path, buffer in self._files:
+            replace_text(path, harmless(buffer.getvalue()), self._protected)

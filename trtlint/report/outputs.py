@@ -252,6 +252,7 @@ class Outputs:
 def _content(name: str, run: Run) -> str | bytes:
     """Return the content of a file in a format that is written at the end of the run."""
     if name in BINARY:
-        return binary_format(name).content(run)
+        content: bytes = binary_format(name).content(run)
+        return content
     text = "".join(lines_of(name, run))
     return text if name in COMMANDS else harmless(text)
