@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.problem import Problem
-from trtlint.files.replace import replace_text
 from trtlint.report.escape import clean
 from trtlint.report.fixes import FixJson, FixResult, difference, lines
-from trtlint.report.guard import harmless
-from trtlint.report.outputs import ReportOutput
+from trtlint.report.outputs import ReportOutput, write_all
 
 if TYPE_CHECKING:
     from trtlint.report.fixmarkdown import FixMarkdown
     from trtlint.report.fixpage import FixPage
+
+_STREAMED = ReportOutput("text")
+"""The output that is written after each model."""
 
 
 class FixOutputs:
@@ -41,51 +41,54 @@ class FixOutputs:
         self._protected = protected
         self._diff = diff
         self._selected = selected
-        self._texts: list[TextIO] = []
-        self._documents: list[tuple[FixJson | FixMarkdown | FixPage, TextIO]] = []
-        self._files: list[tuple[Path, io.StringIO]] = []
+        self._streamed = _STREAMED in outputs
+        self._others = [output for output in outputs if output != _STREAMED]
+        formats = {output.format for output in outputs} - {"text"}
+        self._documents = {format: _document(format, diff) for format in formats}
+        self._lines: list[str] = []
         self._problems: list[Problem] = []
-        for output in outputs:
-            file: TextIO = sys.stdout
-            if output.file is not None:
-                file = io.StringIO()
-                self._files.append((output.file, file))
-            if output.format == "html":
-                from trtlint.report.fixpage import FixPage
-
-                self._documents.append((FixPage(), file))
-            elif output.format == "markdown":
-                from trtlint.report.fixmarkdown import FixMarkdown
-
-                self._documents.append((FixMarkdown(diff=diff), file))
-            elif output.format == "json":
-                self._documents.append((FixJson(diff=diff), file))
-            else:
-                self._texts.append(file)
 
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
         self._problems.append(problem)
-        self._print([f"error: {problem}"])
+        self._text([f"error: {problem}"])
 
     def add(self, result: FixResult) -> None:
         """Report the result for one model."""
-        for document, _ in self._documents:
+        for document in self._documents.values():
             document.add(result)
-        if self._texts:
-            self._print([*lines(result, self._selected), *(difference(result.fixed) if self._diff else ())])
+        self._text(lines(result, self._selected))
+        if self._diff:
+            self._text(difference(result.fixed))
 
-    def _print(self, lines: Sequence[str]) -> None:
-        for file in self._texts:
-            file.writelines(f"{clean(line)}\n" for line in lines)
+    def _text(self, lines: Iterable[str]) -> None:
+        cleaned = [f"{clean(line)}\n" for line in lines]
+        self._lines += cleaned
+        if self._streamed:
+            sys.stdout.writelines(cleaned)
 
     def close(self) -> None:
-        """Write the outputs whose format is written at the end of the run.
+        """Write the outputs that are written at the end of the run.
 
         Raises:
             OSError: a file cannot be written, or is protected.
         """
-        for document, file in self._documents:
-            file.write(document.content(self._problems))
-        for path, buffer in self._files:
-            replace_text(path, harmless(buffer.getvalue()), self._protected)
+        write_all(self._others, self._write, self._protected)
+
+    def _write(self, format: str, file: TextIO) -> None:
+        if format == "text":
+            file.writelines(self._lines)
+        else:
+            file.write(self._documents[format].content(self._problems))
+
+
+def _document(format: str, diff: bool) -> FixJson | FixMarkdown | FixPage:
+    if format == "html":
+        from trtlint.report.fixpage import FixPage
+
+        return FixPage()
+    if format == "markdown":
+        from trtlint.report.fixmarkdown import FixMarkdown
+
+        return FixMarkdown(diff=diff)
+    return FixJson(diff=diff)
