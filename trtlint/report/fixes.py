@@ -21,7 +21,7 @@ from trtlint.report import modeldiff
 from trtlint.report.counts import plural, severities_in
 from trtlint.report.json import finding_data, problem_data
 from trtlint.report.measureadvice import STRONGLY_TYPED
-from trtlint.report.names import collapse
+from trtlint.report.names import collapse, few
 from trtlint.report.partition import headlines, partition_in
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "trtlint.fix/1"
 """Name and version of the format; incompatible changes raise the version."""
-_PLACES = 3
-"""Largest number of name patterns, such as ``blocks.*.attn``, in one line."""
 _CASTING = re.compile(r"widen-|keep-fp32")
 """Names of the rewrites that put Casts to FP32 around nodes."""
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
@@ -194,11 +192,8 @@ def _finding(severity: str, rule: str) -> str:
 
 
 def _at(places: Iterable[str]) -> str:
-    named = [place for place in dict.fromkeys(places) if place]
-    if not named:
-        return ""
-    patterns = collapse(named)
-    return f" at {', '.join(patterns[:_PLACES])}" + (", ..." if len(patterns) > _PLACES else "")
+    patterns = collapse(filter(None, places))
+    return f" at {few(patterns)}" if patterns else ""
 
 
 def difference(fixed: Fixed) -> Iterator[str]:

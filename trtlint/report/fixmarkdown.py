@@ -12,10 +12,7 @@ from trtlint.report.counts import plural
 from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part, Words
 from trtlint.report.fixes import FixResult, applied_groups, difference, refused_groups, remaining, remarks
 from trtlint.report.modeldiff import shortened
-from trtlint.report.names import collapse
-
-_PLACES = 3
-"""Largest number of name patterns, such as ``blocks.*.attn``, in a table cell."""
+from trtlint.report.names import collapse, few
 
 
 class FixMarkdown:
@@ -79,5 +76,4 @@ def _refused(outcome: FixOutcome) -> Iterator[list[str | Code]]:
 
 
 def _places(places: Iterable[str]) -> Code:
-    patterns = collapse(list(dict.fromkeys(filter(None, places))))
-    return Code(", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else ""))
+    return Code(few(collapse(filter(None, places))))

@@ -106,7 +106,7 @@ class FixPage:
             first = members[0]
             ids = f"p{number}-{place}"
             pair = self._pair(*steps[title], first.severity, ids) if title in steps else None
-            places = collapse(dict.fromkeys(each.place for each in members if each.place))
+            places = collapse(each.place for each in members if each.place)
             name = tag("span", fix, class_="name")
             heading = tag("h3", _rule(first.severity, first.rule), name, id=f"{ids}-h")
             yield tag(
@@ -204,7 +204,7 @@ def _refused(outcome: FixOutcome) -> Markup | None:
             f"{fix}: " if fix else None,
             ticked(reason),
             " ",
-            _at(collapse(dict.fromkeys(filter(None, places))), len(places)),
+            _at(collapse(filter(None, places)), len(places)),
         ]
         for (rule, severity, fix, reason), places in refused_groups(outcome).items()
     ]

@@ -203,7 +203,7 @@ def _places(sites: Sequence[Site]) -> Markup | None:
     if len(sites) < 2:
         return None
     looked = sites[:_MOST_SITES]
-    patterns = collapse(dict.fromkeys(site.module or site.node for site in looked))
+    patterns = collapse(site.module or site.node for site in looked)
     sources = list(dict.fromkeys(str(site.source) for site in looked if site.source is not None))
     return tag(
         "details",
