@@ -8,6 +8,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from trtlint.engine.targets import runs
 from trtlint.engine.torchupgrade import CHANGES, CallChange, Change, OperatorChange, TorchUpgrade
 from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchRelease
@@ -16,6 +17,7 @@ from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
+from trtlint.report.upgradewording import first_to_last
 
 HEADINGS: dict[Change, str] = {
     "falls back": "Newly fall back to PyTorch",
@@ -156,11 +158,5 @@ def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterat
 
 def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
     """Return the releases at ``indexes`` as ranges, such as ``2.10 to 2.12``."""
-    ranges: list[list[int]] = []
-    for index in indexes:
-        if ranges and ranges[-1][1] == index - 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
     names = [release.line for release in upgrade.releases]
-    return ", ".join(names[low] if low == high else f"{names[low]} to {names[high]}" for low, high in ranges)
+    return ", ".join(first_to_last(names[start], names[stop]) for start, stop in runs(indexes))
