@@ -23,18 +23,17 @@ class ConvertReport(ConsoleReport):
 
     def add(self, found: Conversion) -> None:
         """Write the report of one conversion."""
-        self._print(self._lines(found))
+        self._print(*self._lines(found))
 
     def _lines(self, found: Conversion) -> Iterator[Text]:
         label = found.type.upper()
         if found.unchanged:
-            yield Text.assemble(
-                (clean(found.path), "bold"), f": nothing to convert: {clean(found.unchanged)}"
-            )
+            words = f": nothing to convert: {clean(found.unchanged)}"
+            yield from self._wrapped(Text.assemble((clean(found.path), "bold"), words))
             return
         share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
         counts = f"{found.narrow:,} of {found.operators:,} operators in {label}{share}"
-        yield Text.assemble((clean(found.path), "bold"), f": {counts}")
+        yield from self._wrapped(Text.assemble((clean(found.path), "bold"), f": {counts}"))
         yield Text()
         yield from self._kept(found.kept)
         yield from self._casts(found.casts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
@@ -35,9 +35,14 @@ class ConsoleReport:
         self._console: Console = console(file, width)
         self._width = self._console.width if width is not None or file.isatty() else None
 
-    def _print(self, lines: Iterable[Text]) -> None:
+    def _print(self, *lines: Text) -> None:
+        """Write lines. A longer line, such as a command, is not broken, so users can copy it."""
         for line in lines:
-            self._console.print(line, soft_wrap=self._width is None)
+            self._console.print(line, soft_wrap=True)
+
+    def _wrapped(self, line: Text) -> Iterator[Text]:
+        """Yield the lines of a wrapped line of text."""
+        yield from hang(Text(), line, self._width)
 
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
         """Yield the lines of a wrapped text.
