@@ -88,6 +88,11 @@ REPORTS = [
 ]
 
 
+def indented(data: object) -> str:
+    """Return the JSON document that a format writes."""
+    return json.dumps(data, indent=2)
+
+
 def failing(model: str, finding: Finding) -> bool:
     return finding.severity == "error"
 
@@ -169,11 +174,11 @@ def test_github(snapshot: SnapshotAssertion) -> None:
 
 
 def test_gitlab(snapshot: SnapshotAssertion) -> None:
-    assert gitlab.dumps(seen(mixed())) == snapshot
+    assert indented(gitlab.to_gitlab(seen(mixed()))) == snapshot
 
 
 def test_rdjson(snapshot: SnapshotAssertion) -> None:
-    assert rdjson.dumps(seen(mixed())) == snapshot
+    assert indented(rdjson.to_rdjson(seen(mixed()))) == snapshot
 
 
 def test_junit(snapshot: SnapshotAssertion) -> None:
@@ -193,7 +198,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 def test_sarif_follows_the_schema(
     report: Report, show_conditional: bool, rules: Rulebook, validator: Validator
 ) -> None:
-    data = json.loads(sarif.dumps(seen(report, show_conditional=show_conditional), rules))
+    data = sarif.to_sarif(seen(report, show_conditional=show_conditional), rules)
     validator.validate(data)
 
 
@@ -340,7 +345,7 @@ def test_entries_name_the_command_that_settles_a_finding() -> None:
 
 
 def test_rdjson_lines() -> None:
-    data = json.loads(rdjson.dumps(seen(mixed())))
+    data = rdjson.to_rdjson(seen(mixed()))
     locations = [entry["location"] for entry in data["diagnostics"]]
     assert locations[0] == {"path": "broken.onnx"}
     assert locations[1] == {"path": "net/attention.py", "range": {"start": {"line": 57}}}
@@ -460,10 +465,10 @@ def test_markdown_fits_a_comment() -> None:
 def everything(report: Report) -> dict[str, str]:
     all_ = seen(report, show_conditional=True)
     return {
-        "sarif": sarif.dumps(all_, []),
+        "sarif": indented(sarif.to_sarif(all_, [])),
         "github": "\n".join(github.lines(all_)),
-        "gitlab": gitlab.dumps(all_),
-        "rdjson": rdjson.dumps(all_),
+        "gitlab": indented(gitlab.to_gitlab(all_)),
+        "rdjson": indented(rdjson.to_rdjson(all_)),
         "junit": junit.dumps(all_, failing),
         "markdown": markdown.dumps(all_),
     }
