@@ -194,7 +194,7 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield f"{'rule':<10}{'new':>8}{'gone':>8}{'still':>8}"
         for rule, new, gone, still in listed:
             yield f"{clean(rule):<10}{new:>8}{gone:>8}{still:>8}"
-    fresh = sorted((*trend.new, *trend.added), key=_rank)
+    fresh = sorted((*trend.new, *trend.added), key=rank)
     if fresh:
         yield ""
     for row in fresh[:_SHOWN]:
@@ -203,7 +203,8 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield f"and {len(fresh) - _SHOWN} more new findings"
 
 
-def _rank(row: ReportRow) -> tuple[int, str, str]:
+def rank(row: ReportRow) -> tuple[int, str, str]:
+    """Return a sort key: severe findings come first, then by rule and model."""
     order: tuple[str, ...] = SEVERITIES
     return order.index(row.severity) if row.severity in order else len(order), row.rule, row.model
 
