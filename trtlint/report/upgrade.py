@@ -22,7 +22,7 @@ from trtlint.report.terminal import ConsoleReport, console
 from trtlint.report.upgradedecision import exceptions, joined_matrix, joined_rows, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
 from trtlint.report.upgradesummary import conditional_rows, rows, shared
-from trtlint.report.upgradewording import asks, places, reasons, risks, since, some, still, when, why
+from trtlint.report.upgradewording import advice_of, asks, places, reasons, risks, since, some, still, why
 from trtlint.report.wording import fix_command, fixable
 
 _HEADINGS: dict[Concern, str] = {
@@ -288,8 +288,7 @@ class UpgradeReport(ConsoleReport):
         where = places(item) if placed else ""
         if where and where not in finding.message:
             self._hang(Text("      at: ", style="dim"), where)
-        for advice, lines in item.advice:
-            sentence = advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+        for sentence in advice_of(item, names):
             if (finding.rule, sentence) in said:
                 continue
             said.add((finding.rule, sentence))

@@ -14,7 +14,7 @@ from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import table
 from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, refusing
-from trtlint.report.upgradewording import since, when
+from trtlint.report.upgradewording import advice_of, safest_line, since
 from trtlint.report.wording import fix_command, fixable
 
 _MODELS = 400
@@ -47,10 +47,6 @@ def _none(upgrades: Sequence[Upgrade]) -> str:
     return f"None from {lines[0].line} to {lines[-1].line}."
 
 
-def _safest(upgrade: Upgrade) -> str:
-    return "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
-
-
 def _left(number: int, most: int, what: str) -> Iterator[str]:
     if number > most:
         yield f"and {number - most:,} more {what}"
@@ -62,9 +58,7 @@ def _head(upgrade: Upgrade, item: Listed) -> str:
 
 
 def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
-    names = [line.line for line in upgrade.lines]
-    for advice, lines in item.advice:
-        yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+    return advice_of(item, [line.line for line in upgrade.lines])
 
 
 def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
@@ -97,7 +91,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
             yield f"| {code(name)} | {' | '.join(str(count or '') for count in counts)} |"
         yield from _left(len(found.rows), _MODELS, "models")
     for upgrade in upgrades[:_MODELS]:
-        yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {_safest(upgrade)}", "")
+        yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {safest_line(upgrade)}", "")
         for item in upgrade.findings[:_FINDINGS]:
             yield f"* {plain(_head(upgrade, item))}"
             yield from (f"  * {plain(advice)}" for advice in _advice(upgrade, item))
@@ -175,7 +169,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
         yield tag(
             "section",
             head,
-            tag("p", f"Safest version: {_safest(upgrade)}"),
+            tag("p", f"Safest version: {safest_line(upgrade)}"),
             tag("ul", items),
             more,
             class_="upgrade",

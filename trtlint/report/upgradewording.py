@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.targets import runs
@@ -25,6 +25,11 @@ def newest_words(upgrade: Upgrade) -> str:
     """Describe whether the last version of the upgrade is the newest version that trtlint knows."""
     known = minors(upgrade.product)[-1]
     return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
+
+
+def safest_line(upgrade: Upgrade) -> str:
+    """Return the safest version, or ``none`` if no version supports the GPU."""
+    return "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
 
 
 def why(upgrade: Upgrade) -> str:
@@ -133,6 +138,12 @@ def first_to_last(first: str, last: str) -> str:
 def since(item: Listed, names: Sequence[str]) -> str:
     """Format the versions that have a finding, with a remark if the first version has it, too."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
+
+
+def advice_of(item: Listed, names: Sequence[str]) -> Iterator[str]:
+    """Yield the advice for a finding. Advice for some versions begins with these versions."""
+    for advice, lines in item.advice:
+        yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
