@@ -16,6 +16,7 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
+    GENERATED,
     STYLES,
     WORDS,
     band_words,
@@ -69,11 +70,7 @@ class MeasureReport(ConsoleReport):
         words = f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
         yield from self._wrapped(Text.assemble((clean(found.path), "bold"), words))
         if not found.files:
-            text = (
-                "the inputs are generated, so the errors prove little; measure with real inputs: "
-                "--inputs batch.npz"
-            )
-            yield from self._hung("warning: ", text, "yellow")
+            yield from self._hung("warning: ", GENERATED, "yellow")
         yield Text()
 
     def _outputs(self, found: Measurement) -> Iterator[Text]:
@@ -123,7 +120,7 @@ class MeasureReport(ConsoleReport):
     def _sites(self, found: Measurement, sources: Mapping[str, str]) -> Iterator[Text]:
         format_ = _format(found)
         worst = worst_sites(found)
-        if not worst or format_.operands_only:
+        if not worst:
             return
         names = [clean(site.node or site.tensor) for site in worst]
         shown = shorten(names, None if self._width is None else _NAME)

@@ -16,6 +16,7 @@ from trtlint.model.load import Model
 from trtlint.report.counts import plural
 from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
+    GENERATED,
     WORDS,
     bearing,
     error_words,
@@ -64,11 +65,7 @@ def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] =
         tag("p", f"{name}, on {found.on}", class_="target"),
     ]
     if not found.files:
-        text = (
-            "The inputs are generated, so the errors prove little; measure with real inputs: "
-            "--inputs batch.npz"
-        )
-        header.append(tag("p", text, class_="target"))
+        header.append(tag("p", GENERATED.capitalize(), class_="target"))
     return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
 
 
@@ -143,7 +140,7 @@ def _types(found: Measurement) -> Iterator[Markup]:
 
 def _ranges(found: Measurement) -> Iterator[Markup]:
     format_ = FORMATS[found.type]
-    sites = () if format_.operands_only else worst_sites(found, _SITES)
+    sites = worst_sites(found, _SITES)
     if not sites:
         return
     yield tag(
