@@ -13,7 +13,7 @@ from trtlint.report.counts import plural
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table
+from trtlint.report.page.tables import row, table
 
 _ROWS = 400
 """Largest number of table rows."""
@@ -84,7 +84,7 @@ def _code(words: str) -> Markup:
 def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup | None:
     if not rows:
         return None
-    body = [tag("tr", [tag("td", cell) for cell in row]) for row in rows[:_ROWS]]
+    body = list(map(row, rows[:_ROWS]))
     more = f" (the first {_ROWS})" if len(rows) > _ROWS else ""
     return tag("section", tag("h2", f"{words}: {len(rows):,}{more}"), table(heads, body, words))
 

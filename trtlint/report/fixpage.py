@@ -17,7 +17,7 @@ from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.card import badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, scrolling, tag
 from trtlint.report.page.picture import Colour, picture
 from trtlint.report.page.shell import shell
 
@@ -149,8 +149,7 @@ class FixPage:
             return None
         self._room -= len(drawn)
         more = f"; {plural(found.left, 'more node')} not drawn" if found.left else ""
-        scrolls = tag("div", drawn, class_="scroll", tabindex=0, role="group", aria_label=title)
-        return tag("figure", tag("h4", title, more), scrolls, class_=colour)
+        return tag("figure", tag("h4", title, more), scrolling(drawn, title), class_=colour)
 
 
 def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:

@@ -30,10 +30,10 @@ from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, scrolling, tag
 from trtlint.report.page.picture import COLOURS, LINE, Colour, picture
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table
+from trtlint.report.page.tables import row, table
 
 _SITES = 24
 """Largest number of tensors in the chart."""
@@ -119,8 +119,7 @@ def _errors(found: Measurement) -> Iterator[Markup]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
-    lines = [tag("tr", [tag("td", cell) for cell in row]) for row in rows]
-    return table(heads, lines, heads[0])
+    return table(heads, list(map(row, rows)), heads[0])
 
 
 def _coloured(words: str, verdict: Verdict) -> Markup:
@@ -248,13 +247,6 @@ def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup
     left = f"; not drawn: {plural(drawing.left, 'more node')}" if drawing.left else ""
     yield tag(
         "figure",
-        tag(
-            "div",
-            picture(drawing, "warning", caption, "kept"),
-            class_="scroll",
-            tabindex=0,
-            role="group",
-            aria_label=caption,
-        ),
+        scrolling(picture(drawing, "warning", caption, "kept"), caption),
         tag("figcaption", caption + left),
     )

@@ -11,7 +11,7 @@ from trtlint.report.markdown import text as plain
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Markup, tag
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table
+from trtlint.report.page.tables import overview, table
 from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, refusing
 from trtlint.report.upgradewording import advice_of, safest_line, since
@@ -129,7 +129,7 @@ def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
     ]
     title = "Rules and models"
     grid = table(["Rule", "Models", "Releases", "trtlint fix"], rows, title)
-    yield tag("section", tag("h2", title, id="rules"), grid, class_="overview", aria_labelledby="rules")
+    yield overview(title, "rules", grid)
     if found := [
         tag("li", tag("code", clipped(path, 300)), ": ", rules) for path, rules in exceptions(upgrades)
     ]:
@@ -153,7 +153,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
             for name, counts in found.rows[:_MODELS]
         ]
         grid = table(["Model", *found.columns], rows, TITLE) if rows else tag("p", _none(upgrades))
-        yield tag("section", tag("h2", TITLE, id="matrix"), grid, class_="overview", aria_labelledby="matrix")
+        yield overview(TITLE, "matrix", grid)
         yield from (tag("p", line) for line in _left(len(found.rows), _MODELS, "models"))
     for upgrade in upgrades[:_MODELS]:
         items = [

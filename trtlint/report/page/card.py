@@ -14,7 +14,7 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
-from trtlint.report.page.markup import Content, Markup, join, link, rule_class, tag
+from trtlint.report.page.markup import Content, Markup, join, link, rule_class, scrolling, tag
 from trtlint.report.page.picture import picture
 from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
 
@@ -151,9 +151,7 @@ def _picture(finding: Finding, behind: Behind | None, number: str, room: int) ->
         caption.append(f", the first of {len(finding.sites):,} places")
     if found.left:
         caption.append(f"; not drawn: {plural(found.left, 'more node')}")
-    scrolls = tag(
-        "div", drawn, class_="scroll", tabindex=0, role="group", aria_label=f"Picture of the block at {place}"
-    )
+    scrolls = scrolling(drawn, f"Picture of the block at {place}")
     return tag("figure", scrolls, tag("figcaption", caption))
 
 
