@@ -74,19 +74,18 @@ def _head(found: Measurement) -> str:
 
 
 def _main(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice]) -> Iterator[Markup]:
-    yield from _section("Error", _errors(found))
-    yield from _section("Types", _types(found))
-    yield from _section("Ranges", _ranges(found))
-    yield from _section("Keep in FP32", _kept(found, model, advice))
-    if found.limits:
-        limits = [tag("ul", [tag("li", each) for each in found.limits])]
-        yield from _section("What this does not cover", limits)
-
-
-def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
-    parts = list(content)
-    if parts:
-        yield tag("section", tag("h2", title), parts, class_="overview")
+    sections: dict[str, Iterable[Markup]] = {
+        "Error": _errors(found),
+        "Types": _types(found),
+        "Ranges": _ranges(found),
+        "Keep in FP32": _kept(found, model, advice),
+        "What this does not cover": [tag("ul", [tag("li", each) for each in found.limits])]
+        if found.limits
+        else [],
+    }
+    for title, content in sections.items():
+        if parts := list(content):
+            yield tag("section", tag("h2", title), parts, class_="overview")
 
 
 def _errors(found: Measurement) -> Iterator[Markup]:

@@ -78,7 +78,7 @@ def card(
                 "h3",
                 badge(entry.severity),
                 " ",
-                _itself(entry),
+                tag("a", finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule"),
                 " ",
                 tag("span", finding.name, class_="name"),
             ),
@@ -110,10 +110,6 @@ def ticked(words: str) -> Markup:
 def clipped(words: str, most: int = LONGEST) -> str:
     """Shorten a text to a number of characters."""
     return words if len(words) <= most else f"{words[:most]} …"
-
-
-def _itself(entry: CardEntry) -> Markup:
-    return tag("a", entry.finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule")
 
 
 def _where(finding: Finding) -> Markup | None:
