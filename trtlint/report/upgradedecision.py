@@ -241,7 +241,10 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
     """
     paths: Sequence[str] = decision.fixable
     if len(paths) > _NAMED:
-        paths = [os.path.commonpath([os.path.dirname(path) or "." for path in paths]) or "."]  # noqa: PTH120
+        folders = [os.path.dirname(path) for path in paths]  # noqa: PTH120
+        folder = os.path.commonpath(list(map(os.path.abspath, folders)))
+        # One absolute path is enough for an absolute folder, because paths of both kinds share no folder.
+        paths = [folder if any(map(os.path.isabs, folders)) else os.path.relpath(folder)]
     options = upgrades[0].version_options(decision.line or 0)
     return shlex.join(("trtlint", "fix", *paths, *options))
 
