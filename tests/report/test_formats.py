@@ -24,6 +24,7 @@ from tests.conftest import REPOSITORY
 from tests.report import handmade
 from trtlint.engine.finding import Finding, ModelReport, Report, Rewrite, StaleBaselineEntry, Suppression
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.files.problem import Problem
 from trtlint.model.source import Source
 from trtlint.report import github, gitlab, junit, markdown, rdjson, sarif
 from trtlint.report.locations import Overview, overview
@@ -457,6 +458,16 @@ def test_markdown_fits_a_comment() -> None:
     assert len(text) < 65_536
     assert "260 more are not in this table" in text
     assert "are omitted" in text
+
+
+def test_a_problem_with_a_build_file_names_this_file() -> None:
+    broken = Problem("layers.json", "not valid JSON", 13)
+    model = replace(handmade.one_model().models[0], path="m.onnx", errors=(broken,))
+    found = seen(Report((model,)))
+    assert next(iter(github.lines(found))).startswith("::error file=layers.json,title=trtlint::layers.json: ")
+    assert gitlab.to_gitlab(found)[0]["location"]["path"] == "layers.json"
+    suites = {suite.get("name"): suite for suite in ElementTree.fromstring(junit.dumps(found, failing))}
+    assert [suites[name].get("errors") for name in ("m.onnx", "layers.json")] == ["0", "1"]
 
 
 # All of them.
