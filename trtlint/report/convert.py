@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
+from trtlint.files.problem import first_few
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.terminal import ConsoleReport
@@ -75,8 +76,7 @@ class ConvertReport(ConsoleReport):
         reasons = Counter(each.reason for each in kept)
         for reason, count in reasons.most_common(_LISTED):
             nodes = [each.node for each in kept if each.reason == reason]
-            more = f" and {count - 3} more" if count > 3 else ""
-            text = f"{plural(count, 'operator')}: {reason}: {', '.join(nodes[:3])}{more}"
+            text = f"{plural(count, 'operator')}: {reason}: {first_few(nodes, 3)}"
             yield from self._hung("FP32: ", text)
         if len(reasons) > _LISTED:
             yield Text(f"  and {len(reasons) - _LISTED} more reasons; --format json lists all reasons")
