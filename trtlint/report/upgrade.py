@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rich import box
@@ -37,6 +37,9 @@ _FEW = 2
 """Largest number of models that the row of a rule names."""
 _UNBOUNDED = 120
 """Width of a table without a terminal, in cells."""
+
+_Entries = Mapping[Concern, Sequence[Sequence[tuple[Text, str]]]]
+"""The changes by kind and by step, each with the rule and the name."""
 
 
 class UpgradeReport(ConsoleReport):
@@ -217,10 +220,12 @@ class UpgradeReport(ConsoleReport):
             self._print(Text("\nNo known changes between these versions.", style="bold"))
             return
         self._print(Text())
-        if self._wide.width < max(_NARROW, _table_width(upgrade, steps)):
-            self._list(upgrade, steps)
+        listed = {concern: [_entries(upgrade, step, concern) for step in steps] for concern in CONCERNS}
+        shown = {concern: entries for concern, entries in listed.items() if any(entries)}
+        if self._wide.width < max(_NARROW, _table_width(steps, shown)):
+            self._list(steps, shown)
         else:
-            self._print_table(self._table(upgrade, steps))
+            self._print_table(_table(steps, shown))
         if quiet := still(upgrade, steps):
             self._hang(Text(), f"no change within {', '.join(quiet)}", "dim")
 
@@ -232,39 +237,14 @@ class UpgradeReport(ConsoleReport):
             self._wide.print(table)
         self._print(*(Text(line.rstrip()) for line in captured.get().splitlines()))
 
-    def _table(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
-        table.add_column("Step", no_wrap=True, style="bold")
-        shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
-        for concern in shown:
-            table.add_column(_COLUMNS[concern], overflow="fold", ratio=1)
+    def _list(self, steps: Sequence[UpgradeStep], shown: _Entries) -> None:
         for number, step in enumerate(steps):
-            cells = [self._cell(upgrade, step, concern) for concern in shown]
-            table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
-        return table
-
-    def _list(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> None:
-        for step in steps:
             self._print(Text(f"{step.before} to {step.after}", style="bold"))
-            for concern in CONCERNS:
-                if entries := _entries(upgrade, step, concern):
+            for concern, entries in shown.items():
+                if entries[number]:
                     self._print(Text(f"  {_COLUMNS[concern]}", style="dim"))
-                for head, name in entries:
+                for head, name in entries[number]:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
-
-    def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """Format a table cell: the findings that a release line adds or removes.
-
-        Args:
-            upgrade: the upgrade of the model.
-            step: the step to the release line.
-            concern: the kind of findings: about the graph, the build command or code.
-
-        Returns:
-            The text. The name of each rule has its own line.
-        """
-        lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
-        return Text("\n").join(lines)
 
     def _section(self, upgrade: Upgrade, concern: Concern) -> None:
         listed = [item for item in upgrade.findings if item.concern == concern]
@@ -334,19 +314,27 @@ def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tupl
     return entries
 
 
-def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
+def _table(steps: Sequence[UpgradeStep], shown: _Entries) -> Table:
+    """Return the table of changes. In a cell, the name of each rule has its own line."""
+    table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
+    table.add_column("Step", no_wrap=True, style="bold")
+    for concern in shown:
+        table.add_column(_COLUMNS[concern], overflow="fold", ratio=1)
+    for number, step in enumerate(steps):
+        cells = [
+            Text("\n").join(head + Text(f"\n  {name}") for head, name in entries[number])
+            for entries in shown.values()
+        ]
+        table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
+    return table
+
+
+def _table_width(steps: Sequence[UpgradeStep], shown: _Entries) -> int:
     """Return the table width at which no name is broken into lines.
 
     All columns have the same width, so the widest entry decides the width.
     """
     first = max(len(f" {step.before} to {step.after} ") for step in steps)
-    shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
-    entries = [entry for concern in shown for step in steps for entry in _entries(upgrade, step, concern)]
+    entries = [entry for listed in shown.values() for step in listed for entry in step]
     widest = max(cell_len(text) for head, name in entries for text in (head.plain, f"  {name}"))
     return first + len(shown) * (widest + 3)
-
-
-def _touches(upgrade: Upgrade, steps: Iterable[UpgradeStep], concern: Concern) -> bool:
-    return any(
-        upgrade.findings[number].concern == concern for step in steps for number in step.fixed + step.new
-    )
