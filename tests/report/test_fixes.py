@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +19,10 @@ from tests.report import handmade
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.files.problem import Problem
 from trtlint.fixes.outcome import AppliedFix, Proof, RefusedFix
-from trtlint.report import fixmarkdown, fixpage
-from trtlint.report.fixes import FixReport, casts_note, model_lines
-from trtlint.report.fixmarkdown import FixMarkdown
-from trtlint.report.fixpage import FixPage
+from trtlint.report import fixpage, modeldiff
+from trtlint.report.fixes import FixResult, casts_note
+from trtlint.report.fixoutputs import FixOutputs
+from trtlint.report.outputs import ReportOutput
 
 BEFORE = """<ir_version: 8, opset_import: ["" : 17, "com.x" : 1]>
     g (float[4] x) => (float[4] y) <float s = {0.5}> {
@@ -80,18 +81,34 @@ CHECKS: Any = [
     SimpleNamespace(check="outputs", judgement="equal", words="the same", document={"check": "outputs"})
 ]
 NO_COSTS: Any = SimpleNamespace(words=())
+EMPTY = Problem("b.onnx", "is empty")
 COSTS: Any = SimpleNamespace(words=("the file grows",), document={"bytes": 1})
+
+
+def report(
+    format: str,
+    results: Sequence[FixResult],
+    problems: Sequence[Problem] = (),
+    *,
+    diff: bool = False,
+    selected: Sequence[str] = (),
+) -> str:
+    """Return a report in one format."""
+    with redirect_stdout(io.StringIO()) as out:
+        outputs = FixOutputs([ReportOutput(format)], diff=diff, protected=(), selected=selected)
+        for problem in problems:
+            outputs.problem(problem)
+        for result in results:
+            outputs.add(result)
+        outputs.close()
+        return out.getvalue()
 
 
 def shown(
     result: Any, written: Path | None = None, checks: Any = (), costs: Any = None, **options: Any
 ) -> list[str]:
     """Return the lines of a report as text."""
-    file = io.StringIO()
-    report = FixReport(file, **options)
-    report.add(result, written, checks, costs)
-    report.close()
-    return file.getvalue().splitlines()
+    return report("text", [FixResult(result, written, checks, costs or NO_COSTS)], **options).splitlines()
 
 
 def test_a_report() -> None:
@@ -203,26 +220,6 @@ def test_casts_may_be_ignored_in_a_weakly_typed_build(fix: str, target: str, wea
     assert any(line == f"  note:    {note}" for line in shown(result)) is weak
 
 
-def test_the_lines_of_a_model() -> None:
-    proto = onnx.parser.parse_model(BEFORE)
-    large = onnx.helper.make_tensor("large", onnx.TensorProto.FLOAT16, [3, 3], [0.0] * 9)
-    edge = onnx.helper.make_tensor("edge", onnx.TensorProto.INT64, [2, 4], list(range(8)))
-    outside = onnx.helper.make_tensor("outside", onnx.TensorProto.FLOAT, [1], [0.0])
-    outside.data_location = onnx.TensorProto.EXTERNAL
-    proto.graph.initializer.extend([large, edge, outside])
-    proto.graph.node[0].metadata_props.add(key="k", value="v")
-    assert model_lines(proto)[:8] == [
-        "opset ai.onnx 17",
-        "opset com.x 1",
-        "f32[] s = 0.5",
-        "f16[3,3] large",
-        "i64[2,4] edge = [[0, 1, 2, 3], [4, 5, 6, 7]]",
-        "f32[1] outside",
-        "a = Mul (x, s)",
-        "b = Exp (a)",
-    ]
-
-
 DIFF = [
     "--- a/m.onnx",
     "+++ b/m.onnx",
@@ -242,13 +239,8 @@ def test_a_diff() -> None:
 
 
 def test_json() -> None:
-    file = io.StringIO()
-    report = FixReport(file, as_json=True, diff=True)
-    report.problem(Problem("b.onnx", "is empty"))
-    report.add(replace_outcome(FULL), Path("out.onnx"), CHECKS, COSTS)
-    assert file.getvalue() == ""
-    report.close()
-    document = json.loads(file.getvalue())
+    result = FixResult(replace_outcome(FULL), Path("out.onnx"), CHECKS, COSTS)
+    document = json.loads(report("json", [result], [EMPTY], diff=True))
     (model,) = document["models"]
     assert (document["schema"], len(document["errors"])) == ("trtlint.fix/1", 1)
     assert model["applied"][0] == {
@@ -291,20 +283,20 @@ def replace_outcome(result: Any) -> Any:
 
 
 def test_a_problem() -> None:
-    file = io.StringIO()
-    FixReport(file).problem(Problem("b.onnx", "is empty"))
-    assert file.getvalue() == "error: b.onnx: is empty\n"
+    assert report("text", [], [EMPTY]) == "error: b.onnx: is empty\n"
 
 
 def markdown(
     *results: Any, written: Path | None = None, checks: Any = (), costs: Any = None, diff: bool = False
 ) -> list[str]:
     """Return the lines of a report as Markdown, without the escapes of characters."""
-    report = FixMarkdown(diff=True) if diff else FixMarkdown()
-    report.problem(Problem("b.onnx", "is empty"))
-    for result in results:
-        report.add(result, written, checks, costs or NO_COSTS)
-    text = re.sub(r"&#(\d+);(?:&#8203;)?", lambda match: chr(int(match[1])), report.text())
+    text = report(
+        "markdown",
+        [FixResult(each, written, checks, costs or NO_COSTS) for each in results],
+        [EMPTY],
+        diff=diff,
+    )
+    text = re.sub(r"&#(\d+);(?:&#8203;)?", lambda match: chr(int(match[1])), text)
     return [line for line in text.splitlines() if line]
 
 
@@ -342,17 +334,14 @@ def test_markdown_of_several_models_with_diffs(monkeypatch: pytest.MonkeyPatch) 
     ]
     assert markdown(changed, changed)[3:] == [*part, *part]
     assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF, "```"]
-    monkeypatch.setattr(fixmarkdown, "_DIFF", 6)
+    monkeypatch.setattr(modeldiff, "MOST_LINES", 6)
     assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF[:6], "and 1 more line", "```"]
 
 
 def page(*results: Any, written: Path | None = None, checks: Any = (), costs: Any = None) -> list[str]:
     """Return the lines of text of a page."""
-    report = FixPage()
-    report.problem(Problem("b.onnx", "is empty"))
-    for result in results:
-        report.add(result, written, checks, costs or NO_COSTS)
-    html = re.sub(r".*</style>|<footer>.*", "", report.text(), flags=re.DOTALL)
+    text = report("html", [FixResult(each, written, checks, costs or NO_COSTS) for each in results], [EMPTY])
+    html = re.sub(r".*</style>|<footer>.*", "", text, flags=re.DOTALL)
     html = re.sub(r"</(?:h\d|p|li|a)>", "\n", html)
     texts = (re.sub(r"<[^>]+>", "", line).strip() for line in html.splitlines())
     return [text for text in texts if text][2:]

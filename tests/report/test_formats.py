@@ -24,6 +24,7 @@ from tests.conftest import REPOSITORY
 from tests.report import handmade
 from trtlint.engine.finding import Finding, ModelReport, Report, Rewrite, StaleBaselineEntry, Suppression
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.files.problem import Problem
 from trtlint.model.source import Source
 from trtlint.report import github, gitlab, junit, markdown, rdjson, sarif
 from trtlint.report.locations import Overview, overview
@@ -86,6 +87,11 @@ REPORTS = [
     handmade.hostile(),
     mixed(),
 ]
+
+
+def indented(data: object) -> str:
+    """Return the JSON document that a format writes."""
+    return json.dumps(data, indent=2)
 
 
 def failing(model: str, finding: Finding) -> bool:
@@ -169,11 +175,11 @@ def test_github(snapshot: SnapshotAssertion) -> None:
 
 
 def test_gitlab(snapshot: SnapshotAssertion) -> None:
-    assert gitlab.dumps(seen(mixed())) == snapshot
+    assert indented(gitlab.to_gitlab(seen(mixed()))) == snapshot
 
 
 def test_rdjson(snapshot: SnapshotAssertion) -> None:
-    assert rdjson.dumps(seen(mixed())) == snapshot
+    assert indented(rdjson.to_rdjson(seen(mixed()))) == snapshot
 
 
 def test_junit(snapshot: SnapshotAssertion) -> None:
@@ -193,7 +199,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 def test_sarif_follows_the_schema(
     report: Report, show_conditional: bool, rules: Rulebook, validator: Validator
 ) -> None:
-    data = json.loads(sarif.dumps(seen(report, show_conditional=show_conditional), rules))
+    data = sarif.to_sarif(seen(report, show_conditional=show_conditional), rules)
     validator.validate(data)
 
 
@@ -340,7 +346,7 @@ def test_entries_name_the_command_that_settles_a_finding() -> None:
 
 
 def test_rdjson_lines() -> None:
-    data = json.loads(rdjson.dumps(seen(mixed())))
+    data = rdjson.to_rdjson(seen(mixed()))
     locations = [entry["location"] for entry in data["diagnostics"]]
     assert locations[0] == {"path": "broken.onnx"}
     assert locations[1] == {"path": "net/attention.py", "range": {"start": {"line": 57}}}
@@ -454,16 +460,26 @@ def test_markdown_fits_a_comment() -> None:
     assert "are omitted" in text
 
 
+def test_a_problem_with_a_build_file_names_this_file() -> None:
+    broken = Problem("layers.json", "not valid JSON", 13)
+    model = replace(handmade.one_model().models[0], path="m.onnx", errors=(broken,))
+    found = seen(Report((model,)))
+    assert next(iter(github.lines(found))).startswith("::error file=layers.json,title=trtlint::layers.json: ")
+    assert gitlab.to_gitlab(found)[0]["location"]["path"] == "layers.json"
+    suites = {suite.get("name"): suite for suite in ElementTree.fromstring(junit.dumps(found, failing))}
+    assert [suites[name].get("errors") for name in ("m.onnx", "layers.json")] == ["0", "1"]
+
+
 # All of them.
 
 
 def everything(report: Report) -> dict[str, str]:
     all_ = seen(report, show_conditional=True)
     return {
-        "sarif": sarif.dumps(all_, []),
+        "sarif": indented(sarif.to_sarif(all_, [])),
         "github": "\n".join(github.lines(all_)),
-        "gitlab": gitlab.dumps(all_),
-        "rdjson": rdjson.dumps(all_),
+        "gitlab": indented(gitlab.to_gitlab(all_)),
+        "rdjson": indented(rdjson.to_rdjson(all_)),
         "junit": junit.dumps(all_, failing),
         "markdown": markdown.dumps(all_),
     }

@@ -65,6 +65,13 @@ def test_figures() -> None:
     ]
 
 
+def test_a_command_is_one_line_on_a_narrow_terminal() -> None:
+    file = io.StringIO()
+    command = f"trtlint fix {'m' * 80}.onnx --ranges ranges.json"
+    MeasureReport(file, width=60).advice(FOUND, [MeasurementAdvice("run this", command)], None)
+    assert f"  {command}\n" in file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("files", "words"),
     [

@@ -62,7 +62,7 @@ def test_quiet_is_a_line_for_each_model() -> None:
     file = io.StringIO()
     quiet = writer(file, Style(files=3, rules=(), root=None, quiet=True))
     for model in _models(3):
-        quiet.add([model], lambda finding: False)
+        quiet.add([model])
     quiet.close(())
     lines = file.getvalue().splitlines()
     assert len(lines) == 3

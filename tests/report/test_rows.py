@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from tests.workspace import Workspace
 from trtlint.cli import run
 from trtlint.report import schemas
-from trtlint.report.rows import NAMES, ReportRow, as_dict
+from trtlint.report.rows import NAMES, ReportRow
 from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
 
 HOUSE = ("--rules", "house", "--trt", "10.8", "--quiet")
@@ -151,7 +151,7 @@ def test_files_that_hold_no_rows(
 
 def test_a_row_with_a_field_of_another_type(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    file.write_text(json.dumps({**as_dict(ROW), "places": "1"}), encoding="utf-8")
+    file.write_text(json.dumps({**asdict(ROW), "places": "1"}), encoding="utf-8")
     with pytest.raises(RowsError, match="not a row of a scan"):
         read_rows(file)
 

@@ -10,15 +10,16 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint.engine.caveats import Caveat
 from trtlint.engine.finding import ModelReport, Suppression
-from trtlint.report.summary import SCREEN, Summary, SummaryWriter
+from trtlint.report.formats import Style
+from trtlint.report.summary import SCREEN, SummaryWriter, writer
 
 
-def write(models: list[ModelReport], *, height: int | None = SCREEN) -> list[str]:
-    summary = Summary()
+def write(models: list[ModelReport], *, height: int | None = SCREEN, apart: bool = False) -> list[str]:
+    file = io.StringIO()
+    summary = SummaryWriter(file, apart=apart, height=height)
     for model in models:
         summary.add([model])
-    file = io.StringIO()
-    summary.write(file, height=height)
+    summary.close(())
     return file.getvalue().splitlines()
 
 
@@ -63,10 +64,10 @@ def test_everything_where_asked_for() -> None:
 
 
 def test_several_targets_count_once() -> None:
-    summary = Summary()
-    summary.add(handmade.several_targets().models)
     file = io.StringIO()
-    summary.write(file)
+    summary = SummaryWriter(file)
+    summary.add(handmade.several_targets().models)
+    summary.close(())
     assert "1 error, 1 warning, 1 note in 1 model for TensorRT 10.6 to 11.0" in file.getvalue()
 
 
@@ -103,39 +104,34 @@ def test_a_model_with_findings_that_depend_on_options_counts_as_linted() -> None
     assert write([partly, handmade.unreadable("other.onnx")])[0].startswith("no findings in 1 model")
 
 
-def written(models: list[ModelReport], **options: bool) -> list[str]:
-    """Return the lines of a summary at the end of a run."""
-    file = io.StringIO()
-    writer = SummaryWriter(file, **options)
-    for each in models:
-        writer.add([each], lambda finding: False)
-    writer.close(())
-    return file.getvalue().splitlines()
-
-
 def test_the_end_of_a_run_lists_all_rules_unless_a_screen_is_enough() -> None:
     models = [model(0, 60)]
-    whole = write(models, height=None)
-    assert written(models) == written(models, all_rules=True) == whole
-    assert written(models, all_rules=False) == write(models)
-    assert written(models, apart=True) == ["", *whole]
+
+    def written(statistics: bool) -> list[str]:
+        file = io.StringIO()
+        made = writer(file, Style(files=1, rules=(), root=None, statistics=statistics))
+        made.add(models)
+        made.close(())
+        return file.getvalue().splitlines()
+
+    assert written(True) == write(models, height=None)
+    assert written(False) == write(models)
+    assert write(models, height=None, apart=True) == ["", *write(models, height=None)]
 
 
 def test_every_line() -> None:
     caveat = Caveat("unsearched", "the search did not finish", "warning")
     noted = [replace(model(at, 0), path=f"n{at}.onnx") for at in range(6)]
-    summary = Summary()
-    for each in (model(0, 4), replace(model(1, 2), path="m1.onnx"), handmade.clean_model()):
-        summary.add([each])
-    for each in noted:
-        summary.add([each])
-        summary._caveats.append((each.path, caveat))
-    for at in range(6):
-        summary.add([handmade.unreadable(f"broken{at}.onnx")])
 
     def lines(height: int | None) -> list[str]:
         file = io.StringIO()
-        summary.write(file, height=height)
+        summary = SummaryWriter(file, height=height)
+        for each in (model(0, 4), replace(model(1, 2), path="m1.onnx"), handmade.clean_model(), *noted):
+            summary.add([each])
+        summary._caveats += [(each.path, caveat) for each in noted]
+        for at in range(6):
+            summary.add([handmade.unreadable(f"broken{at}.onnx")])
+        summary.close(())
         return file.getvalue().splitlines()
 
     head = "6 errors in 2 of 9 models for TensorRT 10.7"

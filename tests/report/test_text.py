@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import threading
+from itertools import groupby
 
 import pytest
 from msgspec.structs import replace
@@ -17,8 +18,10 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint.engine import targets
 from trtlint.engine.finding import ModelReport, Report, Row, Site
+from trtlint.model.sources import repository
 from trtlint.report import concise, counts, drawing, locations, names, wording
 from trtlint.report.escape import clean, clean_block
+from trtlint.report.formats import Style
 from trtlint.report.layout import hang, shorten
 from trtlint.report.text import render
 
@@ -27,6 +30,17 @@ def text(report: Report, width: int | None = None, *, show_conditional: bool = F
     out = io.StringIO()
     render(report, out, width=width, show_conditional=show_conditional)
     return out.getvalue()
+
+
+def short(report: Report, *, show_conditional: bool = False) -> str:
+    """Return a report with one line for each finding."""
+    out = io.StringIO()
+    style = Style(files=1, rules=(), root=repository(), show_conditional=show_conditional)
+    writer = concise.writer(out, style)
+    for _, models in groupby(report.models, key=lambda model: model.path):
+        writer.add(list(models))
+    writer.close(report.notes)
+    return out.getvalue().rstrip("\n")
 
 
 MIXED = Report((handmade.unreadable(), handmade.clean_model(), *handmade.one_model().models))
@@ -52,14 +66,14 @@ def test_several_files(snapshot: SnapshotAssertion) -> None:
 
 
 def test_concise(snapshot: SnapshotAssertion) -> None:
-    mixed = "\n".join(concise.lines(MIXED))
-    several = "\n".join(concise.lines(handmade.several_targets(), show_conditional=True))
+    mixed = short(MIXED)
+    several = short(handmade.several_targets(), show_conditional=True)
     assert f"{mixed}\n\n{several}" == snapshot
 
 
 def test_hostile_names(snapshot: SnapshotAssertion) -> None:
     report = handmade.hostile()
-    for shown in (text(report), text(report, 70), "\n".join(concise.lines(report))):
+    for shown in (text(report), text(report, 70), short(report)):
         assert "\x1b" not in shown
         assert "\u202e" not in shown
         assert "\x07" not in shown
@@ -238,7 +252,7 @@ def test_lines_of_a_log_are_named_once() -> None:
 
     assert "--> logs/build.log:20\n" in text(report(1))
     assert "--> logs/build.log:20  (+1 more: 31)\n" in text(report(2))
-    line, *_ = concise.lines(report(2))
+    line, *_ = short(report(2)).splitlines()
     assert line.startswith("logs/build.log:20: note[ACC104] ")
     (spot,) = locations.overview(report(2), None).spots
     assert wording.site_of(spot) == "logs/build.log at line 20 (+1 more: line 31)"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from trtlint.report import trend
-from trtlint.report.rows import ReportRow, Status, as_dict
+from trtlint.report.rows import ReportRow, Status
 from trtlint.report.trend import Trend, as_json, as_text, compare
 
 
@@ -147,4 +147,4 @@ def test_the_document() -> None:
     assert document["rules"][1] == {"rule": "ACC2", "new": 1, "gone": 2, "still": 0}
     assert len(document["rules"]) == 5
     for name in ("new", "gone", "added"):
-        assert document[name] == [as_dict(each) for each in getattr(found, name)]
+        assert document[name] == [asdict(each) for each in getattr(found, name)]

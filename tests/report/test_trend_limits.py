@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from trtlint.cli import run
 from trtlint.process.spawn import Limits
 from trtlint.report import trend
-from trtlint.report.rows import NAMES, ReportRow, as_dict
+from trtlint.report.rows import NAMES, ReportRow
 from trtlint.report.trend import RowsError, compare, read_rows
 
 ROW = ReportRow("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
@@ -20,7 +20,7 @@ ROW = ReportRow("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error",
 
 def written(folder: Path, *rows: ReportRow) -> Path:
     file = folder / "rows.jsonl"
-    file.write_text("".join(f"{json.dumps(as_dict(row))}\n" for row in rows), encoding="utf-8")
+    file.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows), encoding="utf-8")
     return file
 
 
@@ -29,7 +29,7 @@ def table(folder: Path, rows: int, **columns: str) -> Path:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    values: dict[str, Any] = {**as_dict(ROW), **columns}
+    values: dict[str, Any] = {**asdict(ROW), **columns}
     # Dictionary columns: long texts in plain columns would need gigabytes.
     data = {
         name: [values[name]] * rows
@@ -136,7 +136,7 @@ def test_limits_are_met_exactly_and_empty_lines_are_no_rows(
 ) -> None:
     file = written(tmp_path, ROW, ROW)
     longest = max(map(len, file.read_bytes().splitlines(keepends=True)))
-    texts = sum(len(value) for value in {v for v in as_dict(ROW).values() if isinstance(v, str)})
+    texts = sum(len(value) for value in {v for v in asdict(ROW).values() if isinstance(v, str)})
     file.write_text(file.read_text(encoding="utf-8") + "\n \n", encoding="utf-8")
     monkeypatch.setattr(trend, "LONGEST_LINE", longest)
     monkeypatch.setattr(trend, "_MOST_TEXT", texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from trtlint.report.upgradedecision import (
     convertible,
     decide,
     exceptions,
+    fix_all,
     risks_at,
     rule_rows,
 )
@@ -211,6 +213,25 @@ def test_changes_since_the_first_release(finding: Finding, lines: tuple[int, ...
     assert changed_commands(found, 1) == ((f"{finding.rule}: the norm overflows",) if command else ())
     code = new and concern == "code" and finding is not NOTE
     assert changed_code(found, 1) == ((f"{finding.rule} {finding.name}",) if code else ())
+
+
+@pytest.mark.parametrize(
+    ("folders", "folder"),
+    [
+        (("", "", "", ""), "."),
+        (("a", "a/b", "a", "a/c"), "a"),
+        (("../x", "y", "y", "y"), ".."),
+        (("/w/x", "y", "y", "y"), "/w"),
+        (("/x", "/x/y", "/x", "/x"), "/x"),
+    ],
+)
+def test_many_models_are_fixed_in_their_folder(
+    folders: Sequence[str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/w/here")
+    found = [model(str(Path(each, f"{at}.onnx"))) for at, each in enumerate(folders)]
+    decision = Decision(1, (), tuple(each.path for each in found), ())
+    assert fix_all(found, decision) == f"trtlint fix {folder} --trt 10.7"
 
 
 def test_changes_of_several_models() -> None:

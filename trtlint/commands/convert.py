@@ -188,9 +188,10 @@ def _converted(
             return Problem.of(request.model, error)
     if not options.diff or draft.converted is None:
         return Converted(found)
-    from trtlint.report.convertdiff import difference
+    from trtlint.report.modeldiff import difference
 
-    return Converted(found, tuple(difference(draft)))
+    lines = difference(draft.source.proto, draft.converted.proto, draft.source.path.name)
+    return Converted(found, tuple(map(clean, lines)))
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
@@ -241,7 +242,7 @@ def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool)
         for index, each in enumerate(found):
             file.write("\n" if index else "")
             report.add(each.conversion)
-            file.writelines(each.diff)
+            file.writelines(f"{line}\n" for line in each.diff)
 
 
 def _exit(found: Conversion) -> Exit:

@@ -31,6 +31,7 @@ from trtlint.policy.review import Review
 from trtlint.policy.selection import split
 from trtlint.policy.settings import SettingsReader
 from trtlint.remote.addresses import require_local
+from trtlint.report.fixes import FixResult
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
 from trtlint.runs.inputs import tasks_of
@@ -124,7 +125,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
             reason = error.strerror or error
             report.problem(Problem(str(options.script), f"cannot be written: {reason}"))
             failed = True
-    report.add(fixed, written, verdicts, costs)
+    report.add(FixResult(fixed, written, verdicts, costs))
     if failed or unsearched(fixed.outcome.after.reports, task.settings.fail_on):
         return Exit.UNREADABLE
     unproven = any(verdict.good is None for verdict in verdicts)

@@ -7,7 +7,7 @@ also lists the changes from one version to the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -138,7 +138,7 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
     if len(seen) == len(names):
         return f"all {len(names)} targets, {names[0]} to {names[-1]}"
     parts = []
-    for start, stop in _runs(seen):
+    for start, stop in runs(seen):
         if stop == len(names) - 1:
             parts.append(f"from {names[start]} on" if start < stop else names[start])
         else:
@@ -147,15 +147,11 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last number of each sequence of consecutive numbers."""
-    start = previous = numbers[0]
-    for number in numbers[1:]:
-        if number != previous + 1:
-            yield start, previous
-            start = number
-        previous = number
-    yield start, previous
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        yield run[0], run[-1]
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:

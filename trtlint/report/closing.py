@@ -15,6 +15,12 @@ from trtlint.report.escape import clean
 from trtlint.report.wording import further_lines
 
 
+def examined(models: Sequence[ModelReport]) -> list[ModelReport]:
+    """Return the reports of one file for those targets that the file could be linted for."""
+    done = [model for model in models if not model.skipped]
+    return [model for model in done if not model.errors or model.findings or model.conditional]
+
+
 class Closing(Struct):
     """Counts over all files of a run, and the closing lines of the report."""
 
@@ -23,10 +29,10 @@ class Closing(Struct):
     conditional: int = 0
     forms: Counter[str] = field(default_factory=Counter)
     affected: int = 0
+    targets: dict[str, None] = field(default_factory=dict)
     _folded: int = 0
     _hidden: list[Finding] = field(default_factory=list)
     _accepted: Accepted = field(default_factory=Accepted)
-    _targets: dict[str, None] = field(default_factory=dict)
     _further: list[tuple[Further, str]] = field(default_factory=list)
 
     def accept(self, models: Sequence[ModelReport]) -> None:
@@ -51,7 +57,7 @@ class Closing(Struct):
         """
         self.forms[models[0].form] += 1
         self.affected += bool(seen)
-        self._targets.update(dict.fromkeys(model.target for model in models))
+        self.targets.update(dict.fromkeys(model.target for model in models))
         self._further += further_lines(models)
         self.severities.update(finding.severity for finding in seen)
         self.places += sum(len(finding.sites) for finding in seen)
@@ -61,14 +67,22 @@ class Closing(Struct):
         else:
             self._hidden += conditional
 
+    @property
+    def found(self) -> str:
+        """Return the number of findings by severity, in words."""
+        return by_severity(self.severities) if self.severities else self._accepted.clean
+
+    @property
+    def files(self) -> str:
+        """Return the number of files, and of files with findings, in words."""
+        return files_in_words(self.forms, self.affected)
+
     def counts(self) -> str:
         """Return the counts in words: ``2 errors at 3 places in 1 of 2 models for TensorRT 10.7``."""
-        found = by_severity(self.severities) if self.severities else self._accepted.clean
-        if self.conditional:
-            found += f", {plural(self.conditional, 'conditional finding')}"
+        more = f", {plural(self.conditional, 'conditional finding')}" if self.conditional else ""
         places = f" at {plural(self.places, 'place')}" if self.places else ""
-        target = f" for {next(iter(self._targets))}" if len(self._targets) == 1 else ""
-        return f"{found}{places} in {files_in_words(self.forms, self.affected)}{target}"
+        target = f" for {next(iter(self.targets))}" if len(self.targets) == 1 else ""
+        return f"{self.found}{more}{places} in {self.files}{target}"
 
     @property
     def hidden(self) -> str:

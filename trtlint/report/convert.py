@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
+from trtlint.files.problem import first_few
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.terminal import ConsoleReport
@@ -18,23 +19,25 @@ _STYLES = {"proven": "green", "unproven": "yellow", "failed": "red"}
 _PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
 
 
+def narrow_words(found: Conversion) -> str:
+    """Describe how many operators compute in the narrow type: ``7 of 9 operators in FP16``."""
+    share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
+    return f"{found.narrow:,} of {found.operators:,} operators in {found.type.upper()}{share}"
+
+
 class ConvertReport(ConsoleReport):
     """Text report of a conversion."""
 
     def add(self, found: Conversion) -> None:
         """Write the report of one conversion."""
-        self._print(self._lines(found))
+        self._print(*self._lines(found))
 
     def _lines(self, found: Conversion) -> Iterator[Text]:
-        label = found.type.upper()
         if found.unchanged:
-            yield Text.assemble(
-                (clean(found.path), "bold"), f": nothing to convert: {clean(found.unchanged)}"
-            )
+            words = f": nothing to convert: {clean(found.unchanged)}"
+            yield from self._wrapped(Text.assemble((clean(found.path), "bold"), words))
             return
-        share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
-        counts = f"{found.narrow:,} of {found.operators:,} operators in {label}{share}"
-        yield Text.assemble((clean(found.path), "bold"), f": {counts}")
+        yield from self._wrapped(Text.assemble((clean(found.path), "bold"), f": {narrow_words(found)}"))
         yield Text()
         yield from self._kept(found.kept)
         yield from self._casts(found.casts)
@@ -73,8 +76,7 @@ class ConvertReport(ConsoleReport):
         reasons = Counter(each.reason for each in kept)
         for reason, count in reasons.most_common(_LISTED):
             nodes = [each.node for each in kept if each.reason == reason]
-            more = f" and {count - 3} more" if count > 3 else ""
-            text = f"{plural(count, 'operator')}: {reason}: {', '.join(nodes[:3])}{more}"
+            text = f"{plural(count, 'operator')}: {reason}: {first_few(nodes, 3)}"
             yield from self._hung("FP32: ", text)
         if len(reasons) > _LISTED:
             yield Text(f"  and {len(reasons) - _LISTED} more reasons; --format json lists all reasons")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from trtlint.conversion.result import Conversion
 from trtlint.facts.figures import figure
 from trtlint.report import document
+from trtlint.report.convert import narrow_words
 from trtlint.report.document import Code, Document, DocumentTable, Items, Listing, Part, Words
+from trtlint.report.modeldiff import shortened
 
 _RANGES = 24
 """Largest number of listed ranges."""
-_DIFF = 400
-"""Largest number of lines of a diff."""
 
 
 def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
@@ -20,68 +20,45 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
 
     Args:
         found: the conversion.
-        diff: lines of the diff between the original and the converted model, with line ends.
+        diff: lines of the diff between the original and the converted model.
     """
-    label = found.type.upper()
-    share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
     lead: list[Words] = [
-        f"{found.narrow:,} of {found.operators:,} operators in {label}{share}",
+        narrow_words(found),
         ["written to ", Code(found.output)] if found.output else "not written",
     ]
     if found.unchanged:
         lead = [f"nothing to convert: {found.unchanged}"]
     notes = [note for note in (*found.rewrites, *found.notes, found.advice) if note]
     parts = [
-        Part(
-            "Proofs",
-            [
-                DocumentTable(
-                    ["Proof", "Verdict", "Result"], [[p.name, p.verdict, p.text] for p in found.proofs]
-                )
-            ],
-        ),
-        Part(
+        _table("Proofs", ["Proof", "Verdict", "Result"], [[p.name, p.verdict, p.text] for p in found.proofs]),
+        _table(
             "Operators in FP32",
-            [
-                DocumentTable(
-                    ["Operator", "Type", "Reason"],
-                    [[Code(each.node), each.op, each.reason] for each in found.kept],
-                )
-            ],
+            ["Operator", "Type", "Reason"],
+            [[Code(each.node), each.op, each.reason] for each in found.kept],
         ),
-        Part(
+        _table(
             "Casts",
-            [
-                DocumentTable(
-                    ["Tensor", "To", "Reason"],
-                    [[Code(each.tensor), each.to, each.reason] for each in found.casts],
-                )
-            ],
+            ["Tensor", "To", "Reason"],
+            [[Code(each.tensor), each.to, each.reason] for each in found.casts],
         ),
-        Part(
+        _table(
             "Stored tensors beyond the range",
-            [
-                DocumentTable(
-                    ["Tensor", "Result", "Reason"],
-                    [[Code(each.tensor), each.what, each.reason] for each in found.stored],
-                )
-            ],
+            ["Tensor", "Result", "Reason"],
+            [[Code(each.tensor), each.what, each.reason] for each in found.stored],
         ),
-        Part(
+        _table(
             "Largest magnitudes in FP32",
-            [
-                DocumentTable(
-                    ["Operator", "Type", "Magnitude"],
-                    [[Code(e.node), e.op, figure(e.greatest)] for e in found.ranges[:_RANGES]],
-                )
-            ],
+            ["Operator", "Type", "Magnitude"],
+            [[Code(each.node), each.op, figure(each.greatest)] for each in found.ranges[:_RANGES]],
         ),
         Part("Notes", [Items(notes)]),
     ]
     if found.command:
         parts.append(Part("Build command", [Listing(found.command, "console")]))
     if diff:
-        more = [f"and {len(diff) - _DIFF:,} more lines"] if len(diff) > _DIFF else []
-        text = "\n".join([line.rstrip("\n") for line in diff[:_DIFF]] + more)
-        parts.append(Part("Diff", [Listing(text, "diff")]))
-    return document.markdown(Document("convert", f"{found.path} in {label}", parts, lead))
+        parts.append(Part("Diff", [Listing(shortened(diff), "diff")]))
+    return document.markdown(Document("convert", f"{found.path} in {found.type.upper()}", parts, lead))
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Words]]) -> Part:
+    return Part(title, [DocumentTable(heads, rows)])

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from trtlint.conversion.result import Conversion
 from trtlint.facts.figures import figure
 from trtlint.measurement.formats import FORMATS
+from trtlint.report.convert import narrow_words
 from trtlint.report.counts import plural
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.shell import shell
+from trtlint.report.page.tables import row, table
 
 _ROWS = 400
 """Largest number of table rows."""
@@ -36,10 +38,8 @@ def _title(found: Conversion) -> str:
 
 
 def _head(found: Conversion, heading: str) -> list[Markup]:
-    share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
-    counts = f"{found.narrow:,} of {found.operators:,} operators in {found.type.upper()}{share}"
     written = f"written to {found.output}" if found.output else "not written"
-    return [tag(heading, clipped(_title(found))), tag("p", counts), tag("p", clipped(written))]
+    return [tag(heading, clipped(_title(found))), tag("p", narrow_words(found)), tag("p", clipped(written))]
 
 
 def _main(found: Conversion) -> list[Content]:
@@ -84,15 +84,9 @@ def _code(words: str) -> Markup:
 def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup | None:
     if not rows:
         return None
-    head = tag("tr", [tag("th", text, scope="col") for text in heads])
-    body = [tag("tr", [tag("td", cell) for cell in row]) for row in rows[:_ROWS]]
+    body = list(map(row, rows[:_ROWS]))
     more = f" (the first {_ROWS})" if len(rows) > _ROWS else ""
-    table = tag("table", tag("thead", head), tag("tbody", body))
-    return tag(
-        "section",
-        tag("h2", f"{words}: {len(rows):,}{more}"),
-        tag("div", table, class_="table", tabindex=0, role="region", aria_label=words),
-    )
+    return tag("section", tag("h2", f"{words}: {len(rows):,}{more}"), table(heads, body, words))
 
 
 def _chart(found: Conversion) -> Markup | None:

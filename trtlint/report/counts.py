@@ -41,6 +41,11 @@ def by_severity(severities: Counter[str]) -> str:
     return ", ".join(parts) or "no findings"
 
 
+def severities_in(findings: Iterable[Finding]) -> str:
+    """Format the number of findings by severity: ``2 errors, 1 note``, or ``no findings``."""
+    return by_severity(Counter(finding.severity for finding in findings))
+
+
 def either(option: str) -> str:
     """Return an option as the user writes it. A switch becomes ``--fp16 or --no-fp16``."""
     if option in _WITH_VALUE or option.startswith("--no-"):

@@ -8,15 +8,13 @@ from trtlint.engine.finding import Finding, Site
 from trtlint.report.counts import either
 from trtlint.report.drawing import Marks
 from trtlint.report.escape import clean
-from trtlint.report.names import collapse, line_of
+from trtlint.report.names import collapse, few, line_of
 from trtlint.report.repeats import references
 from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _WITNESSES = 4
 """Largest number of listed evidence lines."""
-_PLACES = 3
-"""Largest number of name patterns, such as ``blocks.*.attn``, in the line below the header."""
 
 
 def block(finding: Finding) -> object:
@@ -53,17 +51,14 @@ def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
     first, *others = (site.module or site.node for site in sites)
     if line := line_of(path, first):
         lines = [line_of(path, other) for other in others]
-        listed = ", ".join(lines[:_PLACES]) + (", ..." if len(lines) > _PLACES else "")
-        return f":{line}", f"  (+{len(lines)} more: {listed})" if lines else ""
+        return f":{line}", f"  (+{len(lines)} more: {few(lines)})" if lines else ""
     place = f"  {clean(first)}" if first else ""
     if not others:
         return place, ""
     elsewhere = [name for name in others if name != first]
     if not elsewhere:
         return place, f"  (+{len(others)} more there)"
-    patterns = collapse(dict.fromkeys(elsewhere))
-    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
-    return place, f"  (+{len(others)} more: {clean(listed)})"
+    return place, f"  (+{len(others)} more: {clean(few(collapse(elsewhere)))})"
 
 
 def details(finding: Finding, target: str, *, several: bool = False) -> Iterable[tuple[str, str]]:

@@ -2,123 +2,90 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
 import re
 import shlex
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-import onnx
-import onnx.numpy_helper
-import onnx.printer
+from msgspec import Struct
 
 from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
 from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import proofs
-from trtlint.model.protos import DTYPES, text
-from trtlint.report.counts import by_severity, plural
-from trtlint.report.escape import clean
+from trtlint.report import modeldiff
+from trtlint.report.counts import plural, severities_in
 from trtlint.report.json import finding_data, problem_data
-from trtlint.report.names import collapse
+from trtlint.report.measureadvice import STRONGLY_TYPED
+from trtlint.report.names import collapse, few
 from trtlint.report.partition import headlines, partition_in
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import AppliedFix, FixOutcome, RefusedFix
+    from trtlint.engine.finding import Finding, Severity
+    from trtlint.fixes.outcome import AppliedFix, FixOutcome
     from trtlint.fixes.verification import CheckResult
 
 SCHEMA = "trtlint.fix/1"
 """Name and version of the format; incompatible changes raise the version."""
-_PLACES = 3
-"""Largest number of name patterns, such as ``blocks.*.attn``, in one line."""
-_SHOWN = 8
-"""Largest number of tensor elements that a diff shows."""
 _CASTING = re.compile(r"widen-|keep-fp32")
 """Names of the rewrites that put Casts to FP32 around nodes."""
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
 """Pattern of targets with weakly typed networks, in which TensorRT's builder chooses the types."""
-_STRONGLY = (
-    "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
-    "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
-)
-_CONTEXT = 2
-"""Unchanged lines around a change in a diff."""
 
 
-class FixReport:
-    """Report about the fixes of all models.
+class FixResult(Struct, frozen=True):
+    """The result for one model.
 
-    Args:
-        file: the stream to write to.
-        as_json: true to write one JSON document at the end, and no text.
-        diff: true to show a diff of each model in the ONNX text format.
-        selected: the rules that ``--select`` names.  Other rules did not run.
+    Attributes:
+        fixed: the fixed model.
+        written: the file that was written; None if there is none.
+        verdicts: the results of the checks.
+        costs: the costs of the fixes: file size and run time.
     """
 
-    def __init__(
-        self, file: TextIO, *, as_json: bool = False, diff: bool = False, selected: Sequence[str] = ()
-    ) -> None:
-        self._file = file
-        self._selected = selected
-        self._as_json = as_json
+    fixed: Fixed
+    written: Path | None
+    verdicts: Sequence[CheckResult]
+    costs: Costs
+
+
+class FixJson:
+    """JSON document about the fixes of all models.
+
+    Args:
+        diff: true to include a diff of each model in the ONNX text format.
+    """
+
+    def __init__(self, *, diff: bool = False) -> None:
         self._diff = diff
         self._models: list[dict[str, Any]] = []
-        self._problems: list[Problem] = []
 
-    def problem(self, problem: Problem) -> None:
-        """Report a file that could not be read or written."""
-        self._problems.append(problem)
-        if not self._as_json:
-            self._print(f"error: {problem}")
+    def add(self, result: FixResult) -> None:
+        """Add the result for one model."""
+        self._models.append(_data(result, list(difference(result.fixed)) if self._diff else None))
 
-    def add(
-        self,
-        fixed: Fixed,
-        written: Path | None,
-        verdicts: Sequence[CheckResult] = (),
-        costs: Costs | None = None,
-    ) -> None:
-        """Report the fixes of a model, their costs (file size, run time), and the file that was written."""
-        costs = costs or Costs()
-        lines = list(difference(fixed)) if self._diff else []
-        if self._as_json:
-            self._models.append(_data(fixed, written, verdicts, costs, lines if self._diff else None))
-            return
-        for line in _text(fixed, written, verdicts, costs, self._selected):
-            self._print(line)
-        for line in lines:
-            self._print(line)
-
-    def close(self) -> None:
-        """Write the JSON document, if the report is JSON."""
-        if self._as_json:
-            problems = [problem_data(problem) for problem in self._problems]
-            document = {"schema": SCHEMA, "models": self._models, "errors": problems}
-            self._file.write(json.dumps(document, indent=2) + "\n")
-
-    def _print(self, line: str) -> None:
-        self._file.write(clean(line) + "\n")
+    def content(self, problems: Sequence[Problem]) -> str:
+        """Return the document. ``problems`` are the files that could not be read or written."""
+        errors = [problem_data(problem) for problem in problems]
+        return json.dumps({"schema": SCHEMA, "models": self._models, "errors": errors}, indent=2) + "\n"
 
 
-def _text(
-    fixed: Fixed,
-    written: Path | None,
-    verdicts: Sequence[CheckResult],
-    costs: Costs,
-    selected: Sequence[str],
-) -> Iterator[str]:
+def lines(result: FixResult, selected: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the result for one model as lines of text.
+
+    Args:
+        result: the result.
+        selected: the rules that ``--select`` names.  Other rules did not run.
+    """
+    fixed, written, verdicts = result.fixed, result.written, result.verdicts
     outcome = fixed.outcome
     found_before = {finding.rule for finding in outcome.before.findings}
     yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
-    groups: dict[tuple[str, ...], list[AppliedFix]] = defaultdict(list)
-    for applied in outcome.applied:
-        groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
-    for (rule, severity, fix, title), members in groups.items():
+    for (rule, severity, fix, title), members in applied_groups(outcome).items():
         label = "unsaved" if fixed.fault else "fixed  "
         later = (
             " (this finding appeared after the first rewrite)" if rule and rule not in found_before else ""
@@ -127,38 +94,28 @@ def _text(
         yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{places}{later}"
         for words in proofs(members):
             yield f"           proof: {words}"
-    refusals: dict[tuple[str, str, str | None, str], list[RefusedFix]] = defaultdict(list)
-    for refused in outcome.refused:
-        refusals[refused.rule, refused.severity, refused.fix, refused.reason].append(refused)
-    for (rule, severity, tried, reason), refused_places in refusals.items():
+    for (rule, severity, tried, reason), refused_places in refused_groups(outcome).items():
         name = f"{_finding(severity, rule)}{tried or ''}".rstrip()
-        yield f"  refused  {name}: {reason}{_at(each.place for each in refused_places)}"
-    before, after = outcome.before.findings, outcome.after.findings
-    reported = {refused.rule for refused in outcome.refused}
-    for finding in after:
-        if finding.rule not in reported:
-            places = _at(site.module or site.node for site in finding.sites)
-            yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
+        yield f"  refused  {name}: {reason}{_at(refused_places)}"
+    for finding in remaining(outcome):
+        places = _at(site.module or site.node for site in finding.sites)
+        yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
     for caveat in caveats(outcome.after.reports):
         yield f"  {caveat.severity + ':':<8} {caveat.message}"
-    counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
-    first, last = counts
-    if not after and selected:
-        last = f"no {' or '.join(selected)}"
-    for verdict in verdicts:
-        yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
+    notes = []
     if written is not None and _hides_fp16(outcome, verdicts):
-        yield (
-            "  note:    on a CPU, ONNX Runtime computes most FP16 operators in FP32; to measure the "
+        notes.append(
+            "on a CPU, ONNX Runtime computes most FP16 operators in FP32; to measure the "
             f"FP16 error: trtlint measure {shlex.quote(str(written))} --inputs FILE.npz"
         )
-    if note := casts_note(outcome):
-        yield f"  note:    {note}"
-    for words in costs.words:
-        yield f"  costs:   {words}"
+    for key, words in remarks(result, notes):
+        yield f"  {key + ':':<8} {words}"
     for when, reports in (("before", outcome.before.reports), ("after", outcome.after.reports)):
         for line in headlines(reports):
             yield f"  {when + ':':<8} {line}"
+    first, last = (severities_in(state.findings) for state in (outcome.before, outcome.after))
+    if not outcome.after.findings and selected:
+        last = f"no {' or '.join(selected)}"
     if fixed.fault:
         yield f"  no model was written, because the fixed model is invalid; {first} as before"
         return
@@ -166,15 +123,50 @@ def _text(
     yield f"  {done}; {first} before, {last} after"
 
 
+def applied_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str, str], list[AppliedFix]]:
+    """Group the applied rewrites by rule, severity, rewrite and title."""
+    groups: dict[tuple[str, Severity, str, str], list[AppliedFix]] = defaultdict(list)
+    for each in outcome.applied:
+        groups[each.rule, each.severity, each.fix, each.title].append(each)
+    return groups
+
+
+def refused_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str | None, str], list[str]]:
+    """Return the places of the refused rewrites by rule, severity, rewrite and reason."""
+    groups: dict[tuple[str, Severity, str | None, str], list[str]] = defaultdict(list)
+    for each in outcome.refused:
+        groups[each.rule, each.severity, each.fix, each.reason].append(each.place)
+    return groups
+
+
+def remaining(outcome: FixOutcome) -> list[Finding]:
+    """Return the findings of the fixed model, without those that a refused rewrite is for."""
+    reported = {refused.rule for refused in outcome.refused}
+    return [finding for finding in outcome.after.findings if finding.rule not in reported]
+
+
+def remarks(result: FixResult, notes: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the results of checks, notes and costs as pairs of a key and a text.
+
+    The given notes come before the note about Casts.
+    """
+    for verdict in result.verdicts:
+        yield verdict.check, f"{verdict.judgement}: {verdict.words}"
+    for note in (*notes, casts_note(result.fixed.outcome)):
+        if note:
+            yield "note", note
+    for words in result.costs.words:
+        yield "costs", words
+
+
 def casts_note(outcome: FixOutcome) -> str:
     """Return a warning that a weakly typed build may ignore Casts to FP32.
 
     Return an empty string if there is no such risk.
-    https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
     """
     added = any(_CASTING.match(each.fix) for each in outcome.applied)
     weak = any(_WEAK.match(report.target) for report in outcome.after.reports)
-    return _STRONGLY if added and weak else ""
+    return STRONGLY_TYPED.text if added and weak else ""
 
 
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
@@ -200,56 +192,19 @@ def _finding(severity: str, rule: str) -> str:
 
 
 def _at(places: Iterable[str]) -> str:
-    named = [place for place in dict.fromkeys(places) if place]
-    if not named:
-        return ""
-    patterns = collapse(named)
-    return f" at {', '.join(patterns[:_PLACES])}" + (", ..." if len(patterns) > _PLACES else "")
+    patterns = collapse(filter(None, places))
+    return f" at {few(patterns)}" if patterns else ""
 
 
 def difference(fixed: Fixed) -> Iterator[str]:
-    """Yield the unified diff between the original and the fixed model, in the ONNX text format.
-
-    https://github.com/onnx/onnx/blob/main/docs/Syntax.md
-    """
-    if not fixed.changed:
-        return
-    before, after = (model_lines(state.proto) for state in (fixed.outcome.before, fixed.outcome.after))
-    name = fixed.path.name
-    yield from difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="", n=_CONTEXT)
+    """Yield the lines of the diff between the original and the fixed model, if the model changed."""
+    if fixed.changed:
+        outcome = fixed.outcome
+        yield from modeldiff.difference(outcome.before.proto, outcome.after.proto, fixed.path.name)
 
 
-def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
-    """Return a model as text for a diff, with one line for each opset, initializer and node.
-
-    A small initializer is shown with its values.
-    """
-    lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
-    lines += [_tensor(tensor) for tensor in proto.graph.initializer]
-    for node in proto.graph.node:
-        bare = onnx.NodeProto()
-        bare.CopyFrom(node)
-        del bare.metadata_props[:]
-        bare.ClearField("name")
-        lines += [line.strip() for line in onnx.printer.to_text(bare).splitlines()]
-    return lines
-
-
-def _tensor(tensor: onnx.TensorProto) -> str:
-    kind = DTYPES.get(tensor.data_type, str(tensor.data_type))
-    head = f"{kind}[{','.join(map(str, tensor.dims))}] {text(tensor.name)}"
-    if tensor.data_location == onnx.TensorProto.EXTERNAL or math.prod(tensor.dims) > _SHOWN:
-        return head
-    return f"{head} = {onnx.numpy_helper.to_array(tensor).tolist()}"
-
-
-def _data(
-    fixed: Fixed,
-    written: Path | None,
-    verdicts: Sequence[CheckResult],
-    costs: Costs,
-    diff: Sequence[str] | None,
-) -> dict[str, Any]:
+def _data(result: FixResult, diff: list[str] | None) -> dict[str, Any]:
+    fixed, written = result.fixed, result.written
     outcome = fixed.outcome
     return {
         "path": str(fixed.path),
@@ -280,9 +235,9 @@ def _data(
         ],
         "left": [finding_data(finding) for finding in outcome.after.findings],
         "caveats": [caveat.message for caveat in caveats(outcome.after.reports)],
-        "verified": [verdict.document for verdict in verdicts],
-        "costs": costs.document,
-        "diff": None if diff is None else list(diff),
+        "verified": [verdict.document for verdict in result.verdicts],
+        "costs": result.costs.document,
+        "diff": diff,
         **_partitions(outcome),
     }
 

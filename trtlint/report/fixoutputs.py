@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.problem import Problem
-from trtlint.files.replace import replace_text
-from trtlint.fixes.costs import Costs
-from trtlint.fixes.fixing import Fixed
-from trtlint.report.fixes import FixReport
-from trtlint.report.guard import harmless
-from trtlint.report.outputs import ReportOutput
+from trtlint.report.escape import clean
+from trtlint.report.fixes import FixJson, FixResult, difference, lines
+from trtlint.report.outputs import ReportOutput, write_all
 
 if TYPE_CHECKING:
-    from trtlint.fixes.verification import CheckResult
     from trtlint.report.fixmarkdown import FixMarkdown
     from trtlint.report.fixpage import FixPage
+
+_STREAMED = ReportOutput("text")
+"""The output that is written after each model."""
 
 
 class FixOutputs:
@@ -41,49 +39,56 @@ class FixOutputs:
         selected: Sequence[str] = (),
     ) -> None:
         self._protected = protected
-        self._files: list[tuple[ReportOutput, TextIO]] = []
-        self._reports: list[FixReport] = []
-        self._pages: list[tuple[FixPage | FixMarkdown, TextIO]] = []
-        for output in outputs:
-            file = sys.stdout if output.file is None else io.StringIO()
-            self._files.append((output, file))
-            if output.format == "html":
-                from trtlint.report.fixpage import FixPage
-
-                self._pages.append((FixPage(), file))
-            elif output.format == "markdown":
-                from trtlint.report.fixmarkdown import FixMarkdown
-
-                self._pages.append((FixMarkdown(diff=diff), file))
-            else:
-                self._reports.append(
-                    FixReport(file, as_json=output.format == "json", diff=diff, selected=selected)
-                )
+        self._diff = diff
+        self._selected = selected
+        self._streamed = _STREAMED in outputs
+        self._others = [output for output in outputs if output != _STREAMED]
+        formats = {output.format for output in outputs} - {"text"}
+        self._documents = {format: _document(format, diff) for format in formats}
+        self._lines: list[str] = []
+        self._problems: list[Problem] = []
 
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
-        for report in self._reports:
-            report.problem(problem)
-        for page, _ in self._pages:
-            page.problem(problem)
+        self._problems.append(problem)
+        self._text([f"error: {problem}"])
 
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Report the fixes of a model, their costs (file size, run time), and the file that was written."""
-        for report in self._reports:
-            report.add(fixed, written, verdicts, costs)
-        for page, _ in self._pages:
-            page.add(fixed, written, verdicts, costs)
+    def add(self, result: FixResult) -> None:
+        """Report the result for one model."""
+        for document in self._documents.values():
+            document.add(result)
+        self._text(lines(result, self._selected))
+        if self._diff:
+            self._text(difference(result.fixed))
+
+    def _text(self, lines: Iterable[str]) -> None:
+        cleaned = [f"{clean(line)}\n" for line in lines]
+        self._lines += cleaned
+        if self._streamed:
+            sys.stdout.writelines(cleaned)
 
     def close(self) -> None:
-        """Write the outputs whose format is written at the end of the run.
+        """Write the outputs that are written at the end of the run.
 
         Raises:
             OSError: a file cannot be written, or is protected.
         """
-        for report in self._reports:
-            report.close()
-        for page, file in self._pages:
-            file.write(page.text())
-        for output, file in self._files:
-            if output.file is not None and isinstance(file, io.StringIO):
-                replace_text(output.file, harmless(file.getvalue()), self._protected)
+        write_all(self._others, self._write, self._protected)
+
+    def _write(self, format: str, file: TextIO) -> None:
+        if format == "text":
+            file.writelines(self._lines)
+        else:
+            file.write(self._documents[format].content(self._problems))
+
+
+def _document(format: str, diff: bool) -> FixJson | FixMarkdown | FixPage:
+    if format == "html":
+        from trtlint.report.fixpage import FixPage
+
+        return FixPage()
+    if format == "markdown":
+        from trtlint.report.fixmarkdown import FixMarkdown
+
+        return FixMarkdown(diff=diff)
+    return FixJson(diff=diff)

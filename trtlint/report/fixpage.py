@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
-from trtlint.fixes.costs import Costs
-from trtlint.fixes.fixing import Fixed
-from trtlint.fixes.outcome import AppliedFix, FixOutcome, Linted, RefusedFix, proofs
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Linted, proofs
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.verification import CheckResult
 from trtlint.model.graph import Node
-from trtlint.report.counts import by_severity, plural
-from trtlint.report.fixes import casts_note
+from trtlint.report.counts import plural, severities_in
+from trtlint.report.fixes import FixResult, refused_groups, remaining, remarks
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.card import badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, scrolling, tag
 from trtlint.report.page.picture import Colour, picture
 from trtlint.report.page.shell import shell
 
@@ -44,19 +40,15 @@ class FixPage:
 
     def __init__(self) -> None:
         self._sections: list[Markup] = []
-        self._problems: list[Problem] = []
         self._rewritten = 0
         self._before: Counter[str] = Counter()
         self._after: Counter[str] = Counter()
         self._paths: list[str] = []
         self._room = _ROOM
 
-    def problem(self, problem: Problem) -> None:
-        """Add a file that could not be read or written."""
-        self._problems.append(problem)
-
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Add the fixes of a model, their costs (file size, run time), and the file that was written."""
+    def add(self, result: FixResult) -> None:
+        """Add the result for one model."""
+        fixed, written = result.fixed, result.written
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)
@@ -65,33 +57,30 @@ class FixPage:
         self._paths.append(str(fixed.path))
         number = len(self._paths)
         where = "not written" if written is None else ["written to ", tag("code", clipped(str(written), 300))]
-        counts = [by_severity(Counter(finding.severity for finding in found)) for found in (before, after)]
-        reported = {refused.rule for refused in outcome.refused}
-        left = [finding for finding in after if finding.rule not in reported]
-        checks = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
-        checks += [f"note: {note}"] if (note := casts_note(outcome)) else []
-        checks += [f"costs: {words}" for words in costs.words]
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
-            tag("p", where, f"; {counts[0]} before, {counts[1]} after"),
+            tag("p", where, f"; {severities_in(before)} before, {severities_in(after)} after"),
             [
                 tag("p", clipped(f"{caveat.severity}: {caveat.message}"), class_="notes")
                 for caveat in caveats(outcome.after.reports)
             ],
-            [tag("p", ticked(words), class_="notes") for words in checks],
+            [tag("p", ticked(f"{key}: {words}"), class_="notes") for key, words in remarks(result)],
             list(self._rewrites(outcome, number)),
-            _refused(outcome.refused),
+            _refused(outcome),
             _list(
                 "Remaining findings",
-                [[badge(f.severity), " ", tag("code", f.rule), " ", ticked(f.message)] for f in left],
+                [
+                    [badge(f.severity), " ", tag("code", f.rule), " ", ticked(f.message)]
+                    for f in remaining(outcome)
+                ],
             ),
         ]
         self._sections.append(
             tag("section", body, id=f"model-{number}", class_="model", aria_labelledby=f"model-{number}-h")
         )
 
-    def text(self) -> str:
-        """Return the HTML of the page."""
+    def content(self, problems: Sequence[Problem]) -> str:
+        """Return the HTML of the page. ``problems`` are the files that could not be read or written."""
         what = clipped(self._paths[0], 300) if len(self._paths) == 1 else plural(len(self._paths), "model")
         tallies = [
             tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f" {each}s", class_=each)
@@ -102,8 +91,8 @@ class FixPage:
             tag("h1", f"{plural(self._rewritten, 'place')} rewritten in ", what),
             tag("ul", tallies, class_="tally", aria_label="Findings before and after"),
         ]
-        problems = [tag("p", clipped(str(problem)), class_="problem") for problem in self._problems]
-        lines = shell(f"trtlint fix: {what}", header, [problems, self._sections])
+        errors = [tag("p", clipped(str(problem)), class_="problem") for problem in problems]
+        lines = shell(f"trtlint fix: {what}", header, [errors, self._sections])
         return "".join(f"{line}\n" for line in lines)
 
     def _rewrites(self, outcome: FixOutcome, number: int) -> Iterator[Markup]:
@@ -117,7 +106,7 @@ class FixPage:
             first = members[0]
             ids = f"p{number}-{place}"
             pair = self._pair(*steps[title], first.severity, ids) if title in steps else None
-            places = collapse(dict.fromkeys(each.place for each in members if each.place))
+            places = collapse(each.place for each in members if each.place)
             name = tag("span", fix, class_="name")
             heading = tag("h3", _rule(first.severity, first.rule), name, id=f"{ids}-h")
             yield tag(
@@ -160,8 +149,7 @@ class FixPage:
             return None
         self._room -= len(drawn)
         more = f"; {plural(found.left, 'more node')} not drawn" if found.left else ""
-        scrolls = tag("div", drawn, class_="scroll", tabindex=0, role="group", aria_label=title)
-        return tag("figure", tag("h4", title, more), scrolls, class_=colour)
+        return tag("figure", tag("h4", title, more), scrolling(drawn, title), class_=colour)
 
 
 def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
@@ -208,19 +196,16 @@ def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[
     ]
 
 
-def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
-    groups: dict[tuple[str, str, str | None, str], list[str]] = defaultdict(list)
-    for each in refused:
-        groups[each.rule, each.severity, each.fix, each.reason].append(each.place)
+def _refused(outcome: FixOutcome) -> Markup | None:
     entries: list[Content] = [
         [
             _rule(severity, rule),
             f"{fix}: " if fix else None,
             ticked(reason),
             " ",
-            _at(collapse(dict.fromkeys(filter(None, places))), len(places)),
+            _at(collapse(filter(None, places)), len(places)),
         ]
-        for (rule, severity, fix, reason), places in groups.items()
+        for (rule, severity, fix, reason), places in refused_groups(outcome).items()
     ]
     return _list("Refused", entries)
 

@@ -8,16 +8,14 @@ has ``content(run)``, which converts a :class:`Run` to bytes.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from msgspec import Struct
 
 from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.report.guard import unguarded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +52,8 @@ OVERLAYS = frozenset({"netron", "model-explorer"})
 """Formats that a viewer overlays on one model; the file name must end in ``.json``."""
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
 """Binary formats with their modules. Each module has the functions ``content(run)`` and ``require()``."""
+COMMANDS = frozenset({"github"})
+"""Formats whose lines are commands to a CI system. Their modules escape commands in names."""
 ROWS = frozenset({"jsonl", "parquet"})
 """Formats whose rows contain the revision of each model."""
 TEXTS = (*STREAMED, *DOCUMENTS)
@@ -95,18 +95,13 @@ class Style(Struct, frozen=True):
 
 
 class ReportWriter(Protocol):
-    """Writer of the reports of a run in one format.
+    """Writer of the reports of a run in a format of :data:`STREAMED`.
 
     The writer writes after each file, or only at the end of the run.
     """
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        """Add the reports of one file. There is one report for each target.
-
-        Args:
-            models: the reports.
-            fails: function that returns whether a finding makes the run fail.
-        """
+    def add(self, models: Sequence[ModelReport]) -> None:
+        """Add the reports of one file. There is one report for each target."""
 
     def close(self, notes: Sequence[str]) -> None:
         """Write the rest of the report at the end of the run.
@@ -157,66 +152,17 @@ def known(name: str, formats: Sequence[str] = FORMATS) -> str:
 
 
 def writer_of(name: str, file: TextIO, style: Style) -> ReportWriter:
-    """Return a writer for a text format.
-
-    Raises:
-        FormatError: the format is unknown.
-    """
-    if known(name) in STREAMED:
-        writer: Callable[[TextIO, Style], ReportWriter] = import_module(
-            f"trtlint.report.{STREAMED[name]}"
-        ).writer
-        return writer(file, style)
-    file = unguarded(file) if name in COMMANDS else file
-    return _AtTheEnd(import_module(f"trtlint.report.{DOCUMENTS[name]}").document, file, style)
+    """Return a writer for a format in :data:`STREAMED`."""
+    writer: Callable[[TextIO, Style], ReportWriter] = import_module(f"trtlint.report.{STREAMED[name]}").writer
+    return writer(file, style)
 
 
-COMMANDS = frozenset({"github"})
-"""Formats whose lines are commands to a CI system. Their modules escape commands in names."""
+def lines_of(name: str, run: Run) -> Iterator[str]:
+    """Yield the lines of a format in :data:`DOCUMENTS`, with line ends."""
+    document: Callable[[Run], Iterable[str]] = import_module(f"trtlint.report.{DOCUMENTS[name]}").document
+    return (f"{line}\n" for line in document(run))
 
 
-class _AtTheEnd:
-    """Writer of a format in :data:`DOCUMENTS`, at the end of a run."""
-
-    def __init__(self, document: Callable[[Run], Iterable[str]], file: TextIO, style: Style) -> None:
-        self._document = document
-        self._file = file
-        self._style = style
-        self._models: list[ModelReport] = []
-        self._fails: dict[str, Fails] = {}
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        self._models += models
-        self._fails.update((model.path, fails) for model in models)
-
-    def _run(self, notes: Sequence[str]) -> Run:
-        from trtlint.engine.finding import Report
-
-        return Run(Report(tuple(self._models), tuple(notes)), self._style, self._fails)
-
-    def close(self, notes: Sequence[str]) -> None:
-        for line in self._document(self._run(notes)):
-            print(line, file=self._file)
-
-
-class _Bytes(_AtTheEnd):
-    """Writer of a format in :data:`BINARY`, at the end of a run."""
-
-    def __init__(self, content: Callable[[Run], bytes], file: BinaryIO, style: Style) -> None:
-        super().__init__(lambda _: (), io.StringIO(), style)
-        self._content = content
-        self._bytes = file
-
-    def close(self, notes: Sequence[str]) -> None:
-        self._bytes.write(self._content(self._run(notes)))
-
-
-def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> ReportWriter:
-    """Return a writer for a binary format.
-
-    Raises:
-        FormatError: a required package is not installed.
-    """
-    module = import_module(f"trtlint.report.{BINARY[name]}")
-    module.require()
-    return _Bytes(module.content, file, style)
+def binary_format(name: str) -> Any:
+    """Return the module of a format in :data:`BINARY`."""
+    return import_module(f"trtlint.report.{BINARY[name]}")

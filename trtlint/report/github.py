@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trtlint.report.entries import entries
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.guard import without_marks
-from trtlint.report.locations import Overview, Spot
-from trtlint.report.wording import full, heading
+from trtlint.report.locations import Overview
+from trtlint.report.wording import heading
 
-_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_COMMANDS = {"unreadable": "error", "error": "error", "warning": "warning", "note": "notice"}
 
 
 def document(run: Run) -> Iterable[str]:
@@ -27,23 +28,16 @@ def lines(overview: Overview) -> Iterator[str]:
     The most severe commands come first, because GitHub shows only ten errors, ten warnings and ten
     notices of a step.
     """
-    for problem in overview.problems:
-        yield _command("error", problem.path, None, "trtlint", clean(str(problem)))
-    for model, caveat in overview.caveats:
-        yield _command(_COMMANDS[caveat.severity], model, None, "trtlint", clean(caveat.message))
-    for spot in overview.spots:
-        yield _annotation(spot)
-
-
-def _annotation(spot: Spot) -> str:
-    command = "notice" if spot.conditional else _COMMANDS[spot.finding.severity]
-    return _command(command, spot.place.path, spot.place.line, heading(spot.finding), full(spot))
-
-
-def _command(command: str, path: str, line: int | None, title: str, message: str) -> str:
-    properties = {"file": clean(path), **({"line": str(line)} if line else {}), "title": title}
-    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{command} {listed}::{_data(message)}"
+    for entry in entries(overview):
+        line = entry.place.line
+        title = "trtlint" if entry.finding is None else heading(entry.finding)
+        properties = {
+            "file": clean(entry.place.path),
+            **({"line": str(line)} if line else {}),
+            "title": title,
+        }
+        listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        yield f"::{_COMMANDS[entry.level]} {listed}::{_data(entry.message)}"
 
 
 def _data(text: str) -> str:

@@ -26,6 +26,7 @@ from trtlint.report.page.parts import parts_of
 from trtlint.report.page.sections import Section, ranked, sections
 from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import of_changes, of_findings, of_models
+from trtlint.report.text import ANY_VERSION
 
 _CARDS = 150
 """Largest number of findings shown in full."""
@@ -37,7 +38,6 @@ _LARGEST = 60_000
 """Largest number of characters in the HTML of one picture."""
 _NOTES = 20
 """Largest number of notes on one model."""
-_ANY_VERSION = "(any version)"
 
 
 def document(run: Run) -> Iterable[str]:
@@ -168,7 +168,7 @@ class _Page:
         return tag("figure", drawn, tag("figcaption", words), class_="strip-box")
 
     def _card(self, section: Section, entry: CardEntry, behind: Behind | None, number: str) -> Markup:
-        one = len(section.reports) == 1 and _ANY_VERSION not in section.target
+        one = len(section.reports) == 1 and ANY_VERSION not in section.target
         target = section.target if one else ""
         key = entry.finding.rule, entry.finding.message
         repeated = key in self._explained and len(self._sections) > 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from trtlint.engine.caveats import caveats, suppressed_by_model
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
+from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.manual import rule_page
@@ -107,18 +108,8 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
     """Convert a finding to JSON data, with its first ``listed`` sites. None includes all sites."""
-    more = 0 if listed is None else max(0, len(finding.sites) - listed)
-    refusal: dict[str, Any] = {}
-    if finding.refusal is not None:
-        stage, op, code = finding.refusal.stage, finding.refusal.op, finding.refusal.code
-        refusal = {"refusal": {"stage": stage, "op": op, "code": code}}
-        if finding.refusal.lines:
-            taken = finding.refusal.first_taken, finding.refusal.last_taken
-            refusal["refusal"] |= {"first_taken_by": taken[0], "last_taken_by": taken[1]}
-    suppression: dict[str, Any] = {}
-    if finding.suppression is not None:
-        suppression = {"suppression": _suppression(finding.suppression)}
-    return {
+    timed = finding.ms is not None and finding.share is not None
+    data = {
         "rule": finding.rule,
         "name": finding.name,
         "severity": finding.severity,
@@ -128,31 +119,27 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
         "applies": finding.applies,
         "depends": list(finding.depends),
         "sites": [_site(site) for site in finding.sites[:listed]],
-        **({"more_sites": more} if more else {}),
+        "more_sites": None if listed is None else max(0, len(finding.sites) - listed) or None,
         "evidence": list(witnesses(finding)),
         "advice": list(finding.advice),
         "references": list(finding.references),
-        **({"page": page} if (page := rule_page(finding.rule)) else {}),
+        "page": rule_page(finding.rule) or None,
         "fingerprint": finding.fingerprint,
-        **({"fixes": [rewrite.name for rewrite in finding.fixes]} if finding.fixes else {}),
-        **_included(finding, listed),
-        **refusal,
-        **suppression,
-        **_measured(finding),
+        "fixes": [rewrite.name for rewrite in finding.fixes] or None,
+        "includes": [finding_data(each, listed) for each in finding.includes] or None,
+        "refusal": None if finding.refusal is None else _refusal(finding.refusal),
+        "suppression": None if finding.suppression is None else _suppression(finding.suppression),
+        "standing": None if finding.standing == "open" else finding.standing,
+        "time": {"ms": finding.ms, "share": finding.share} if timed else None,
     }
+    return {key: value for key, value in data.items() if value is not None}
 
 
-def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
-    """Return the findings that are shown inside another finding, as JSON data."""
-    return {"includes": [finding_data(each, listed) for each in finding.includes]} if finding.includes else {}
-
-
-def _measured(finding: Finding) -> dict[str, Any]:
-    """Return JSON data with the verdict and the time from a build, or an empty mapping if there are none."""
-    found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
-    if finding.ms is not None and finding.share is not None:
-        found["time"] = {"ms": finding.ms, "share": finding.share}
-    return found
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    data: dict[str, Any] = {"stage": refusal.stage, "op": refusal.op, "code": refusal.code}
+    if refusal.lines:
+        data |= {"first_taken_by": refusal.first_taken, "last_taken_by": refusal.last_taken}
+    return data
 
 
 def _suppression(suppression: Suppression) -> dict[str, Any]:

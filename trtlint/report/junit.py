@@ -1,6 +1,7 @@
 """Report as JUnit XML, which most build servers read.
 
-A model is a test suite. A finding at a source line, module or node is a test case:
+A model is a test suite, and so is an unreadable build file. A finding at a source line, module or node is a
+test case:
 - A finding that makes ``trtlint`` exit with code 1 is a failed test.
 - A less severe finding is a passed test with output.
 - A suppressed finding is a skipped test.
@@ -48,7 +49,7 @@ def dumps(overview: Overview, fails: Fails) -> str:
     totals: Counter[str] = Counter()
     cases: dict[str, list[Problem | Spot]] = {model: [] for model in overview.models}
     for problem in overview.problems:
-        cases[problem.path].append(problem)
+        cases.setdefault(problem.path, []).append(problem)
     for spot in (*overview.spots, *overview.suppressed):
         cases[spot.model].append(spot)
     caveats: dict[str, list[Caveat]] = {model: [] for model in cases}

@@ -38,7 +38,7 @@ def shorten(names: Sequence[str], width: int | None) -> list[str]:
     short = []
     for name, last in zip(names, lasts, strict=True):
         folder = _folder(name[: len(name) - len(last)], room)
-        short.append(folder + _middle(last, width - cell_len(folder)))
+        short.append(folder + shorten_middle(last, width - cell_len(folder)))
     return short
 
 
@@ -57,7 +57,8 @@ def _folder(path: str, width: int) -> str:
     return f"{ELLIPSIS}/" if width >= _ELIDED else ""
 
 
-def _middle(text: str, width: int) -> str:
+def shorten_middle(text: str, width: int) -> str:
+    """Shorten a text in the middle, because names usually differ at their ends."""
     if cell_len(text) <= width:
         return text
     room = max(width - cell_len(ELLIPSIS), 2)

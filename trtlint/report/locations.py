@@ -119,7 +119,10 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
         if all(model.skipped for model in linted):
             skipped.add(shown)
         for model in linted:
-            problems.update((replace(problem, path=shown), None) for problem in model.errors)
+            # A problem can be about a build file of the model.
+            problems.update(
+                (replace(problem, path=relative(problem.path, root)), None) for problem in model.errors
+            )
             notes.update(((shown, note), None) for note in model.notes)
     return Overview(
         root=root,

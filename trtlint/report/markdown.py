@@ -171,11 +171,7 @@ def _detail(spot: Spot) -> Iterator[str]:
     yield ""
     if finding.sites and finding.sites[0].rows:
         drawing = "\n".join(line.plain for line in draw([Marks(finding.sites[0].rows, "")], None))
-        fence = _fence(drawing, 3)
-        yield f"{fence}text"
-        yield drawing
-        yield fence
-        yield ""
+        yield from (*fenced(drawing, "text"), "")
     for sentence in sentences(spot):
         yield f"- {_linked(sentence)}"
     yield ""

@@ -16,6 +16,7 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
+    GENERATED,
     STYLES,
     WORDS,
     band_words,
@@ -50,7 +51,7 @@ class MeasureReport(ConsoleReport):
             sources: source lines by node.
         """
         for lines in (self._head(found), self._outputs(found), self._sites(found, sources)):
-            self._print(lines)
+            self._print(*lines)
 
     def advice(self, found: Measurement, advice: Sequence[MeasurementAdvice], written: str | None) -> None:
         """Write the advice that follows from a measurement, and the limits of the measurement.
@@ -61,20 +62,15 @@ class MeasureReport(ConsoleReport):
             written: the JSON file of the measurement; None if no file was written.
         """
         for lines in (self._kept(found), self._advice(advice, written), self._limits(found)):
-            self._print(lines)
+            self._print(*lines)
 
     def _head(self, found: Measurement) -> Iterator[Text]:
         label = _format(found).label
         of = f" of {', '.join(found.files)}" if found.files else ", generated"
-        yield Text.assemble(
-            (clean(found.path), "bold"), f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
-        )
+        words = f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
+        yield from self._wrapped(Text.assemble((clean(found.path), "bold"), words))
         if not found.files:
-            text = (
-                "the inputs are generated, so the errors prove little; measure with real inputs: "
-                "--inputs batch.npz"
-            )
-            yield from self._hung("warning: ", text, "yellow")
+            yield from self._hung("warning: ", GENERATED, "yellow")
         yield Text()
 
     def _outputs(self, found: Measurement) -> Iterator[Text]:
@@ -89,7 +85,7 @@ class MeasureReport(ConsoleReport):
             verdict, words = _verdict(output, found, label)
             line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
             line.append(words, STYLES[verdict])
-            yield line
+            yield from self._wrapped(line)
         if len(found.outputs) > _OUTPUTS:
             more = plural(len(found.outputs) - _OUTPUTS, "more output")
             yield Text(f"and {more} with smaller errors, all of them in the JSON (--output)")
@@ -124,7 +120,7 @@ class MeasureReport(ConsoleReport):
     def _sites(self, found: Measurement, sources: Mapping[str, str]) -> Iterator[Text]:
         format_ = _format(found)
         worst = worst_sites(found)
-        if not worst or format_.operands_only:
+        if not worst:
             return
         names = [clean(site.node or site.tensor) for site in worst]
         shown = shorten(names, None if self._width is None else _NAME)

@@ -35,7 +35,7 @@ class MeasurementAdvice(Struct, frozen=True):
     command: str = ""
 
 
-_STRONGLY_TYPED = MeasurementAdvice(
+STRONGLY_TYPED = MeasurementAdvice(
     "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
     "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
 )
@@ -62,7 +62,7 @@ def advice(
     """
     if FORMATS[found.type].operands_only and found.verdict == "broken":
         return [_without_tf32(found)]
-    weak = [_STRONGLY_TYPED] if found.typed and any(map(_lowers_types, targets)) else []
+    weak = [STRONGLY_TYPED] if found.typed and any(map(_lowers_types, targets)) else []
     if found.kept is None or not found.kept.nodes or not found.kept.verified:
         return weak
     if not found.fits:

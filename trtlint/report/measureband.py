@@ -21,6 +21,10 @@ WORDS: dict[Verdict, str] = {
     "broken": "broken",
     "depends": "depends on the build",
 }
+GENERATED = (
+    "the inputs are generated, so the errors prove little; measure with real inputs: --inputs batch.npz"
+)
+"""Warning about a measurement without real inputs."""
 STYLES: dict[Verdict, str] = {"fine": "green", "broken": "red", "depends": "yellow"}
 _WAYS: dict[Way, str] = {
     "rounded": "every operator rounds",

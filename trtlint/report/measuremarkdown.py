@@ -72,7 +72,7 @@ def _types(found: Measurement) -> Iterator[Block]:
 
 def _ranges(found: Measurement) -> Iterator[Block]:
     format_ = FORMATS[found.type]
-    sites = () if format_.operands_only else worst_sites(found, _SITES)
+    sites = worst_sites(found, _SITES)
     if sites:
         yield f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)}."
         yield DocumentTable(

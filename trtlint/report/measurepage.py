@@ -16,6 +16,7 @@ from trtlint.model.load import Model
 from trtlint.report.counts import plural
 from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
+    GENERATED,
     WORDS,
     bearing,
     error_words,
@@ -29,10 +30,10 @@ from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, scrolling, tag
 from trtlint.report.page.picture import COLOURS, LINE, Colour, picture
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table
+from trtlint.report.page.tables import row, table
 
 _SITES = 24
 """Largest number of tensors in the chart."""
@@ -64,11 +65,7 @@ def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] =
         tag("p", f"{name}, on {found.on}", class_="target"),
     ]
     if not found.files:
-        text = (
-            "The inputs are generated, so the errors prove little; measure with real inputs: "
-            "--inputs batch.npz"
-        )
-        header.append(tag("p", text, class_="target"))
+        header.append(tag("p", GENERATED.capitalize(), class_="target"))
     return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
 
 
@@ -77,19 +74,18 @@ def _head(found: Measurement) -> str:
 
 
 def _main(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice]) -> Iterator[Markup]:
-    yield from _section("Error", _errors(found))
-    yield from _section("Types", _types(found))
-    yield from _section("Ranges", _ranges(found))
-    yield from _section("Keep in FP32", _kept(found, model, advice))
-    if found.limits:
-        limits = [tag("ul", [tag("li", each) for each in found.limits])]
-        yield from _section("What this does not cover", limits)
-
-
-def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
-    parts = list(content)
-    if parts:
-        yield tag("section", tag("h2", title), parts, class_="overview")
+    sections: dict[str, Iterable[Markup]] = {
+        "Error": _errors(found),
+        "Types": _types(found),
+        "Ranges": _ranges(found),
+        "Keep in FP32": _kept(found, model, advice),
+        "What this does not cover": [tag("ul", [tag("li", each) for each in found.limits])]
+        if found.limits
+        else [],
+    }
+    for title, content in sections.items():
+        if parts := list(content):
+            yield tag("section", tag("h2", title), parts, class_="overview")
 
 
 def _errors(found: Measurement) -> Iterator[Markup]:
@@ -122,8 +118,7 @@ def _errors(found: Measurement) -> Iterator[Markup]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
-    lines = [tag("tr", [tag("td", cell) for cell in row]) for row in rows]
-    return table(heads, lines, heads[0])
+    return table(heads, list(map(row, rows)), heads[0])
 
 
 def _coloured(words: str, verdict: Verdict) -> Markup:
@@ -143,7 +138,7 @@ def _types(found: Measurement) -> Iterator[Markup]:
 
 def _ranges(found: Measurement) -> Iterator[Markup]:
     format_ = FORMATS[found.type]
-    sites = () if format_.operands_only else worst_sites(found, _SITES)
+    sites = worst_sites(found, _SITES)
     if not sites:
         return
     yield tag(
@@ -251,13 +246,6 @@ def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup
     left = f"; not drawn: {plural(drawing.left, 'more node')}" if drawing.left else ""
     yield tag(
         "figure",
-        tag(
-            "div",
-            picture(drawing, "warning", caption, "kept"),
-            class_="scroll",
-            tabindex=0,
-            role="group",
-            aria_label=caption,
-        ),
+        scrolling(picture(drawing, "warning", caption, "kept"), caption),
         tag("figcaption", caption + left),
     )

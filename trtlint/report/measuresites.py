@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trtlint.measurement.formats import Format
+from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.measurement import MeasuredTensor, Measurement
 
 WORST = 5
@@ -14,8 +14,10 @@ WORST = 5
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
     """Return at most ``most`` tensors of the narrow type: those with the largest magnitudes.
 
-    Tensors at which an overflow starts come first.
+    Tensors at which an overflow starts come first. The result is empty for TF32, which has the range of FP32.
     """
+    if FORMATS[found.type].operands_only:
+        return []
     computed = [
         site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 
@@ -20,6 +20,11 @@ def line_of(path: str, name: str) -> str:
     """
     file, _, line = name.rpartition(":")
     return line if line.isdigit() and PurePath(file).name == PurePath(path).name else ""
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """Join the first names, and add ``...`` if there are more than ``most``."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 _NUMBER = re.compile(r"\d+")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from msgspec import Struct
 
+from trtlint.engine.finding import Report
 from trtlint.errors import SettingError
 from trtlint.files.replace import replace_text, replacing, require_output
 from trtlint.report.formats import (
@@ -20,12 +21,14 @@ from trtlint.report.formats import (
     OVERLAYS,
     STREAMED,
     ReportWriter,
+    Run,
     Style,
-    bytes_writer_of,
+    binary_format,
     known,
+    lines_of,
     writer_of,
 )
-from trtlint.report.guard import harmless
+from trtlint.report.guard import harmless, unguarded
 
 if TYPE_CHECKING:
     from trtlint.engine.finding import ModelReport
@@ -139,15 +142,18 @@ def _identity(file: Path | None) -> str | None:
     return None if file is None else os.path.realpath(file)
 
 
-def _require_overlay(output: ReportOutput, files: int) -> None:
-    """Check that an output for a graph viewer has exactly one model and a ``.json`` file.
+def _require_possible(output: ReportOutput, files: int) -> None:
+    """Check that the format of an output fits its file and the number of linted files.
 
     Raises:
-        SettingError: there are several models, or the file name has another suffix.
+        SettingError: the format does not fit, or a required package is not installed.
     """
-    if files > 1:
+    if output.format in OVERLAYS and files > 1:
         raise SettingError(f"{output.format} is for one model, but {files} are given")
-    if output.file is not None and output.file.suffix.lower() != ".json":
+    if output.file is None:
+        if output.format in BINARY:
+            raise SettingError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
+    elif output.format in OVERLAYS and output.file.suffix.lower() != ".json":
         raise SettingError(f"{output.file}: {output.format} needs a file name that ends in .json")
 
 
@@ -163,39 +169,39 @@ class Outputs:
     """
 
     def __init__(self, outputs: Sequence[ReportOutput], style: Style, stdout: TextIO) -> None:
-        self._writers: list[ReportWriter] = []
-        self._buffers: list[tuple[ReportOutput, io.StringIO | io.BytesIO]] = []
-        self._statistics: ReportWriter | None = None
+        self._style = style
+        self._stdout = stdout
         self._protected = list(style.protected)
+        self._writers: list[ReportWriter] = []
+        self._buffers: list[tuple[Path, io.StringIO]] = []
+        self._documents: list[ReportOutput] = []
+        self._statistics: ReportWriter | None = None
+        self._models: list[ModelReport] = []
+        self._fails: dict[str, Fails] = {}
         for output in outputs:
-            if output.format in OVERLAYS:
-                _require_overlay(output, style.files)
-            file: TextIO = stdout
-            if output.file is not None:
-                if output.format in BINARY:
-                    self._add_bytes(output, style)
-                    continue
-                buffer = io.StringIO()
-                self._buffers.append((output, buffer))
-                file = buffer
-            elif output.format in BINARY:
-                raise SettingError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
-            elif style.statistics and output.format != "summary":
+            _require_possible(output, style.files)
+            if output.format in BINARY:
+                binary_format(output.format).require()
+            if output.format in STREAMED:
+                self._stream(output)
+            else:
+                self._documents.append(output)
+            if output.file is None and style.statistics and output.format != "summary":
                 # The counts must not corrupt a document on standard output.
                 from trtlint.report.summary import SummaryWriter
 
                 counts = stdout if output.format in STREAMED else sys.stderr
                 self._statistics = SummaryWriter(counts, apart=True)
-            self._writers.append(writer_of(output.format, file, style))
-        if self._statistics is not None:
-            self._writers.append(self._statistics)
         for output in outputs:
             require_writable(output, self._protected)
 
-    def _add_bytes(self, output: ReportOutput, style: Style) -> None:
-        buffer = io.BytesIO()
-        self._buffers.append((output, buffer))
-        self._writers.append(bytes_writer_of(output.format, buffer, style))
+    def _stream(self, output: ReportOutput) -> None:
+        """Add a writer for an output in a format for people."""
+        file = self._stdout
+        if output.file is not None:
+            file = io.StringIO()
+            self._buffers.append((output.file, file))
+        self._writers.append(writer_of(output.format, file, self._style))
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
         """Add the reports of one file. There is one report for each target.
@@ -208,7 +214,12 @@ class Outputs:
             Path(model.path).parent / name for model in models[:1] for name in model.data_files
         ]
         for writer in self._writers:
-            writer.add(models, fails)
+            writer.add(models)
+        if self._statistics is not None:
+            self._statistics.add(models)
+        if self._documents:
+            self._models += models
+            self._fails.update((model.path, fails) for model in models)
 
     def close(self, notes: Sequence[str] = ()) -> None:
         """Write the outputs that are written at the end.
@@ -218,13 +229,30 @@ class Outputs:
         """
         for writer in self._writers:
             writer.close(notes)
-        for output, buffer in self._buffers:
-            if output.file is None:
+        contents: list[tuple[Path, str | bytes]] = [
+            (file, harmless(buffer.getvalue())) for file, buffer in self._buffers
+        ]
+        run = Run(Report(tuple(self._models), tuple(notes)), self._style, self._fails)
+        for output in self._documents:
+            if output.file is not None:
+                contents.append((output.file, _content(output.format, run)))
                 continue
-            if isinstance(buffer, io.BytesIO):
-                with replacing(output.file, self._protected) as file:
-                    file.write(buffer.getvalue())
-                continue
-            text = buffer.getvalue()
-            whole = text if output.format in COMMANDS else harmless(text)
-            replace_text(output.file, whole, self._protected)
+            stdout = unguarded(self._stdout) if output.format in COMMANDS else self._stdout
+            stdout.writelines(lines_of(output.format, run))
+        if self._statistics is not None:
+            self._statistics.close(notes)
+        for file, content in contents:
+            if isinstance(content, str):
+                replace_text(file, content, self._protected)
+            else:
+                with replacing(file, self._protected) as binary:
+                    binary.write(content)
+
+
+def _content(name: str, run: Run) -> str | bytes:
+    """Return the content of a file in a format that is written at the end of the run."""
+    if name in BINARY:
+        content: bytes = binary_format(name).content(run)
+        return content
+    text = "".join(lines_of(name, run))
+    return text if name in COMMANDS else harmless(text)

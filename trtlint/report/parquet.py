@@ -8,9 +8,11 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from msgspec.structs import asdict
+
 from trtlint.knowledge.extras import how_to_install
 from trtlint.report.formats import FormatError, Run
-from trtlint.report.rows import NAMES, as_dict, rows
+from trtlint.report.rows import NAMES, rows
 
 
 def require() -> None:
@@ -30,7 +32,7 @@ def content(run: Run) -> bytes:
     import pyarrow  # an extra
     from pyarrow import parquet
 
-    listed = [as_dict(row) for row in rows(run)]
+    listed = [asdict(row) for row in rows(run)]
     schema: Any = pyarrow.schema(
         [(name, pyarrow.int64() if name == "places" else pyarrow.string()) for name in NAMES]
     )

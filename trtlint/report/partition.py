@@ -10,6 +10,7 @@ from typing import Any
 
 from trtlint.engine.finding import ModelReport
 from trtlint.report.counts import plural
+from trtlint.report.names import few
 
 _MOST_PARTS = 8
 _MOST_SPLITS = 8
@@ -97,7 +98,6 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
     now = len(found["parts"])
     for split in splits[:_MOST_SPLITS]:
         nodes = split["nodes"]
-        places = ", ".join(nodes[:_MOST_PLACES]) + (", ..." if len(nodes) > _MOST_PLACES else "")
         why = (
             f" [{', '.join(split['rules'])}]"
             if split["rules"]
@@ -105,7 +105,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
             if split["why"]
             else ""
         )
-        yield f"  left: {plural(len(nodes), split['op'] + ' node')}{why}: {places}"
+        yield f"  left: {plural(len(nodes), split['op'] + ' node')}{why}: {few(nodes)}"
         advice = [f"trtlint fix tries {', '.join(split['fixes'])}"] if split["fixes"] else []
         if split["parts"] is not None:
             what = plural(split["parts"], "part")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from trtlint.facts.of_build.placement import Placement
 from trtlint.report.escape import clean
+from trtlint.report.layout import shorten_middle
 
 _WIDEST = (40, 20, 56, 9, 44, 10)
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
@@ -25,7 +26,7 @@ def table(placements: Iterable[Placement]) -> Iterator[str]:
         min(limit, max(len(row[column]) for row in (_HEAD, *rows))) for column, limit in enumerate(_WIDEST)
     ]
     for row in (_HEAD, *rows):
-        cells = (_cut(text, width).ljust(width) for text, width in zip(row, widths, strict=True))
+        cells = (shorten_middle(text, width).ljust(width) for text, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()
     yield _NOTE
 
@@ -39,16 +40,8 @@ def _row(placement: Placement) -> tuple[str, ...]:
     return (
         clean(placement.place),
         "" if node is None else clean(node.op),
-        clean(_cut(layer, _WIDEST[2] - len(more)) + more),
+        clean(shorten_middle(layer, _WIDEST[2] - len(more)) + more),
         placement.precision or "",
         clean(placement.format or ""),
         "" if placement.ms is None else f"{placement.ms:.4g}",
     )
-
-
-def _cut(text: str, width: int) -> str:
-    """Shorten a text in the middle, because names usually differ at their ends."""
-    if len(text) <= width:
-        return text
-    half = (width - 1) // 2
-    return f"{text[: width - 1 - half]}…{text[-half:]}"

@@ -9,58 +9,38 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from trtlint.engine.caveats import Caveat
-from trtlint.files.problem import Problem
+from trtlint.report.entries import ReportEntry, entries
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
-from trtlint.report.locations import Overview, Place, Spot
+from trtlint.report.locations import Overview, Place
 from trtlint.report.manual import rule_page
-from trtlint.report.wording import full
 
-_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+_SEVERITIES = {"unreadable": "ERROR", "error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 
 def document(run: Run) -> Iterable[str]:
     """Return the lines of the report."""
-    return [dumps(run.overview())]
-
-
-def dumps(overview: Overview) -> str:
-    """Convert the findings to a JSON document in ASCII."""
-    return json.dumps(to_rdjson(overview), indent=2)
+    return [json.dumps(to_rdjson(run.overview()), indent=2)]
 
 
 def to_rdjson(overview: Overview) -> dict[str, Any]:
     """Return a ``DiagnosticResult`` with all unreadable files, caveats and findings."""
-    caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
-    diagnostics = [*map(_problem, overview.problems), *caveats, *map(_diagnostic, overview.spots)]
-    return {"source": {"name": "trtlint"}, "diagnostics": diagnostics}
+    return {"source": {"name": "trtlint"}, "diagnostics": [_diagnostic(entry) for entry in entries(overview)]}
 
 
-def _diagnostic(spot: Spot) -> dict[str, Any]:
-    finding = spot.finding
-    code: dict[str, Any] = {"value": finding.rule}
-    if page := rule_page(finding.rule) or next(iter(finding.references), ""):
-        code["url"] = page
-    return {
-        "message": full(spot),
-        "location": _location(spot.place),
-        "severity": "INFO" if spot.conditional else _SEVERITIES[finding.severity],
-        "code": code,
+def _diagnostic(entry: ReportEntry) -> dict[str, Any]:
+    diagnostic: dict[str, Any] = {
+        "message": entry.message,
+        "location": _location(entry.place),
+        "severity": _SEVERITIES[entry.level],
     }
-
-
-def _caveat(model: str, caveat: Caveat) -> dict[str, Any]:
-    return {
-        "message": clean(caveat.message),
-        "location": _location(Place(model)),
-        "severity": _SEVERITIES[caveat.severity],
-        "code": {"value": caveat.kind},
-    }
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"message": clean(str(problem)), "location": _location(Place(problem.path)), "severity": "ERROR"}
+    if entry.level != "unreadable":
+        diagnostic["code"] = {"value": entry.kind}
+    if entry.finding is not None and (
+        page := rule_page(entry.kind) or next(iter(entry.finding.references), "")
+    ):
+        diagnostic["code"]["url"] = page
+    return diagnostic
 
 
 def _location(place: Place) -> dict[str, Any]:

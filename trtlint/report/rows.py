@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
@@ -60,12 +60,7 @@ def rows(run: Run) -> Iterator[ReportRow]:
 
 def document(run: Run) -> Iterable[str]:
     """Yield the rows as JSON Lines: https://jsonlines.org."""
-    return (json.dumps(as_dict(row)) for row in rows(run))
-
-
-def as_dict(row: ReportRow) -> dict[str, str | int]:
-    """Return the fields of a row by name."""
-    return {name: getattr(row, name) for name in NAMES}
+    return (json.dumps(asdict(row)) for row in rows(run))
 
 
 def _of(report: ModelReport, path: str) -> Iterator[ReportRow]:

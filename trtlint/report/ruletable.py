@@ -18,7 +18,9 @@ _NAMED = 3
 _LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-class _RuleRow(Struct):
+class RuleRow(Struct):
+    """The models and sites with findings of one rule and one severity."""
+
     name: str
     models: dict[str, None] = field(default_factory=dict)
     places: int = 0
@@ -28,12 +30,12 @@ class RuleTable:
     """Table of rules with the number of models and sites that each rule flags."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[Severity, str], _RuleRow] = {}
+        self.rows: dict[tuple[Severity, str], RuleRow] = {}
 
     def add(self, path: str, findings: Iterable[Finding]) -> None:
         """Count the findings of one model."""
         for finding in findings:
-            row = self._rows.setdefault((finding.severity, finding.rule), _RuleRow(finding.name))
+            row = self.rows.setdefault((finding.severity, finding.rule), RuleRow(finding.name))
             row.models[path] = None
             row.places += max(len(finding.sites), 1)
 
@@ -46,7 +48,7 @@ class RuleTable:
             width: terminal cells of a line; None for unlimited lines.
         """
         ranked = sorted(
-            self._rows.items(),
+            self.rows.items(),
             key=lambda entry: (SEVERITIES.index(entry[0][0]), -len(entry[1].models), entry[0][1]),
         )
         if not ranked:

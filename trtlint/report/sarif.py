@@ -15,9 +15,9 @@ from urllib.parse import quote
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
-from trtlint.files.problem import Problem
 from trtlint.remote.addresses import is_address
 from trtlint.report import manual
+from trtlint.report.entries import remarks
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
@@ -34,21 +34,16 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 def document(run: Run) -> Iterable[str]:
     """Return the lines of the report."""
-    return [dumps(run.overview(), [entry.read() for entry in run.style.rules])]
+    return [json.dumps(to_sarif(run.overview(), [entry.read() for entry in run.style.rules]), indent=2)]
 
 
-def dumps(overview: Overview, rules: Iterable[Rule]) -> str:
-    """Convert the findings to a SARIF document in ASCII.
+def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
+    """Convert the findings to SARIF data: one run, with one result for each location of a finding.
 
     Args:
         overview: the findings.
         rules: all applied rules.
     """
-    return json.dumps(to_sarif(overview, rules), indent=2)
-
-
-def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
-    """Convert the findings to SARIF data: one run, with one result for each location of a finding."""
     listed = sorted(rules, key=lambda rule: rule.id)
     indexes = {rule.id: index for index, rule in enumerate(listed)}
     driver: dict[str, Any] = {
@@ -182,24 +177,20 @@ def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
 
 def _invocation(overview: Overview) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": not overview.problems}
-    notices = [_problem(problem) for problem in overview.problems]
-    for model, caveat in overview.caveats:
-        text = {"text": _text(clean(caveat.message))}
-        notices.append({"level": caveat.severity, "message": text, "locations": [_location(Place(model))]})
+    notices: list[dict[str, Any]] = [
+        {
+            "level": "error" if entry.level == "unreadable" else entry.level,
+            "message": {"text": _text(entry.message)},
+            "locations": [_location(entry.place)],
+        }
+        for entry in remarks(overview)
+    ]
     for model, note in overview.notes:
         notice: dict[str, Any] = {"level": "note", "message": {"text": _text(clean(note))}}
         notices.append({**notice, "locations": [_location(Place(model))]} if model else notice)
     if notices:
         invocation["toolExecutionNotifications"] = notices
     return invocation
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {
-        "level": "error",
-        "message": {"text": _text(clean(str(problem)))},
-        "locations": [_location(Place(problem.path))],
-    }
 
 
 def _text(text: str) -> str:

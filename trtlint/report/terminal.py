@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
+from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
@@ -35,9 +36,22 @@ class ConsoleReport:
         self._console: Console = console(file, width)
         self._width = self._console.width if width is not None or file.isatty() else None
 
-    def _print(self, lines: Iterable[Text]) -> None:
+    def problem(self, problem: Problem) -> None:
+        """Write the reason why a file has no report."""
+        self._hang(Text("error: ", style="bold red"), str(problem))
+
+    def _print(self, *lines: Text) -> None:
+        """Write lines. A longer line, such as a command, is not broken, so users can copy it."""
         for line in lines:
-            self._console.print(line, soft_wrap=self._width is None)
+            self._console.print(line, soft_wrap=True)
+
+    def _hang(self, first: Text, text: str, style: str = "") -> None:
+        """Write a text with a hanging indent after ``first``."""
+        self._print(*hang(first, Text(clean(text), style=style), self._width))
+
+    def _wrapped(self, line: Text) -> Iterator[Text]:
+        """Yield the lines of a wrapped line of text."""
+        yield from hang(Text(), line, self._width)
 
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
         """Yield the lines of a wrapped text.

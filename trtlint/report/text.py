@@ -20,7 +20,7 @@ from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_f
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
 from trtlint.report.accepted import gone_notes, no_findings, places_in_baseline
-from trtlint.report.closing import Closing
+from trtlint.report.closing import Closing, examined
 from trtlint.report.counts import plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-
-    from trtlint.report.formats import Fails
 
 _FRAME = "bold blue"
 ANY_VERSION = "(any version)"
@@ -72,25 +70,14 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
 
 def writer(file: TextIO, style: Style) -> ReportWriter:
     """Return a writer for this format."""
-    return _TextWriter(file, style)
-
-
-class _TextWriter:
-    def __init__(self, file: TextIO, style: Style) -> None:
-        self._text = TextReport(
-            file,
-            files=style.files,
-            show_conditional=style.show_conditional,
-            quiet=style.quiet,
-            table=not style.statistics,
-            root=style.root,
-        )
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
-        self._text.add(models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        self._text.close(notes)
+    return TextReport(
+        file,
+        files=style.files,
+        show_conditional=style.show_conditional,
+        quiet=style.quiet,
+        table=not style.statistics,
+        root=style.root,
+    )
 
 
 class TextReport:
@@ -161,8 +148,7 @@ class TextReport:
         notes = dict.fromkeys(note for model in models for note in model.notes)
         for note in (*notes, *gone_notes(models)):
             self._note(f"{models[0].path}: {note}")
-        done = [model for model in models if not model.skipped]
-        linted = [model for model in done if not model.errors or model.findings or model.conditional]
+        linted = examined(models)
         if not linted:
             return
         self._unsourced = self._unsourced or any(map(_lacks_lines, linted))

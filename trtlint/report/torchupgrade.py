@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
+from trtlint.engine.targets import runs
 from trtlint.engine.torchupgrade import CHANGES, CallChange, Change, OperatorChange, TorchUpgrade
-from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
-from trtlint.report.terminal import console
+from trtlint.report.terminal import ConsoleReport
+from trtlint.report.upgradewording import first_to_last
 
 HEADINGS: dict[Change, str] = {
     "falls back": "Newly fall back to PyTorch",
@@ -27,7 +27,7 @@ _FEW = 3
 """Largest number of source lines or nodes that are listed for an operator."""
 
 
-class TorchUpgradeReport:
+class TorchUpgradeReport(ConsoleReport):
     """Text report about the upgrade of each script and exported program.
 
     Args:
@@ -37,14 +37,9 @@ class TorchUpgradeReport:
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None, quiet: bool = False) -> None:
-        self._console: Console = console(file, width)
-        self._width = self._console.width if width is not None or file.isatty() else None
+        super().__init__(file, width=width)
         self._quiet = quiet
         self._first = True
-
-    def problem(self, problem: Problem) -> None:
-        """Write the reason why a file has no report."""
-        self._hung(Text("error: ", style="bold red"), str(problem))
 
     def add(self, upgrade: TorchUpgrade) -> None:
         """Add one file to the report."""
@@ -62,7 +57,7 @@ class TorchUpgradeReport:
         else:
             self._calls(upgrade)
         for note in upgrade.notes:
-            self._hung(Text("note: ", style="dim"), note)
+            self._hang(Text("note: ", style="dim"), note)
 
     def _operators(self, upgrade: TorchUpgrade) -> None:
         for change in CHANGES:
@@ -70,15 +65,15 @@ class TorchUpgradeReport:
             if own:
                 self._print(Text(), Text(HEADINGS[change], style="bold underline"))
             for each in own:
-                self._hung(Text("  "), operator_words(each, upgrade))
+                self._hang(Text("  "), operator_words(each, upgrade))
                 more = f" and {each.count - _FEW} more" if each.count > _FEW else ""
-                self._hung(Text("      at: ", style="dim"), ", ".join(each.places[:_FEW]) + more)
+                self._hang(Text("      at: ", style="dim"), ", ".join(each.places[:_FEW]) + more)
 
     def _calls(self, upgrade: TorchUpgrade) -> None:
         releases = upgrade.releases
         advised: set[str] = set()
         for change in upgrade.begins(0):
-            self._call(change, f"in {release_ranges(change.releases, upgrade)}", advised)
+            self._call(change, upgrade, advised)
         for index in range(1, len(releases)):
             new, gone = upgrade.begins(index), upgrade.ends(index)
             if new or gone:
@@ -86,29 +81,22 @@ class TorchUpgradeReport:
                 self._print(Text(), Text(step, style="bold underline"))
             for change in gone:
                 finding = change.finding
-                self._hung(
+                self._hang(
                     Text(f"  gone: {finding.rule} ", style="green"),
                     f"{', '.join(change.places)}: {finding.name}",
                 )
             for change in new:
-                self._call(change, f"in {release_ranges(change.releases, upgrade)}", advised)
+                self._call(change, upgrade, advised)
 
-    def _call(self, change: CallChange, when: str, advised: set[str]) -> None:
+    def _call(self, change: CallChange, upgrade: TorchUpgrade, advised: set[str]) -> None:
         finding = change.finding
         head = Text(f"  {finding.severity}[{finding.rule}]", style=SEVERITY_STYLES[finding.severity])
-        self._hung(head + Text(f" {when}: "), finding.message)
-        self._hung(Text("      at: ", style="dim"), ", ".join(change.places))
+        self._hang(head + Text(f" in {release_ranges(change.releases, upgrade)}: "), finding.message)
+        self._hang(Text("      at: ", style="dim"), ", ".join(change.places))
         for advice in finding.advice:
             if advice not in advised:
                 advised.add(advice)
-                self._hung(Text("      do: ", style="dim"), advice)
-
-    def _hung(self, head: Text, text: str) -> None:
-        self._print(*hang(head, Text(clean(text)), self._width))
-
-    def _print(self, *lines: Text) -> None:
-        for line in lines:
-            self._console.print(line, soft_wrap=True)
+                self._hang(Text("      do: ", style="dim"), advice)
 
 
 def summary(upgrade: TorchUpgrade) -> str:
@@ -156,11 +144,5 @@ def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterat
 
 def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
     """Return the releases at ``indexes`` as ranges, such as ``2.10 to 2.12``."""
-    ranges: list[list[int]] = []
-    for index in indexes:
-        if ranges and ranges[-1][1] == index - 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
     names = [release.line for release in upgrade.releases]
-    return ", ".join(names[low] if low == high else f"{names[low]} to {names[high]}" for low, high in ranges)
+    return ", ".join(first_to_last(names[start], names[stop]) for start, stop in runs(indexes))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.files.problem import UnreadableError
@@ -19,7 +20,7 @@ from trtlint.knowledge.extras import how_to_install
 from trtlint.process.spawn import Limits, run
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
-from trtlint.report.rows import NAMES, ReportRow, as_dict
+from trtlint.report.rows import NAMES, ReportRow
 
 SCHEMA = "trtlint.trend/1"
 """Name and version of the format; incompatible changes raise the version."""
@@ -167,7 +168,7 @@ def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
 
 def as_json(trend: Trend) -> str:
     """Convert the result of a comparison to a JSON document."""
-    listed = {name: [as_dict(row) for row in getattr(trend, name)] for name in ("new", "gone", "added")}
+    listed = {name: [asdict(row) for row in getattr(trend, name)] for name in ("new", "gone", "added")}
     rules = [{"rule": r, "new": n, "gone": g, "still": s} for r, n, g, s in trend.counts()]
     return json.dumps(
         {
@@ -194,7 +195,7 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield f"{'rule':<10}{'new':>8}{'gone':>8}{'still':>8}"
         for rule, new, gone, still in listed:
             yield f"{clean(rule):<10}{new:>8}{gone:>8}{still:>8}"
-    fresh = sorted((*trend.new, *trend.added), key=_rank)
+    fresh = sorted((*trend.new, *trend.added), key=rank)
     if fresh:
         yield ""
     for row in fresh[:_SHOWN]:
@@ -203,7 +204,8 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield f"and {len(fresh) - _SHOWN} more new findings"
 
 
-def _rank(row: ReportRow) -> tuple[int, str, str]:
+def rank(row: ReportRow) -> tuple[int, str, str]:
+    """Return a sort key: severe findings come first, then by rule and model."""
     order: tuple[str, ...] = SEVERITIES
     return order.index(row.severity) if row.severity in order else len(order), row.rule, row.model
 

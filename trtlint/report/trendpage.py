@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trtlint.engine.finding import SEVERITIES
 from trtlint.report.counts import plural
 from trtlint.report.document import Code, Document, DocumentTable, Part, Words
 from trtlint.report.rows import ReportRow
-from trtlint.report.trend import Trend
-
-_ORDER: tuple[str, ...] = SEVERITIES
+from trtlint.report.trend import Trend, rank
 
 
 def page(trend: Trend) -> Document:
@@ -32,12 +29,10 @@ def page(trend: Trend) -> Document:
 
 
 def _listed(rows: Iterable[ReportRow]) -> DocumentTable:
-    ranked = sorted(rows, key=lambda row: (_rank(row.severity), row.rule, row.model))
     return DocumentTable(
         ["Severity", "Rule", "Name", "Model", "Target"],
-        [[row.severity, Code(row.rule), row.name, Code(row.model), row.target] for row in ranked],
+        [
+            [row.severity, Code(row.rule), row.name, Code(row.model), row.target]
+            for row in sorted(rows, key=rank)
+        ],
     )
-
-
-def _rank(severity: str) -> int:
-    return _ORDER.index(severity) if severity in _ORDER else len(_ORDER)

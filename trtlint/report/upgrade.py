@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from trtlint.engine.finding import Severity
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import CONCERNS, Listed, Upgrade, UpgradeStep, product_name
-from trtlint.files.problem import Problem
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
-from trtlint.report.terminal import console
+from trtlint.report.terminal import ConsoleReport, console
 from trtlint.report.upgradedecision import exceptions, joined_matrix, joined_rows, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
 from trtlint.report.upgradesummary import conditional_rows, rows, shared
-from trtlint.report.upgradewording import asks, places, reasons, risks, since, some, still, when, why
+from trtlint.report.upgradewording import advice_of, asks, places, reasons, risks, since, some, still, why
 from trtlint.report.wording import fix_command, fixable
 
 _HEADINGS: dict[Concern, str] = {
@@ -40,8 +38,11 @@ _FEW = 2
 _UNBOUNDED = 120
 """Width of a table without a terminal, in cells."""
 
+_Entries = Mapping[Concern, Sequence[Sequence[tuple[Text, str]]]]
+"""The changes by kind and by step, each with the rule and the name."""
 
-class UpgradeReport:
+
+class UpgradeReport(ConsoleReport):
     """Text report about the upgrade of TensorRT, for all models.
 
     Args:
@@ -62,19 +63,13 @@ class UpgradeReport:
         several: bool = False,
         quiet: bool = False,
     ) -> None:
-        self._console: Console = console(file, width)
-        terminal = width is not None or file.isatty()
-        self._width = self._console.width if terminal else None
-        self._wide = self._console if terminal else console(file, _UNBOUNDED)
+        super().__init__(file, width=width)
+        self._wide = console(file, _UNBOUNDED) if self._width is None else self._console
         self._show_conditional = show_conditional
         self._first = True
         self._several = several
         self._quiet = quiet
         self._upgrades: list[Upgrade] = []
-
-    def problem(self, problem: Problem) -> None:
-        """Write the reason why a file has no report."""
-        self._print(*hang(Text("error: ", style="bold red"), Text(clean(str(problem))), self._width))
 
     def add(self, upgrade: Upgrade) -> None:
         """Write the report of one model."""
@@ -93,7 +88,7 @@ class UpgradeReport:
         if self._show_conditional:
             self._conditional(upgrade)
         elif line := hidden(upgrade.conditional):
-            self._print(*hang(Text(), Text(line, style="dim"), self._width))
+            self._hang(Text(), line, "dim")
 
     def close(self) -> None:
         """Write the parts about all models: the matrix of rejected nodes, and a line for each model."""
@@ -110,26 +105,27 @@ class UpgradeReport:
             return
         unset = list(conditional_rows(self._upgrades))
         if unset and self._show_conditional and self._several:
-            self._print(Text(), Text("Depends on unset options", style="bold underline"))
-            self._print(*(line for row in unset for line in hang(Text("  "), Text(clean(row)), self._width)))
+            self._heading("Depends on unset options")
+            for row in unset:
+                self._hang(Text("  "), row)
         for concern in CONCERNS:
             if concern != "graph":
                 self._common(concern)
-        self._print(Text(), Text("In short", style="bold underline"))
+        self._heading("In short")
         listed = joined_rows(list(rows(self._upgrades)))
         widest = [max(cell_len(clean(row[column])) for row in listed) for column in (0, 1)]
         last = self._upgrades[0].lines[-1].line
         for path, safest, left in listed:
             name, version = clean(path).ljust(widest[0]), safest.ljust(widest[1])
             first = Text.assemble(f"  {name}  safest ", (version, "bold green"), f"  at {last}: ")
-            self._print(*hang(first, Text(left), self._width))
+            self._hang(first, left)
         found = [finding for upgrade in self._upgrades for finding in upgrade.conditional]
         if self._several and not (self._quiet or self._show_conditional) and (line := hidden(found)):
-            self._print(Text(), *hang(Text(), Text(line, style="dim"), self._width))
+            self._print(Text())
+            self._hang(Text(), line, "dim")
         for upgrade in self._upgrades:
             for caveat in upgrade.caveats:
-                words = f"  {caveat.severity}: {upgrade.path}: {caveat.message}"
-                self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
+                self._hang(Text("  "), f"{caveat.severity}: {upgrade.path}: {caveat.message}")
 
     def _decision(self) -> None:
         """Write the best version for all models, the rules with findings, and the remaining problems."""
@@ -137,7 +133,7 @@ class UpgradeReport:
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
         if listed:
-            self._print(Text(), Text("Rules and models", style="bold underline"))
+            self._heading("Rules and models")
             titles = [f"{row.severity}[{row.rule}]" for row in listed]
             wide, names = max(map(len, titles)), max(len(row.name) for row in listed)
             for title, row in zip(titles, listed, strict=True):
@@ -147,11 +143,11 @@ class UpgradeReport:
                 )
                 words = f"{row.released}{'; trtlint fix' if row.fixes else ''}"
                 models = f": {', '.join(row.models)}" if len(row.models) <= _FEW else ""
-                self._print(*hang(first, Text(clean(words + models)), self._width))
+                self._hang(first, words + models)
         if found := list(exceptions(self._upgrades)):
-            self._print(Text(), Text("Exceptions", style="bold underline"))
+            self._heading("Exceptions")
             for path, rules in found:
-                self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
+                self._hang(Text(f"  {clean(path)}: "), rules)
 
     def _matrix(self) -> None:
         """Write, for each model and each release, the number of the model's nodes that the release rejects.
@@ -175,20 +171,18 @@ class UpgradeReport:
         found = shared(self._upgrades, concern)
         if not found:
             return
-        self._print(Text(), Text(_HEADINGS[concern], style="bold underline"))
+        self._heading(_HEADINGS[concern])
         said: set[tuple[str, str]] = set()
         for each in found:
             self._finding(each.upgrade, each.item, said, placed=len(each.models) == 1)
             if len(each.models) < len(self._upgrades):
-                models = f"{some(each.models)}"
-                self._print(*hang(Text("      models: ", style="dim"), Text(clean(models)), self._width))
+                self._hang(Text("      models: ", style="dim"), some(each.models))
 
-    def _print(self, *lines: Text) -> None:
-        for line in lines:
-            self._console.print(line, soft_wrap=True)
+    def _heading(self, title: str) -> None:
+        self._print(Text(), Text(title, style="bold underline"))
 
     def _field(self, key: str, value: str, style: str = "") -> None:
-        self._print(*hang(Text(f"  {key}: ", style="bold"), Text(clean(value), style=style), self._width))
+        self._hang(Text(f"  {key}: ", style="bold"), value, style)
 
     def _head(self, upgrade: Upgrade) -> None:
         lines, model = upgrade.lines, upgrade.model
@@ -218,7 +212,7 @@ class UpgradeReport:
         best = upgrade.lines[safest.line]
         self._field("safest version", f"{best.line}, {why(upgrade)}", "bold green")
         for reason in (risks(upgrade), *reasons(upgrade), *asks(upgrade)):
-            self._print(*hang(Text("    "), Text(clean(reason)), self._width))
+            self._hang(Text("    "), reason)
 
     def _steps(self, upgrade: Upgrade) -> None:
         steps = [step for step in upgrade.steps if step.fixed or step.new]
@@ -226,12 +220,14 @@ class UpgradeReport:
             self._print(Text("\nNo known changes between these versions.", style="bold"))
             return
         self._print(Text())
-        if self._wide.width < max(_NARROW, _table_width(upgrade, steps)):
-            self._list(upgrade, steps)
+        listed = {concern: [_entries(upgrade, step, concern) for step in steps] for concern in CONCERNS}
+        shown = {concern: entries for concern, entries in listed.items() if any(entries)}
+        if self._wide.width < max(_NARROW, _table_width(steps, shown)):
+            self._list(steps, shown)
         else:
-            self._print_table(self._table(upgrade, steps))
+            self._print_table(_table(steps, shown))
         if quiet := still(upgrade, steps):
-            self._print(*hang(Text(), Text(f"no change within {', '.join(quiet)}", style="dim"), self._width))
+            self._hang(Text(), f"no change within {', '.join(quiet)}", "dim")
 
     def _print_table(self, table: Table) -> None:
         if self._wide is self._console:
@@ -241,39 +237,14 @@ class UpgradeReport:
             self._wide.print(table)
         self._print(*(Text(line.rstrip()) for line in captured.get().splitlines()))
 
-    def _table(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
-        table.add_column("Step", no_wrap=True, style="bold")
-        shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
-        for concern in shown:
-            table.add_column(_COLUMNS[concern], overflow="fold", ratio=1)
+    def _list(self, steps: Sequence[UpgradeStep], shown: _Entries) -> None:
         for number, step in enumerate(steps):
-            cells = [self._cell(upgrade, step, concern) for concern in shown]
-            table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
-        return table
-
-    def _list(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> None:
-        for step in steps:
             self._print(Text(f"{step.before} to {step.after}", style="bold"))
-            for concern in CONCERNS:
-                if entries := _entries(upgrade, step, concern):
+            for concern, entries in shown.items():
+                if entries[number]:
                     self._print(Text(f"  {_COLUMNS[concern]}", style="dim"))
-                for head, name in entries:
+                for head, name in entries[number]:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
-
-    def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """Format a table cell: the findings that a release line adds or removes.
-
-        Args:
-            upgrade: the upgrade of the model.
-            step: the step to the release line.
-            concern: the kind of findings: about the graph, the build command or code.
-
-        Returns:
-            The text. The name of each rule has its own line.
-        """
-        lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
-        return Text("\n").join(lines)
 
     def _section(self, upgrade: Upgrade, concern: Concern) -> None:
         listed = [item for item in upgrade.findings if item.concern == concern]
@@ -281,7 +252,7 @@ class UpgradeReport:
             listed.sort(key=lambda item: item.lines[0])
         if not listed:
             return
-        self._print(Text(), Text(_HEADINGS[concern], style="bold underline"))
+        self._heading(_HEADINGS[concern])
         said: set[tuple[str, str]] = set()
         for item in listed:
             self._finding(upgrade, item, said)
@@ -296,25 +267,24 @@ class UpgradeReport:
         self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
         where = places(item) if placed else ""
         if where and where not in finding.message:
-            self._print(*hang(Text("      at: ", style="dim"), Text(clean(where)), self._width))
-        for advice, lines in item.advice:
-            sentence = advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+            self._hang(Text("      at: ", style="dim"), where)
+        for sentence in advice_of(item, names):
             if (finding.rule, sentence) in said:
                 continue
             said.add((finding.rule, sentence))
-            self._print(*hang(Text("      do: ", style="dim"), Text(clean(sentence)), self._width))
+            self._hang(Text("      do: ", style="dim"), sentence)
         command = fix_command(finding, upgrade.path) if fixable(finding) else ""
         if command and (finding.rule, command) not in said:
             said.add((finding.rule, command))
-            self._print(*hang(Text("      fix: ", style="dim"), Text(command), self._width))
+            self._hang(Text("      fix: ", style="dim"), command)
         if finding.references and (finding.rule, "") not in said:
             said.add((finding.rule, ""))
-            self._print(*hang(Text("      see: ", style="dim"), Text(finding.references[0]), self._width))
+            self._hang(Text("      see: ", style="dim"), finding.references[0])
 
     def _conditional(self, upgrade: Upgrade) -> None:
         if not upgrade.conditional:
             return
-        self._print(Text(), Text("Depends on unset options", style="bold underline"))
+        self._heading("Depends on unset options")
         for finding in upgrade.conditional:
             head = Text(f"  {finding.severity}[{finding.rule}] ({', '.join(finding.depends)}): ", style="dim")
             self._print(*hang(Text(), head + Text(clean(finding.message)), self._width))
@@ -344,19 +314,27 @@ def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tupl
     return entries
 
 
-def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
+def _table(steps: Sequence[UpgradeStep], shown: _Entries) -> Table:
+    """Return the table of changes. In a cell, the name of each rule has its own line."""
+    table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
+    table.add_column("Step", no_wrap=True, style="bold")
+    for concern in shown:
+        table.add_column(_COLUMNS[concern], overflow="fold", ratio=1)
+    for number, step in enumerate(steps):
+        cells = [
+            Text("\n").join(head + Text(f"\n  {name}") for head, name in entries[number])
+            for entries in shown.values()
+        ]
+        table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
+    return table
+
+
+def _table_width(steps: Sequence[UpgradeStep], shown: _Entries) -> int:
     """Return the table width at which no name is broken into lines.
 
     All columns have the same width, so the widest entry decides the width.
     """
     first = max(len(f" {step.before} to {step.after} ") for step in steps)
-    shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
-    entries = [entry for concern in shown for step in steps for entry in _entries(upgrade, step, concern)]
+    entries = [entry for listed in shown.values() for step in listed for entry in step]
     widest = max(cell_len(text) for head, name in entries for text in (head.plain, f"  {name}"))
     return first + len(shown) * (widest + 3)
-
-
-def _touches(upgrade: Upgrade, steps: Iterable[UpgradeStep], concern: Concern) -> bool:
-    return any(
-        upgrade.findings[number].concern == concern for step in steps for number in step.fixed + step.new
-    )

@@ -108,15 +108,18 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
     """Return the errors and warnings about the graph at a release line, except those of low confidence."""
-    found = (upgrade.findings[number] for number in upgrade.lines[line].found)
     return tuple(
         item
-        for item in found
+        for item in _found(upgrade, line)
         if item.concern == "graph"
         and item.finding.severity != "note"
         and item.finding.confidence != "low"
         and item.finding.standing != "refuted"
     )
+
+
+def _found(upgrade: Upgrade, line: int) -> Iterator[Listed]:
+    return (upgrade.findings[number] for number in upgrade.lines[line].found)
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
@@ -131,7 +134,7 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for upgrade in upgrades:
-        for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
+        for item in _found(upgrade, line):
             advised = " ".join(item.finding.advice) if item.concern != "graph" else ""
             if named := _CONVERT.search(advised):
                 found.setdefault(upgrade.path, named[1].upper())
@@ -147,7 +150,7 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
         for upgrade in upgrades
-        for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
+        for item in _found(upgrade, line)
         if item.concern == "command" and item.finding.severity == "error" and 0 not in item.lines
     }
     return tuple(found.values())
@@ -161,7 +164,7 @@ def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
     found = {
         item.finding.rule: f"{item.finding.rule} {item.finding.name}"
         for upgrade in upgrades
-        for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
+        for item in _found(upgrade, line)
         if item.concern == "code" and item.finding.severity != "note" and 0 not in item.lines
     }
     return tuple(found[rule] for rule in sorted(found))
@@ -238,7 +241,10 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
     """
     paths: Sequence[str] = decision.fixable
     if len(paths) > _NAMED:
-        paths = [os.path.commonpath([os.path.dirname(path) or "." for path in paths]) or "."]  # noqa: PTH120
+        folders = [os.path.dirname(path) for path in paths]  # noqa: PTH120
+        folder = os.path.commonpath(list(map(os.path.abspath, folders)))
+        # One absolute path is enough for an absolute folder, because paths of both kinds share no folder.
+        paths = [folder if any(map(os.path.isabs, folders)) else os.path.relpath(folder)]
     options = upgrades[0].version_options(decision.line or 0)
     return shlex.join(("trtlint", "fix", *paths, *options))
 

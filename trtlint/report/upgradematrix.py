@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -36,12 +36,7 @@ def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
     names = _names(upgrades)
     lines = [line.line for line in upgrades[0].lines] if upgrades else []
     counts = [tuple(upgrade.lines[index].refused for upgrade in upgrades) for index in range(len(lines))]
-    runs: list[list[int]] = []
-    for index, count in enumerate(counts):
-        if runs and counts[runs[-1][0]] == count:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
+    runs = [list(run) for _, run in groupby(range(len(lines)), counts.__getitem__)]
     columns = [lines[run[0]] if len(run) == 1 else f"{lines[run[0]]}-{lines[run[-1]]}" for run in runs]
     rows = [(name, tuple(counts[run[0]][row] for run in runs)) for row, name in enumerate(names)]
     return Matrix(tuple(columns), tuple(rows))

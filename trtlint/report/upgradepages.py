@@ -11,10 +11,10 @@ from trtlint.report.markdown import text as plain
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Markup, tag
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table
+from trtlint.report.page.tables import overview, table
 from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, refusing
-from trtlint.report.upgradewording import since, when
+from trtlint.report.upgradewording import advice_of, safest_line, since
 from trtlint.report.wording import fix_command, fixable
 
 _MODELS = 400
@@ -47,10 +47,6 @@ def _none(upgrades: Sequence[Upgrade]) -> str:
     return f"None from {lines[0].line} to {lines[-1].line}."
 
 
-def _safest(upgrade: Upgrade) -> str:
-    return "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
-
-
 def _left(number: int, most: int, what: str) -> Iterator[str]:
     if number > most:
         yield f"and {number - most:,} more {what}"
@@ -62,9 +58,7 @@ def _head(upgrade: Upgrade, item: Listed) -> str:
 
 
 def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
-    names = [line.line for line in upgrade.lines]
-    for advice, lines in item.advice:
-        yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+    return advice_of(item, [line.line for line in upgrade.lines])
 
 
 def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
@@ -97,7 +91,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
             yield f"| {code(name)} | {' | '.join(str(count or '') for count in counts)} |"
         yield from _left(len(found.rows), _MODELS, "models")
     for upgrade in upgrades[:_MODELS]:
-        yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {_safest(upgrade)}", "")
+        yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {safest_line(upgrade)}", "")
         for item in upgrade.findings[:_FINDINGS]:
             yield f"* {plain(_head(upgrade, item))}"
             yield from (f"  * {plain(advice)}" for advice in _advice(upgrade, item))
@@ -135,7 +129,7 @@ def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
     ]
     title = "Rules and models"
     grid = table(["Rule", "Models", "Releases", "trtlint fix"], rows, title)
-    yield tag("section", tag("h2", title, id="rules"), grid, class_="overview", aria_labelledby="rules")
+    yield overview(title, "rules", grid)
     if found := [
         tag("li", tag("code", clipped(path, 300)), ": ", rules) for path, rules in exceptions(upgrades)
     ]:
@@ -159,7 +153,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
             for name, counts in found.rows[:_MODELS]
         ]
         grid = table(["Model", *found.columns], rows, TITLE) if rows else tag("p", _none(upgrades))
-        yield tag("section", tag("h2", TITLE, id="matrix"), grid, class_="overview", aria_labelledby="matrix")
+        yield overview(TITLE, "matrix", grid)
         yield from (tag("p", line) for line in _left(len(found.rows), _MODELS, "models"))
     for upgrade in upgrades[:_MODELS]:
         items = [
@@ -175,7 +169,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
         yield tag(
             "section",
             head,
-            tag("p", f"Safest version: {_safest(upgrade)}"),
+            tag("p", f"Safest version: {safest_line(upgrade)}"),
             tag("ul", items),
             more,
             class_="upgrade",

@@ -11,6 +11,7 @@ from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import Listed, Upgrade
 from trtlint.report.counts import plural
+from trtlint.report.upgradewording import safest_line
 
 
 class Shared(Struct):
@@ -55,8 +56,11 @@ def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
     """Yield a row for each model: path, safest version, and risks in the last version."""
     for upgrade in upgrades:
-        safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
         end = upgrade.lines[-1]
         risks = [plural(end.risks[name], name) for name in SEVERITIES if end.risks.get(name)]
         there = ", ".join(risks) or "no known risks"
-        yield upgrade.path, safest, there if end.supported else f"{there}; the GPU is not supported"
+        yield (
+            upgrade.path,
+            safest_line(upgrade),
+            there if end.supported else f"{there}; the GPU is not supported",
+        )

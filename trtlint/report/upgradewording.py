@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
-from trtlint.engine.upgrade import Listed, Upgrade, UpgradeStep
+from trtlint.engine.targets import runs
+from trtlint.engine.upgrade import Assessed, Listed, Upgrade, UpgradeStep
 from trtlint.files.problem import first_few
 from trtlint.knowledge.releases import minors
 from trtlint.report.counts import plural
@@ -25,14 +27,16 @@ def newest_words(upgrade: Upgrade) -> str:
     return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
 
 
+def safest_line(upgrade: Upgrade) -> str:
+    """Return the safest version, or ``none`` if no version supports the GPU."""
+    return "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
+
+
 def why(upgrade: Upgrade) -> str:
     """Explain the choice of the safest version by the errors and warnings of all versions."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
-    known = [
-        plural(number, severity) for severity, number in best.risks.items() if number and severity != "note"
-    ]
-    risks = f"{' and '.join(known) or 'no error or warning'} known for this graph"
+    risks = f"{' and '.join(_grave(best)) or 'no error or warning'} known for this graph"
     equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
     if len(equals) == len(upgrade.lines):
         return f"{newest_words(upgrade)}: {risks}, as for every version of the range"
@@ -50,21 +54,20 @@ def risks(upgrade: Upgrade) -> str:
 
     Consecutive versions with equal numbers are merged.
     """
-    names = [line.line for line in upgrade.lines]
-    runs: list[tuple[str, list[int]]] = []
-    for index, line in enumerate(upgrade.lines):
-        known = [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
-        text = ", ".join(known) or "none"
-        if not line.supported:
-            text = "GPU not supported"
-        if runs and runs[-1][0] == text:
-            runs[-1][1].append(index)
-        else:
-            runs.append((text, [index]))
-    return "known risks: " + "; ".join(
-        f"{names[run[0]]} to {names[run[-1]]} {text}" if len(run) > 1 else f"{names[run[0]]} {text}"
-        for text, run in runs
-    )
+
+    def words(line: Assessed) -> str:
+        return ", ".join(_grave(line)) or "none" if line.supported else "GPU not supported"
+
+    parts = []
+    for text, group in groupby(upgrade.lines, key=words):
+        names = [line.line for line in group]
+        parts.append(f"{first_to_last(names[0], names[-1])} {text}")
+    return f"known risks: {'; '.join(parts)}"
+
+
+def _grave(line: Assessed) -> list[str]:
+    """Return the numbers of errors and of warnings about the graph in one version."""
+    return [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
@@ -77,23 +80,17 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
         if not line.supported:
             yield f"{line.line} does not support this GPU"
         elif adds and index != safest.line:
-            titles = dict.fromkeys(
-                f"{upgrade.findings[n].finding.rule} {upgrade.findings[n].finding.name}" for n in adds
-            )
-            yield f"{line.line} also has {', '.join(titles)}"
+            yield f"{line.line} also has {_titles(upgrade.findings[number] for number in adds)}"
     names = [line.line for line in upgrade.lines]
-    everywhere = dict.fromkeys(
-        f"{item.finding.rule} {item.finding.name}"
-        for item in upgrade.findings
-        if item.concern == "graph" and item.finding.severity == "error" and len(item.lines) == len(names)
-    )
-    if everywhere:
-        yield f"every version of the range has {', '.join(everywhere)}; change the graph first"
-    for item in upgrade.findings:
-        grave = item.concern == "graph" and item.finding.severity == "error"
+    grave = [
+        item for item in upgrade.findings if item.concern == "graph" and item.finding.severity == "error"
+    ]
+    if everywhere := _titles(item for item in grave if len(item.lines) == len(names)):
+        yield f"every version of the range has {everywhere}; change the graph first"
+    for item in grave:
         inside = 0 not in item.lines and len(names) - 1 not in item.lines
-        if grave and inside and item.finding.confidence != "low":
-            yield f"avoid {when(item.lines, names)}: {item.finding.rule} {item.finding.name}"
+        if inside and item.finding.confidence != "low":
+            yield f"avoid {when(item.lines, names)}: {_titles([item])}"
 
 
 def asks(upgrade: Upgrade) -> Iterable[str]:
@@ -101,8 +98,8 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
     assert upgrade.safest is not None
     best = upgrade.safest.line
     for concern, where in (("command", "the build command"), ("code", "the code")):
-        titles = dict.fromkeys(
-            f"{item.finding.rule} {item.finding.name}"
+        titles = _titles(
+            item
             for item in upgrade.findings
             if item.concern == concern
             and item.finding.severity != "note"
@@ -110,7 +107,12 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
             and 0 not in item.lines
         )
         if titles:
-            yield f"for this upgrade, change {where}: {', '.join(titles)}"
+            yield f"for this upgrade, change {where}: {titles}"
+
+
+def _titles(items: Iterable[Listed]) -> str:
+    """Return the ids and names of the rules of some findings, each once."""
+    return ", ".join(dict.fromkeys(f"{item.finding.rule} {item.finding.name}" for item in items))
 
 
 def when(lines: Sequence[int], names: Sequence[str]) -> str:
@@ -122,27 +124,26 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
     """
     if len(lines) == len(names):
         return "all versions"
-    runs: list[list[int]] = []
-    for index in lines:
-        if runs and runs[-1][-1] == index - 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    last = len(names) - 1
-    words = []
-    for run in runs:
-        if run[-1] == last and len(run) > 1:
-            words.append(f"from {names[run[0]]}")
-        elif len(run) == 1:
-            words.append(names[run[0]])
-        else:
-            words.append(f"{names[run[0]]} to {names[run[-1]]}")
-    return ", ".join(words)
+    return ", ".join(
+        f"from {names[start]}" if start < stop == len(names) - 1 else first_to_last(names[start], names[stop])
+        for start, stop in runs(lines)
+    )
+
+
+def first_to_last(first: str, last: str) -> str:
+    """Format a range of versions, which may be a single version."""
+    return first if first == last else f"{first} to {last}"
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
     """Format the versions that have a finding, with a remark if the first version has it, too."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
+
+
+def advice_of(item: Listed, names: Sequence[str]) -> Iterator[str]:
+    """Yield the advice for a finding. Advice for some versions begins with these versions."""
+    for advice, lines in item.advice:
+        yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
@@ -152,15 +153,8 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
         upgrade: the upgrade.
         steps: the steps between versions at which findings change.
     """
-    runs: list[tuple[str, str]] = []
-    for step in upgrade.steps:
-        if step in steps:
-            continue
-        if runs and runs[-1][1] == step.before:
-            runs[-1] = runs[-1][0], step.after
-        else:
-            runs.append((step.before, step.after))
-    return [f"{first} to {last}" for first, last in runs]
+    groups = [list(group) for quiet, group in groupby(upgrade.steps, lambda step: step not in steps) if quiet]
+    return [f"{group[0].before} to {group[-1].after}" for group in groups]
 
 
 def places(item: Listed) -> str:

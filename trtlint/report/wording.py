@@ -14,10 +14,7 @@ from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
 from trtlint.report.manual import explanation
-from trtlint.report.names import collapse, line_of
-
-_PLACES = 3
-"""Largest number of name patterns, such as ``blocks.*.attn``, in a sentence."""
+from trtlint.report.names import collapse, few, line_of
 
 
 def heading(finding: Finding) -> str:
@@ -39,9 +36,7 @@ def within(spot: Spot) -> str:
         return ""
     if len(names) == 1:
         return clean(names[0])
-    patterns = collapse(dict.fromkeys(names[1:]))
-    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
-    return clean(f"{names[0]} (+{len(names) - 1} more: {listed})")
+    return clean(f"{names[0]} (+{len(names) - 1} more: {few(collapse(names[1:]))})")
 
 
 def site_of(spot: Spot) -> str:

@@ -14,7 +14,7 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
-from trtlint.report.page.markup import Content, Markup, join, link, rule_class, tag
+from trtlint.report.page.markup import Content, Markup, join, link, rule_class, scrolling, tag
 from trtlint.report.page.picture import picture
 from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
 
@@ -78,7 +78,7 @@ def card(
                 "h3",
                 badge(entry.severity),
                 " ",
-                _itself(entry),
+                tag("a", finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule"),
                 " ",
                 tag("span", finding.name, class_="name"),
             ),
@@ -110,10 +110,6 @@ def ticked(words: str) -> Markup:
 def clipped(words: str, most: int = LONGEST) -> str:
     """Shorten a text to a number of characters."""
     return words if len(words) <= most else f"{words[:most]} …"
-
-
-def _itself(entry: CardEntry) -> Markup:
-    return tag("a", entry.finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule")
 
 
 def _where(finding: Finding) -> Markup | None:
@@ -151,9 +147,7 @@ def _picture(finding: Finding, behind: Behind | None, number: str, room: int) ->
         caption.append(f", the first of {len(finding.sites):,} places")
     if found.left:
         caption.append(f"; not drawn: {plural(found.left, 'more node')}")
-    scrolls = tag(
-        "div", drawn, class_="scroll", tabindex=0, role="group", aria_label=f"Picture of the block at {place}"
-    )
+    scrolls = scrolling(drawn, f"Picture of the block at {place}")
     return tag("figure", scrolls, tag("figcaption", caption))
 
 
@@ -203,7 +197,7 @@ def _places(sites: Sequence[Site]) -> Markup | None:
     if len(sites) < 2:
         return None
     looked = sites[:_MOST_SITES]
-    patterns = collapse(dict.fromkeys(site.module or site.node for site in looked))
+    patterns = collapse(site.module or site.node for site in looked)
     sources = list(dict.fromkeys(str(site.source) for site in looked if site.source is not None))
     return tag(
         "details",

@@ -6,10 +6,10 @@ https://www.w3.org/TR/selectors-4/#relational. A browser that does not support `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from trtlint.report.page.card import CardEntry, clipped
-from trtlint.report.page.markup import Content, Markup, rule_class, tag
+from trtlint.report.page.markup import Markup, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _RULES = 60
@@ -34,7 +34,7 @@ def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, 
     style: list[str] = []
     if len(severities) > 1:
         boxes = [_input("checkbox", f"f-{each}", each, checked=True) for each in severities]
-        fields.append(_fieldset("Severity", boxes))
+        fields.append(tag("fieldset", tag("legend", "Severity"), boxes))
         style += (_hide(f"#f-{each}:not(:checked)", f".{each}") for each in severities)
     if len(rules) > 1:
         names = [(f"f-{rule_class(rule)}", rule) for rule in rules]
@@ -58,18 +58,10 @@ def _hide(state: str, which: str) -> str:
     return f"body:has({state}) .finding{which},body:has({state}) tr.found{which}{{display:none}}"
 
 
-def _fieldset(legend: str, inputs: Iterable[Content]) -> Markup:
-    return tag("fieldset", tag("legend", legend), list(inputs))
-
-
 def _choice(legend: str, group: str, names: Sequence[tuple[str, str]]) -> Markup:
-    return _fieldset(legend, _radios(group, names))
-
-
-def _radios(group: str, names: Sequence[tuple[str, str]]) -> Iterator[Markup]:
-    yield _input("radio", f"{group}-all", "all", group=group, checked=True)
-    for id_, words in names:
-        yield _input("radio", id_, words, group=group)
+    every = _input("radio", f"{group}-all", "all", group=group, checked=True)
+    radios = [_input("radio", id_, words, group=group) for id_, words in names]
+    return tag("fieldset", tag("legend", legend), every, radios)
 
 
 def _input(kind: str, id_: str, words: str, *, group: str | None = None, checked: bool = False) -> Markup:

@@ -60,6 +60,11 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
     return Markup(f"<{name}{given}>{inside}</{name}>")
 
 
+def scrolling(content: Content, label: str, role: str = "group", class_: str = "scroll") -> Markup:
+    """Return an element that scrolls if its content is too wide."""
+    return tag("div", content, class_=class_, tabindex=0, role=role, aria_label=label)
+
+
 def link(url: str) -> Markup:
     """Return a link if the text is a web address, or else the escaped text."""
     if not _URL.fullmatch(url):

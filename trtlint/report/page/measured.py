@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trtlint.facts.figures import figure
 from trtlint.report.counts import plural
 from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, scrolling, tag
 
 if TYPE_CHECKING:
     from trtlint.measurement.measurement import Measurement
@@ -81,6 +81,6 @@ def _folded(words: str, heads: list[str], rows: list[list[Content]], figures: in
     return tag(
         "details",
         tag("summary", words),
-        tag("div", table, class_="table", tabindex=0, role="region", aria_label=words),
+        scrolling(table, words, "region", "table"),
         open="",
     )

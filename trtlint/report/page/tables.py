@@ -10,7 +10,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
 from trtlint.report.page.card import CardEntry, badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, join, rule_class, tag
+from trtlint.report.page.markup import Content, Markup, join, rule_class, scrolling, tag
 from trtlint.report.page.sections import Section
 
 _FINDINGS = 400
@@ -30,7 +30,23 @@ def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str 
     """Return a table inside an element that scrolls if the table is too wide."""
     cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
     inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
-    return tag("div", inside, class_=class_, tabindex=0, role="region", aria_label=label)
+    return scrolling(inside, label, "region", class_)
+
+
+def row(cells: Sequence[Content]) -> Markup:
+    """Return a row of a table."""
+    return tag("tr", [tag("td", cell) for cell in cells])
+
+
+def overview(title: str, name: str, *content: Content) -> Markup:
+    """Return a section of the page, with its heading.
+
+    Args:
+        title: the heading.
+        name: id of the heading.
+        content: the content below the heading.
+    """
+    return tag("section", tag("h2", title, id=name), content, class_="overview", aria_labelledby=name)
 
 
 def of_models(found: Sequence[Section]) -> Markup:
@@ -51,14 +67,8 @@ def of_models(found: Sequence[Section]) -> Markup:
                 ],
             )
         )
-    return tag(
-        "section",
-        tag("h2", "Models", id="models"),
-        table(["Model", "Target", "Errors", "Warnings", "Notes"], rows, "Models", "table stacked"),
-        _left_out(len(found), _MODELS, "models"),
-        class_="overview",
-        aria_labelledby="models",
-    )
+    shown = table(["Model", "Target", "Errors", "Warnings", "Notes"], rows, "Models", "table stacked")
+    return overview("Models", "models", shown, _left_out(len(found), _MODELS, "models"))
 
 
 def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[str], several: bool) -> Markup:
@@ -94,14 +104,8 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
         classes = f"found {entry.severity} {rule_class(finding.rule)} in-{section.id}"
         rows.append(tag("tr", cells, class_=classes))
     heads = ["Severity", "Rule", "What", *(["Model"] if several else []), "First place", "Places"]
-    return tag(
-        "section",
-        tag("h2", "Most severe first", id="all"),
-        table([*heads, *(["ms"] if timed else [])], rows, "All findings", "table stacked"),
-        _left_out(len(found), _FINDINGS, "findings"),
-        class_="overview",
-        aria_labelledby="all",
-    )
+    shown = table([*heads, *(["ms"] if timed else [])], rows, "All findings", "table stacked")
+    return overview("Most severe first", "all", shown, _left_out(len(found), _FINDINGS, "findings"))
 
 
 def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
