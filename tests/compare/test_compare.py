@@ -15,6 +15,7 @@ from trtlint.compare import _compare
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare.alike import Alike
 from trtlint.compare.comparison import Pair, available, compare
+from trtlint.compare.sets import RandomSets
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.widening import FP32
@@ -206,7 +207,8 @@ class Choice:
 def run_first(runner: Runner, *choices: Choice) -> int:
     """Return the number of accepted sets. The outputs equal the inputs."""
     types = {"x": np.dtype(np.float32)}
-    batches, outputs = _compare._run_first(cast("LoadedModel", runner), choices, types, settings_of(Path()))
+    sets = cast("tuple[RandomSets, ...]", choices)
+    batches, outputs = _compare._run_first(cast("LoadedModel", runner), sets, types, settings_of(Path()))
     assert batches == outputs
     return len(batches)
 

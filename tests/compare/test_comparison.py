@@ -154,7 +154,7 @@ def answer(folder: Path, before: str, after: str, **settings: Any) -> dict[str, 
         onnx.save(onnx.parser.parse_model(f"{head} < float two = {{2}} > {{ {body} }}"), paths[-1])
     scratch = folder / "scratch"
     scratch.mkdir()
-    pair = Pair(*paths, **settings).request
+    pair = Pair(paths[0], paths[1], **settings).request
     answers: list[dict[str, Any]] = []
     work({"memory": 1 << 30, "folder": str(scratch), "pairs": [pair]}, answers.append)
     return answers[0]

@@ -13,13 +13,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.report.test_html import body
 from trtlint.measurement.band import Band, TypeBand
-from trtlint.measurement.formats import BF16, FP16
+from trtlint.measurement.formats import BF16, FP16, Range
 from trtlint.measurement.measurement import (
     KeptNodes,
     MeasuredOutput,
     MeasuredTensor,
     Measurement,
-    Range,
 )
 from trtlint.model.load import Model, load
 from trtlint.report import measurepage
