@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -40,6 +40,8 @@ FrontEnd = Callable[[ast.Call, Place], str | None]
 _DEEPEST = 20
 _DYNAMIC_DEPTH = 6
 _MOST_ITEMS = 100
+_MOST_STEPS = 10_000
+"""Largest number of expressions in the search for dynamic sizes.  Nested lists may repeat names."""
 _PRIVATE = "torch.export._trace._export"
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
@@ -169,7 +171,7 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
         strict=strict if isinstance(strict, bool) else None,
         compiled=0 if saved is None else _compiled(saved, place),
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
-        dynamic=saved is not None and _is_dynamic(saved, place, _DYNAMIC_DEPTH),
+        dynamic=saved is not None and _is_dynamic(saved, place, _DYNAMIC_DEPTH, iter(range(_MOST_STEPS))),
         source="",
         line=node.lineno,
         callee=ast.unparse(node.func),
@@ -231,14 +233,17 @@ def _compiled(node: ast.expr, place: Place) -> int:
     return call.lineno if place.dotted(call.func) in (*_DYNAMO, *_COMPILE) else 0
 
 
-def _is_dynamic(node: ast.expr, place: Place, depth: int) -> bool:
-    """Return whether a program, or an input of its compilation, certainly has dynamic sizes."""
-    found = _followed(node, place) if depth > 0 else None
+def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
+    """Return whether a program, or an input of its compilation, certainly has dynamic sizes.
+
+    The search ends after ``depth`` nested expressions, and at the end of ``steps``.
+    """
+    found = _followed(node, place) if depth > 0 and next(steps, None) is not None else None
     if found is None:
         return False
     node, place = found
     if isinstance(node, ast.List | ast.Tuple):
-        return any(_is_dynamic(each, place, depth - 1) for each in node.elts[:_MOST_ITEMS])
+        return any(_is_dynamic(each, place, depth - 1, steps) for each in node.elts[:_MOST_ITEMS])
     if not isinstance(node, ast.Call):
         return False
     name = place.dotted(node.func)
@@ -257,7 +262,7 @@ def _is_dynamic(node: ast.expr, place: Place, depth: int) -> bool:
         *node.args,
         *(given[part] for part in ("inputs", "arg_inputs", "exported_program") if part in given),
     ]
-    return any(_is_dynamic(part, place, depth - 1) for part in parts[:_MOST_ITEMS])
+    return any(_is_dynamic(part, place, depth - 1, steps) for part in parts[:_MOST_ITEMS])
 
 
 def _inputs(node: ast.expr | None, place: Place) -> Inputs:
