@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from trtlint.conversion.narrowing import extent
+from trtlint.conversion.narrowports import narrow_values
 from trtlint.conversion.result import Stored
 from trtlint.conversion.weight import is_product
 from trtlint.measurement.formats import Format
@@ -76,9 +77,8 @@ def _read_by(labels: Labels) -> dict[Value, list[Node]]:
         ports = labels.ports.get(node)
         if node in labels.fixed or ports is None:
             continue
-        for port, value in enumerate(node.inputs):
-            if value is not None and value.dtype == "f32" and ports.reads_narrow(port):
-                found.setdefault(value, []).append(node)
+        for value in narrow_values(node, ports)[0]:
+            found.setdefault(value, []).append(node)
     return found
 
 
