@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.fixed import uses_floats
-from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, resumed, search
+from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, merged, resumed, search
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.feeds import Feeds
@@ -158,7 +158,7 @@ def _candidates(
         node for node in nodes if node.op != "Constant" and node.path not in settled and uses_floats(node)
     ]
     tied += [pair for node in counted if len(pair := folding.together(node.path)) > 1]
-    units = grouped((node.path for node in counted), _merged(tied))
+    units = grouped((node.path for node in counted), merged(tied))
     has_product = {node.path for node in counted if node.op in PRODUCTS}
     products = [unit for unit in units if unit & has_product]
     others = [unit for unit in units if not unit & has_product]
@@ -175,15 +175,6 @@ def _candidates(
     ]
     ranges = [each - fixed for each in forced if each - fixed]
     return Candidates(fixed, ranges, products, connected(others, edges), costs)
-
-
-def _merged(groups: Sequence[Paths]) -> list[Paths]:
-    import networkx as nx
-
-    graph: nx.Graph[str] = nx.Graph()
-    for group in groups:
-        nx.add_path(graph, sorted(group))
-    return [frozenset(part) for part in nx.connected_components(graph)]
 
 
 def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:

@@ -87,23 +87,3 @@ def _quantizers(nodes: Iterable[Node]) -> Iterator[frozenset[Node]]:
         if node.op == "QuantizeLinear" and not node.domain:
             readers = [reader for reader, _ in node.output.uses if reader.op == "DequantizeLinear"]
             yield frozenset({node, *readers})
-
-
-def joined(groups: Iterable[Iterable[Node]]) -> list[set[Node]]:
-    """Merge groups that have a node in common."""
-    leader: dict[Node, Node] = {}
-
-    def root(node: Node) -> Node:
-        while leader.setdefault(node, node) is not node:
-            leader[node] = leader[leader[node]]
-            node = leader[node]
-        return node
-
-    for group in groups:
-        members = list(group)
-        for node in members[1:]:
-            leader[root(node)] = root(members[0])
-    found: dict[Node, set[Node]] = {}
-    for node in list(leader):
-        found.setdefault(root(node), set()).add(node)
-    return list(found.values())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
-from trtlint.conversion.islands import islands, joined
+from trtlint.conversion.islands import islands
 from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.narrowports import Ports, ports_of
 from trtlint.conversion.opset import NEWEST, lacking, opset_for
+from trtlint.conversion.search import merged
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -113,7 +114,7 @@ class Labels:
             fixed: the operators in FP32.
         """
         whole = [group for group in self.attention if not group & fixed.keys()]
-        return tuple(map(frozenset, joined([*self.groups, *whole])))
+        return tuple(merged([*self.groups, *whole]))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
         """Return the operators in FP32 and the operators that TensorRT fuses with them, each with its reason.
@@ -154,4 +155,4 @@ class Labels:
 
 def _merged_groups(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
     """Merge groups that overlap, and remove the operators in ``free`` from all groups."""
-    return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]
+    return [group for found in merged(groups) if len(group := found - set(free)) > 1]

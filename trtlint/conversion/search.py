@@ -14,11 +14,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
+from typing import TypeVar
 
 from msgspec import Struct
 
 from trtlint.measurement.keeping import Budget, least
 
+_T = TypeVar("_T")
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
 """Function that returns the error with the given operators in FP32, or None if an output is not finite.
@@ -295,13 +297,15 @@ def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[
         units: the groups.  No operator is in two groups.
         edges: pairs of operators.  The second operator reads an output of the first operator.
     """
+    known = _union(units)
+    return merged([*units, *(edge for edge in edges if known.issuperset(edge))])
+
+
+def merged(groups: Iterable[Iterable[_T]]) -> list[frozenset[_T]]:
+    """Merge groups that have an element in common.  The order of the groups stays the same."""
     import networkx as nx
 
-    place = {path: index for index, unit in enumerate(units) for path in unit}
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(units)))
-    for first, second in edges:
-        if first in place and second in place:
-            graph.add_edge(place[first], place[second])
-    parts = (sorted(part) for part in nx.connected_components(graph))
-    return [frozenset().union(*(units[index] for index in part)) for part in sorted(parts)]
+    graph: nx.Graph[_T] = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, group)
+    return list(map(frozenset, nx.connected_components(graph)))
