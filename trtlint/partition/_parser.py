@@ -23,7 +23,7 @@ from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
 from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
 from trtlint.partition.origins import Merged, mark, merged
-from trtlint.partition.regions import Region, interface_words, join, runs
+from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Region, interface_words, join, runs
 from trtlint.partition.result import ProviderSettings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
@@ -32,22 +32,6 @@ _MOST_CALLS = 3000
 """Largest number of parser calls for one model.  A model with 681 parts needed 240 calls."""
 _MOST_SHAPELESS = 20
 _WITH_BODIES = frozenset({"If", "Loop", "Scan"})
-_UNTAKEN = frozenset({
-    onnx.TensorProto.STRING, onnx.TensorProto.UINT16, onnx.TensorProto.UINT32, onnx.TensorProto.UINT64,
-    onnx.TensorProto.INT16, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128,
-    onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
-    onnx.TensorProto.UINT4,
-})  # fmt: skip
-"""Element types of tensors that the RTX provider does not support (``IsSupportedDataType``).
-
-The provider does not pass nodes with such tensors to the parser.
-https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
-"""
-_NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
-"""Element types of graph inputs and outputs for which the RTX provider rejects the graph.
-
-The source is ``IsSupportedInputOutputDataType`` in the file that ``_UNTAKEN`` links to.
-"""
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
@@ -297,7 +281,7 @@ class _Dividing:
         if not self._plugin:
             return True
         known = (types[name] for name in (*node.input, *node.output) if name in types)
-        return not any(each.tensor_type.elem_type in _UNTAKEN for each in known)
+        return not any(DTYPES.get(each.tensor_type.elem_type) in UNTAKEN for each in known)
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
@@ -305,9 +289,9 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
-        if value.name not in stored and known.elem_type in _NO_INTERFACE and known.shape.dim:
-            name = onnx.TensorProto.DataType.Name(known.elem_type)
-            return interface_words(value.name, DTYPES.get(known.elem_type, name))
+        dtype = DTYPES.get(known.elem_type)
+        if value.name not in stored and dtype in NO_INTERFACE and known.shape.dim:
+            return interface_words(value.name, str(dtype))
     return ""
 
 
