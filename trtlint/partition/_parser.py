@@ -19,6 +19,7 @@ import onnx.numpy_helper
 from msgspec import Struct
 
 from trtlint.errors import ExperimentError
+from trtlint.model.graph import WITH_BODIES
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
 from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
@@ -31,7 +32,6 @@ from trtlint.partition.rewriting import shapes_of
 _MOST_CALLS = 3000
 """Largest number of parser calls for one model.  A model with 681 parts needed 240 calls."""
 _MOST_SHAPELESS = 20
-_WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
@@ -110,16 +110,14 @@ class _Parser:
         self.calls = 0
         self.shapeless: dict[str, None] = {}
 
-    def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
+    def taken(
+        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int = 1
+    ) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
-        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph.
+        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph. ``depth`` is the
+        depth of nested calls of the parser.
         """
-        yield from self._taken(nodes, region, around, 1)
-
-    def _taken(
-        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int
-    ) -> Iterator[Region]:
         # The parser may return the same region again, so the number of calls is limited.
         if depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
             raise _EndedError
@@ -131,7 +129,7 @@ class _Parser:
             elif found == region:
                 raise _EndedError
             else:
-                yield from self._taken(nodes, found, around, depth + 1)
+                yield from self.taken(nodes, found, around, depth + 1)
 
     def _ask(self, model: onnx.ModelProto) -> tuple[bool, list[list[int]]]:
         self.calls += 1
@@ -192,8 +190,8 @@ class _Around:
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
         self.types = types
-        self.stored: dict[str, onnx.TensorProto] = {} if outer is None else dict(outer.stored)
-        self.stored.update((each.name, each) for each in graph.initializer)
+        own = {each.name: each for each in graph.initializer}
+        self.stored: dict[str, onnx.TensorProto] = own if outer is None else {**outer.stored, **own}
         self.sparse = {each.values.name: each for each in graph.sparse_initializer}
         self.outputs = {each.name for each in graph.output}
         self._readers: dict[str, set[int]] = {}
@@ -265,7 +263,7 @@ class _Dividing:
     def _bodies_taken(
         self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _Around
     ) -> bool:
-        if node.op_type not in _WITH_BODIES or node.domain:
+        if node.op_type not in WITH_BODIES or node.domain:
             return True
         path = path_of(node, position, scope)
         taken = [
