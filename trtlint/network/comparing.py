@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,6 @@ class _Found(Struct, eq=False):
     deviations: set[str] = field(default_factory=set)
     differences: dict[str, TensorDifference] = field(default_factory=dict)
     sets: int = 0
-
-    def copy(self) -> _Found:
-        return _Found(
-            set(self.compared),
-            dict(self.missing),
-            dict(self.unclear),
-            set(self.deviations),
-            dict(self.differences),
-            self.sets,
-        )
 
 
 class Comparing:
@@ -138,7 +129,7 @@ class Comparing:
             MemoryError: there is too little memory.
         """
         before = self._found
-        self._found = before.copy()
+        self._found = deepcopy(before)
         self._name, self._feeds = name, feeds
         self._settled = set()
         self._seen = 0
