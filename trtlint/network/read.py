@@ -70,7 +70,7 @@ class NetworkReader:
         if wanted in self._classes and kind not in ("PLUGIN", "PLUGIN_V2", "PLUGIN_V3"):
             layer.__class__ = self._classes[wanted]
             settings.update(read_settings(layer, SETTINGS.get(kind, ())))
-            settings.update((each, LayerWeights.of(layer, each)) for each in _WEIGHTS.get(kind, ()))
+            settings.update((each, LayerWeights(layer, each)) for each in _WEIGHTS.get(kind, ()))
             if kind in GROUPS:
                 group = self._group(getattr(layer, GROUPS[kind]))
             if kind == "ATTENTION_INPUT":
