@@ -8,12 +8,24 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from trtlint.network import attention, boxes, movement, pointwise, products, quantizing, reductions, sampling
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
+from trtlint.network.pointwise import Compute
 from trtlint.network.schedule import Block, ScheduledStep, schedule
-from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
+_LAYERS: Mapping[str, Compute] = {
+    **attention.LAYERS,
+    **boxes.LAYERS,
+    **movement.LAYERS,
+    **pointwise.LAYERS,
+    **products.LAYERS,
+    **quantizing.LAYERS,
+    **reductions.LAYERS,
+    **sampling.LAYERS,
+}
+"""The functions that compute layers, by layer kind."""
 _LONGEST = 200
 """Largest number of characters in the reason of a :class:`Missing`."""
 
@@ -286,7 +298,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
         return []
     if layer.kind == "CONDITIONAL_INPUT":
         return inputs
-    compute = LAYERS.get(layer.kind)
+    compute = _LAYERS.get(layer.kind)
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]
