@@ -365,7 +365,7 @@ class Comparing:
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ONNX's values of ``names``, by name. Tensors that no runtime can compute are left out."""
         found = {name: array for name, array in self._feeds.items() if name in names}
-        found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
+        found.update(constants(self._proto, names, self._initializers))
         found.update(self._expected.of([name for name in names if name not in found]))
         return found
 
