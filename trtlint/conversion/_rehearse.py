@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.fixed import uses_floats
-from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, merged, resumed, search
+from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.feeds import Feeds
@@ -84,11 +84,12 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     bound, valid = tolerance * _AIM[format_.name], tolerance * _VALID
     errors = TrialErrors(trial, Narrowing(format_, frozenset(), found.constants), bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
+    search = Search(candidates, errors.measure, budget, errors.sample)
     if request["kept"]:
         errors.limit(valid)
-        choice = resumed(candidates, request["kept"], errors.measure, valid, budget, errors.sample)
+        choice = search.resumed(request["kept"], valid)
     else:
-        choice = search(candidates, errors.measure, bound, budget, errors.sample)
+        choice = search.chosen(bound)
     if choice.enough and choice.kept and not budget.spent:
         say({"doing": "validation"})
         errors.limit(valid)
@@ -96,7 +97,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
         for _ in range(_MOST_EXTENSIONS):
             if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
                 break
-            choice = extended(candidates, choice, errors.measure, valid, budget)
+            choice = search.extended(choice, valid)
     final = candidates.fixed | frozenset(choice.kept)
     return {
         "kept": dict(choice.kept),
