@@ -114,7 +114,9 @@ class _Asked:
             say({"supported": found[0], "total": found[1]})
             return found
 
-        def shown(tracker: Any, *_: Any) -> None:
+        display = compiler.dryrun_stats_display
+
+        def watched_display(tracker: Any, *arguments: Any) -> None:
             say(
                 {
                     "engines": tracker.tensorrt_graph_count,
@@ -123,16 +125,11 @@ class _Asked:
                     "unsupported": {str(key): int(n) for key, n in tracker.unsupported_ops.items()},
                 }
             )
-
-        display = compiler.dryrun_stats_display
-
-        def both(tracker: Any, *arguments: Any) -> None:
-            shown(tracker)
             display(tracker, *arguments)
 
         for owner, name, function in (
             (partitioning, "get_graph_converter_support", watched_support),
-            (compiler, "dryrun_stats_display", both),
+            (compiler, "dryrun_stats_display", watched_display),
             (compiler, "convert_module", self._convert),
         ):
             undo.callback(setattr, owner, name, getattr(owner, name))
