@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowing import extent
 from trtlint.conversion.narrowports import narrow_values
 from trtlint.conversion.result import Stored
@@ -88,15 +89,13 @@ def _tensor(value: Value) -> onnx.TensorProto | None:
     if value.initializer is not None:
         return value.initializer
     node = value.producer
-    if node is None or node.op != "Constant" or node.domain:
+    if node is None or not is_stored(node):
         return None
     given = node.attribute("value")
     if isinstance(given, onnx.TensorProto):
         return given
-    numbers = node.attribute("value_floats", None)
-    if numbers is None:
-        single = node.number("value_float", None)
-        numbers = None if single is None else (single,)
+    single = node.number("value_float", None)
+    numbers = node.attribute("value_floats", None) if single is None else (single,)
     if numbers is None:
         return None
     return onnx.helper.make_tensor(value.name, onnx.TensorProto.FLOAT, [len(numbers)], list(numbers))
