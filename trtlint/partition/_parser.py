@@ -22,7 +22,7 @@ from trtlint.errors import ExperimentError
 from trtlint.model.graph import WITH_BODIES
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
-from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, bodies, operator, path_of, reads
 from trtlint.partition.origins import Merged, mark, merged
 from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Region, interface_words, join, runs
 from trtlint.partition.result import ProviderSettings
@@ -266,11 +266,7 @@ class _Dividing:
         if node.op_type not in WITH_BODIES or node.domain:
             return True
         path = path_of(node, position, scope)
-        taken = [
-            self.graph(each.g, types, f"{path}/{each.name}", depth + 1, around)
-            for each in node.attribute
-            if each.HasField("g")
-        ]
+        taken = [self.graph(each.g, types, f"{path}/{each.name}", depth + 1, around) for each in bodies(node)]
         return all(taken)
 
     def _is_offered(self, node: onnx.NodeProto, types: Types) -> bool:
@@ -301,9 +297,8 @@ def _store_constants(graph: onnx.GraphProto) -> None:
     """
     kept = []
     for node in graph.node:
-        for each in node.attribute:
-            if each.HasField("g"):
-                _store_constants(each.g)
+        for each in bodies(node):
+            _store_constants(each.g)
         stored = _held(node)
         if stored is None:
             kept.append(node)

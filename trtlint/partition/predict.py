@@ -10,6 +10,7 @@ from msgspec import Struct
 from trtlint.facts.blocks.sizes import bytes_of
 from trtlint.knowledge.providers import Provider
 from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import text
 from trtlint.model.values import Constants
 from trtlint.partition.folding import Removed, removed
 from trtlint.partition.naming import reads
@@ -285,13 +286,6 @@ class _Prediction:
 
 
 def _operator(node: Node, renamed: Mapping[str, str]) -> Operator:
-    inputs = [value.name for value in node.inputs if value is not None]
-    read = tuple(renamed.get(name, name) for name in (*inputs, *_captured(node)))
+    names = map(text, reads(node.proto))
+    read = tuple(renamed.get(name, name) for name in names)
     return Operator(node.proto.name, node.op, read, tuple(v.name for v in node.outputs))
-
-
-def _captured(node: Node) -> tuple[str, ...]:
-    """Return the names of the outer values that the subgraphs of a node read."""
-    if not any(each.HasField("g") for each in node.proto.attribute):
-        return ()
-    return tuple(reads(node.proto))

@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.telemetry import onnx_runtime
+from trtlint.partition.naming import bodies
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Prefixes of names of added Casts and of their results.  ONNX Runtime adds Casts to run FP16 on a CPU.
@@ -175,4 +176,4 @@ def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
 
     Recursion over the subgraphs is safe, because protobuf reads at most 100 nested messages.
     """
-    return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]
+    return [each.g for node in graph.node for each in bodies(node)]
