@@ -51,15 +51,13 @@ class NetworkReader:
         if key not in self._positions:
             self._held.append(tensor)
             self._positions[key] = len(self._tensors)
-            self._tensors.append(Tensor(str(tensor.name), str(tensor.dtype.name), len(tensor.shape)))
+            self._tensors.append(Tensor(str(tensor.name), str(tensor.dtype.name)))
         return self._positions[key]
-
-    def _port(self, tensor: Any) -> int | None:
-        return None if tensor is None else self._tensor(tensor)
 
     def _layer(self, index: int, layer: Any) -> Layer:
         kind = str(layer.type.name)
-        inputs = [self._port(layer.get_input(port)) for port in range(min(layer.num_inputs, _MOST_PORTS))]
+        given = [layer.get_input(port) for port in range(min(layer.num_inputs, _MOST_PORTS))]
+        inputs = tuple(None if tensor is None else self._tensor(tensor) for tensor in given)
         outputs = tuple(
             self._tensor(layer.get_output(port)) for port in range(min(layer.num_outputs, _MOST_PORTS))
         )
@@ -77,7 +75,7 @@ class NetworkReader:
                 settings.update(self._attention(layer.attention))
         types = tuple(self._tensors[output].dtype for output in outputs)
         self._held.append(layer)
-        return Layer(index, name, kind, tuple(inputs), outputs, types, settings, group)
+        return Layer(index, name, kind, inputs, outputs, types, settings, group)
 
     def _group(self, found: Any) -> int:
         if id(found) not in self._groups:

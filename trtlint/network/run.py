@@ -35,12 +35,9 @@ class Missing(Struct, frozen=True):
 
     Attributes:
         reason: why the tensor is missing.
-        source: True if the layer of this tensor cannot be computed; False if only an earlier layer cannot be
-            computed.
     """
 
     reason: str
-    source: bool = False
 
 
 Value = Array | Missing
@@ -155,7 +152,7 @@ class Runner:
             reason = str(error)
         except Exception as error:  # noqa: BLE001 - NumPy and ONNX Runtime raise many classes
             reason = f"{step.layer.kind}: {error}"
-        return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
+        return [Missing(" ".join(reason.split())[:_LONGEST])] * len(step.gives)
 
     def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
         """Compute the output of a conditional: the value from the branch that its condition selects."""
