@@ -19,6 +19,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
+from trtlint.model.protos import opsets
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
@@ -96,9 +97,7 @@ class Comparing:
         self._twins = Twins(proto, network, self._candidates, self._initializers)
         self._shared: dict[int, str] = {}
         self._done: set[int] = set()
-        self._opset = max(
-            (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
-        )
+        self._opset = opsets(proto).get("", 1)
         self._settled: set[str] = set()
         self._found = _Found()
         self._seen = 0
