@@ -185,7 +185,8 @@ class Comparing:
         """
         names = self._names(NATIVE | BY_BITS)
         try:
-            if self._has_4_bit_input(proto):
+            elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
+            if not _PACKED.isdisjoint(elements):
                 raise ValueError("ONNX Runtime's Python API accepts no 4-bit arrays")
             return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
@@ -203,12 +204,6 @@ class Comparing:
             raise NotComparableError(f"ONNX Runtime rejects the model: {reason}") from None
         self.by_reference = True
         return found, proto
-
-    @staticmethod
-    def _has_4_bit_input(proto: ModelProto) -> bool:
-        """Return whether an input of the model has a 4-bit type."""
-        elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
-        return not _PACKED.isdisjoint(elements)
 
     def _names(self, types: Collection[np.dtype[Any]]) -> list[str]:
         """Return the names of the tensors to compare, in the order of computation."""
@@ -317,7 +312,7 @@ class Comparing:
             for each, array in known.items()
         }
         opinion = self._regions.second_opinion(region, name, single, _SINGLE)
-        return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
+        return opinion is not None and not self._disagree(got, opinion, kind)
 
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
         """Return whether a 16-bit overflow explains why ``got`` differs from the FP32 result ``expected``."""
