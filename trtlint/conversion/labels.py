@@ -83,13 +83,10 @@ class Labels:
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
-            form = (
-                f"these operators support {self.type.upper()} in opset {NEWEST}, but not in "
-                f"opset {self.opset} of the model: {names}"
-            )
             found.append(
-                f"{form}; trtlint cannot raise the opset of this model, so export the "
-                "model with a newer opset"
+                f"these operators support {self.type.upper()} in opset {NEWEST}, but not in opset "
+                f"{self.opset} of the model: {names}; trtlint cannot raise the opset of this model, so "
+                "export the model with a newer opset"
             )
         if self.asked.unmatched:
             names = ", ".join(self.asked.unmatched[:_LISTED])
