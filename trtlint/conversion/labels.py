@@ -125,7 +125,7 @@ class Labels:
             if node.path in kept and node not in self.forced:
                 found.setdefault(node, kept[node.path])
         for group in self.groups:
-            first = next((node for node in group if node in found), None)
+            first = min(group & found.keys(), key=lambda node: node.index, default=None)
             if first is not None:
                 for node in group:
                     found.setdefault(
