@@ -145,6 +145,7 @@ def test_external_data_stay_external(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
     model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
     onnx.save(model, path, save_as_external_data=True, location="m.data", size_threshold=0)
+    assert ConversionSession(ConversionRequest(path)).request.size == path.stat().st_size + 256
     found, _ = converted(path)
     assert (tmp_path / "out.onnx.data").stat().st_size == 128
     assert (numpy_helper.to_array(found.graph.initializer[0]) == weights.astype(np.float16)).all()

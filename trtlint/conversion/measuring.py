@@ -144,7 +144,7 @@ def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callab
         if "doing" in answer:
             listen(answer["doing"])
 
-    usual = usual_limits(request.model.stat().st_size)
+    usual = usual_limits(request.size)
     seconds = request.seconds or usual.seconds
     if request.until is not None:
         seconds = min(seconds, request.until - time.monotonic())

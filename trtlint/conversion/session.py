@@ -56,6 +56,7 @@ class ConversionRequest(Struct, frozen=True):
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the data types that a weakly typed build sets for layers; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
+        size: the size of the model in bytes, including its external data; the session sets it.
     """
 
     model: Path
@@ -70,6 +71,7 @@ class ConversionRequest(Struct, frozen=True):
     memory: int | None = None
     layers: LayerTypes | None = None
     until: float | None = None
+    size: int = 0
 
 
 class PendingConversion(Struct, frozen=True):
@@ -136,13 +138,13 @@ class ConversionSession:
         listen: Listen | None = None,
         rewritten: RewrittenDraft | None = None,
     ) -> None:
-        self.request = request
         self.measured = request.model if rewritten is None else rewritten.file
         self.rewrites = () if rewritten is None else rewritten.titles
         self.listen = listen or (lambda _: None)
         self.found = Found()
         self.listen("reading")
         self.source = read_source(request.model) if rewritten is None else rewritten.source
+        self.request = replace(request, size=self.source.raw.tensors.size + self.source.external)
         with limit_work(request.model, allowance=self.source.allowance()):
             data, declared = undeclared(self.source.proto)
             self.model = interpret(request.model, data, self.source.raw.tensors, declared)
