@@ -47,11 +47,9 @@ MODEL = parsed(
 def test_nodes_behind_tensors_that_agree(
     tensor: str, settled: set[str], nodes: list[str], inputs: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    regions = Regions(MODEL)
-    found = regions.of(tensor, settled)
+    found = Regions(MODEL).of(tensor, settled)
     assert [node.output[0] for node in found.nodes] == nodes
     assert (found.inputs, found.others) == (inputs, others)
-    assert regions.node(tensor).output[0] == tensor
 
 
 def test_a_region_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:

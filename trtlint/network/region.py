@@ -51,10 +51,6 @@ class Regions:
         self._nodes = list(proto.graph.node)
         self._giver = {name: place for place, node in enumerate(self._nodes) for name in node.output if name}
 
-    def node(self, tensor: str) -> NodeProto:
-        """Return the node that computes a tensor."""
-        return self._nodes[self._giver[tensor]]
-
     def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Subgraph:
         """Return the nodes that compute a tensor from tensors that agree in the network and in ONNX.
 
