@@ -330,7 +330,8 @@ class Comparing:
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True
-        return found.worst is not None and found.worst <= _CANCELLED * max(map(_largest, known.values()))
+        largest = max(map(_largest, known.values()), default=0.0)
+        return found.worst is not None and found.worst <= _CANCELLED * largest
 
     def _disagree(self, opinion: Array, expected: Array, kind: str) -> bool:
         return compare(opinion, expected, kind, tolerance_of(kind, self._kinds)) is not None
