@@ -31,7 +31,7 @@ def with_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
 def request(folder: Path, **settings: Any) -> ConversionRequest:
     model = folder / "m.onnx"
     model.write_bytes(b"model")
-    return ConversionRequest(model, **settings)
+    return ConversionRequest(model, size=5, **settings)
 
 
 class Process:

@@ -14,11 +14,9 @@ from trtlint.conversion.search import (
     RANGE,
     Candidates,
     Choice,
+    Search,
     connected,
-    extended,
     grouped,
-    resumed,
-    search,
 )
 from trtlint.measurement.keeping import Budget
 
@@ -43,7 +41,7 @@ BOUND = 0.5
     ],
 )
 def test_no_more_is_kept_than_is_needed(needed: set[str], kept: dict[str, str]) -> None:
-    found = search(ALL, lambda paths: float(not needed <= paths), BOUND, Budget(64, 60))
+    found = Search(ALL, lambda paths: float(not needed <= paths), Budget(64, 60)).chosen(BOUND)
     assert (found.kept, found.enough) == (kept, True)
 
 
@@ -55,7 +53,7 @@ def test_products_with_most_error_for_their_cost_are_kept() -> None:
     def measure(paths: frozenset[str]) -> float:
         return sum(error for path, error in errors.items() if path not in paths)
 
-    assert search(given, measure, BOUND, Budget(64, 60)).kept == {"p1": PRODUCT, "p6": PRODUCT}
+    assert Search(given, measure, Budget(64, 60)).chosen(BOUND).kept == {"p1": PRODUCT, "p6": PRODUCT}
 
 
 def test_few_runs_suffice_for_many_products() -> None:
@@ -67,7 +65,7 @@ def test_few_runs_suffice_for_many_products() -> None:
         budget.charge()
         return float(not {"p500", "p503"} <= paths)
 
-    found = search(given, measure, BOUND, budget)
+    found = Search(given, measure, budget).chosen(BOUND)
     assert found.enough
     assert {"p500", "p503"} <= found.kept.keys()
     assert len(found.kept) < 100
@@ -75,7 +73,7 @@ def test_few_runs_suffice_for_many_products() -> None:
 
 
 def test_what_nothing_helps_is_said() -> None:
-    assert not search(ALL, lambda _: None, BOUND, Budget(64, 60)).enough
+    assert not Search(ALL, lambda _: None, Budget(64, 60)).chosen(BOUND).enough
 
 
 def test_operators_of_a_group_stay_together() -> None:
@@ -94,7 +92,7 @@ def test_products_are_freed_up_to_the_limit() -> None:
     def measure(paths: frozenset[str]) -> float:
         return math.hypot(*(error for path, error in errors.items() if path not in paths))
 
-    assert search(given, measure, BOUND, Budget(64, 60)).kept == {"p6": PRODUCT}
+    assert Search(given, measure, Budget(64, 60)).chosen(BOUND).kept == {"p6": PRODUCT}
 
 
 def test_other_inputs_add_operators() -> None:
@@ -106,34 +104,36 @@ def test_other_inputs_add_operators() -> None:
     def later(paths: frozenset[str]) -> float:
         return float(not {"p3", "p5", "c"} <= paths)
 
-    choice = search(given, first, BOUND, Budget(64, 60))
+    choice = Search(given, first, Budget(64, 60)).chosen(BOUND)
     assert choice.kept == {"p3": PRODUCT}
     expected = {"p3": PRODUCT, "p5": PRODUCT, "c": DIGITS}
     for found in (
-        extended(given, choice, later, BOUND, Budget(64, 60)),
-        resumed(given, choice.kept, later, BOUND, Budget(64, 60)),
+        Search(given, later, Budget(64, 60)).extended(choice, BOUND),
+        Search(given, later, Budget(64, 60)).resumed(choice.kept, BOUND),
     ):
         assert (found.kept, found.enough) == (expected, True)
 
 
 def test_inputs_that_nothing_suits_keep_everything() -> None:
-    choice = search(ALL, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
-    found = extended(ALL, choice, lambda _: None, BOUND, Budget(64, 60))
+    choice = Search(ALL, lambda paths: float("p3" not in paths), Budget(64, 60)).chosen(BOUND)
+    found = Search(ALL, lambda _: None, Budget(64, 60)).extended(choice, BOUND)
     assert not found.enough
     assert found.kept.keys() == {*(f"p{index}" for index in range(8)), "a", "b", "c", "r1", "r2"}
 
 
 def test_a_choice_stays_if_the_time_is_over() -> None:
-    choice = search(ALL, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
-    found = extended(ALL, choice, lambda _: 1.0, BOUND, Budget(0, 60))
+    choice = Search(ALL, lambda paths: float("p3" not in paths), Budget(64, 60)).chosen(BOUND)
+    found = Search(ALL, lambda _: 1.0, Budget(0, 60)).extended(choice, BOUND)
     assert found == choice
 
 
 def test_one_more_product_suffices_for_other_inputs() -> None:
     """The product is not the first one, so earlier products stay in 16 bits."""
     given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
-    choice = search(given, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
-    found = extended(given, choice, lambda paths: float(not {"p3", "p1"} <= paths), BOUND, Budget(64, 60))
+    choice = Search(given, lambda paths: float("p3" not in paths), Budget(64, 60)).chosen(BOUND)
+    found = Search(given, lambda paths: float(not {"p3", "p1"} <= paths), Budget(64, 60)).extended(
+        choice, BOUND
+    )
     assert found.kept == {"p3": PRODUCT, "p1": PRODUCT}
 
 
@@ -170,7 +170,7 @@ FULL = {"a": DIGITS, "b": DIGITS, "c": DIGITS, "p": PRODUCT, "q": PRODUCT, "r": 
 )
 def test_more_operators_are_tried_one_by_one_then_together(error: float | None, enough: bool) -> None:
     measure = Measured(Fabcpqrs=error)
-    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    found = Search(SMALL, measure, Budget(64, 60)).extended(BEFORE, BOUND)
     singles = ["Fpq", "Fqs", "Fcq", "Fabq", "Fqr"]
     assert measure.calls[:7] == [*singles, "Fabcpqr", "Fabcpqrs"]
     assert found == Choice(FULL, enough, BEFORE.order)
@@ -188,7 +188,7 @@ def test_more_operators_are_tried_one_by_one_then_together(error: float | None, 
 )
 def test_one_more_group_is_enough(paths: str, added: dict[str, str]) -> None:
     measure = Measured(**{paths: BOUND})
-    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    found = Search(SMALL, measure, Budget(64, 60)).extended(BEFORE, BOUND)
     assert found == Choice({**BEFORE.kept, **added}, enough=True, order=BEFORE.order)
     assert measure.calls[-1] == paths
 
@@ -196,16 +196,16 @@ def test_one_more_group_is_enough(paths: str, added: dict[str, str]) -> None:
 def test_few_groups_are_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_MOST_SINGLE", 1)
     measure = Measured()
-    extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    Search(SMALL, measure, Budget(64, 60)).extended(BEFORE, BOUND)
     assert measure.calls == ["Fpq", "Fcq", "Fabcpqr", "Fabcpqrs", "Fabcpqrs"]
 
 
 def test_without_time_only_the_other_operators_are_tried() -> None:
     measure = Measured()
-    assert extended(SMALL, BEFORE, measure, BOUND, Budget(0, 60)) == BEFORE
+    assert Search(SMALL, measure, Budget(0, 60)).extended(BEFORE, BOUND) == BEFORE
     assert measure.calls == ["Fabcqr"]
     measure = Measured(Fabcqr=BOUND)
-    found = extended(SMALL, BEFORE, measure, BOUND, Budget(0, 60))
+    found = Search(SMALL, measure, Budget(0, 60)).extended(BEFORE, BOUND)
     assert found == Choice(
         {"q": PRODUCT, "a": DIGITS, "b": DIGITS, "c": DIGITS, "r": RANGE}, enough=True, order=BEFORE.order
     )
@@ -218,14 +218,14 @@ def test_groups_that_are_not_needed_are_left_out_again() -> None:
     def measure(paths: frozenset[str]) -> float:
         return float(not paths >= frozenset("psc"))
 
-    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    found = Search(SMALL, measure, Budget(64, 60)).extended(BEFORE, BOUND)
     assert found.kept == {"q": PRODUCT, "p": PRODUCT, "s": PRODUCT, "c": DIGITS}
     assert (found.enough, found.order) == (True, BEFORE.order)
 
 
 def test_an_earlier_search_continues_with_products_by_error() -> None:
     measure = Measured(0.0, Fabcpqrs=0.25, Fabcqrs=0.25, Fabcpqr=0.5)
-    found = resumed(SMALL, {"q": PRODUCT}, measure, BOUND, Budget(64, 60))
+    found = Search(SMALL, measure, Budget(64, 60)).resumed({"q": PRODUCT}, BOUND)
     assert found.order == groups("p", "s")
     assert measure.calls[:3] == ["Fabcqrs", "Fabcqrs", "Fabcpqr"]
 
@@ -243,7 +243,7 @@ def test_an_earlier_search_continues_with_products_by_error() -> None:
 def test_products_in_the_order_of_their_error_by_cost(costs: dict[str, int], budget: int, order: str) -> None:
     given = Candidates(frozenset(), [], groups(*"abcd"), [], costs)
     sample = Measured(1.0, bcd=2.0, acd=5.0, abd=None, abc=0.0, cd=3.0, ab=None)
-    found = searching._by_error(given.products, given, frozenset("abcd"), sample, Budget(budget, 60))
+    found = Search(given, sample, Budget(budget, 60))._by_error(given.products, frozenset("abcd"))
     assert found == groups(*order)
     parts = {64: ["bcd", "acd", "abd", "abc"], 4: ["cd", "ab"], 1: [""]}[budget]
     assert sample.calls == ["bcd", *parts]
@@ -255,7 +255,7 @@ def test_slow_simulations_compare_parts(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(searching, "time", SimpleNamespace(monotonic=clock.__next__))
     given = Candidates(frozenset(), [], groups(*"abcd"), [], {})
     sample = Measured()
-    searching._by_error(given.products, given, frozenset("abcd"), sample, Budget(64, 60))
+    Search(given, sample, Budget(64, 60))._by_error(given.products, frozenset("abcd"))
     assert sample.calls == ["bcd", "cd", "ab"]
 
 
@@ -277,9 +277,9 @@ def test_how_many_products_can_be_in_16_bits(errors: dict[str, float | None], co
     measure = Measured(0.0, **errors)
     everything = frozenset("abcd")
     order = groups(*"abcd")
-    assert searching._count_in_16_bits(order, everything, measure, BOUND, Budget(9, 60)) == count
-    assert searching._count_in_16_bits(order, everything, measure, BOUND, Budget(0, 60)) == 0
-    assert searching._count_in_16_bits([], everything, measure, BOUND, Budget(9, 60)) == 0
+    assert Search(SMALL, measure, Budget(9, 60))._count_in_16_bits(order, everything, BOUND) == count
+    assert Search(SMALL, measure, Budget(0, 60))._count_in_16_bits(order, everything, BOUND) == 0
+    assert Search(SMALL, measure, Budget(9, 60))._count_in_16_bits([], everything, BOUND) == 0
 
 
 @pytest.mark.parametrize(
@@ -326,12 +326,12 @@ def test_products_may_use_most_of_the_limit_at_first(error: float, calls: list[s
     """Products use the rest of the limit if no operator between them needs it."""
     given = Candidates(frozenset("F"), [], groups("p", "q"), [], {})
     measure = Measured(F=0.6, Fpq=0.0, Fq=error)
-    found = search(given, measure, BOUND, Budget(64, 60), lambda _: 0.0)
+    found = Search(given, measure, Budget(64, 60), lambda _: 0.0).chosen(BOUND)
     assert found == Choice({"q": PRODUCT}, enough=True, order=groups("p", "q"))
     assert measure.calls == ["F", "Fpq", "F", *calls]
 
 
 def test_a_model_whose_error_is_the_limit_keeps_nothing() -> None:
     measure = Measured(F=BOUND)
-    assert search(SMALL, measure, BOUND, Budget(64, 60)) == Choice({}, enough=True)
+    assert Search(SMALL, measure, Budget(64, 60)).chosen(BOUND) == Choice({}, enough=True)
     assert measure.calls == ["F"]

@@ -145,6 +145,7 @@ def test_external_data_stay_external(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
     model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
     onnx.save(model, path, save_as_external_data=True, location="m.data", size_threshold=0)
+    assert ConversionSession(ConversionRequest(path)).request.size == path.stat().st_size + 256
     found, _ = converted(path)
     assert (tmp_path / "out.onnx.data").stat().st_size == 128
     assert (numpy_helper.to_array(found.graph.initializer[0]) == weights.astype(np.float16)).all()
@@ -334,3 +335,17 @@ def test_sparse_initializers_are_cast(tmp_path: Path) -> None:
     assert ["w", "w/fp16"] in [[*node.input, *node.output] for node in found.graph.node]
     assert ["x/fp16", "w/fp16"] in [list(node.input) for node in found.graph.node]
     assert found.graph.sparse_initializer == model.graph.sparse_initializer
+
+
+def test_the_reason_of_a_group_names_its_first_operator(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[4,8] x) => (float[4,8] y)
+        < float two = {2}, float tiny = {1e-5}, float[1] s = {2}, float[1] b = {1} > {
+        h = MatMul (x, w) mean = ReduceMean <axes = [-1]> (h) [sub] d = Sub (h, mean) p = Pow (d, two)
+        v = ReduceMean <axes = [-1]> (p) e = Add (v, tiny) [root] q = Sqrt (e) [div] n = Div (d, q)
+        o = Mul (n, s) r = Add (o, b) y = MatMul (r, w) }"""
+    request = ConversionRequest(saved(text, tmp_path / "m.onnx"), type="bf16", measure=False)
+    for _ in range(10):  # the order of a set of operators differs from run to run
+        session = ConversionSession(request)
+        assert session.pin(["sub", "root", "div"], "refused")
+        reasons = {kept.reason for kept in session.draft().conversion.kept}
+        assert reasons == {"refused", "TensorRT fuses this operator with sub, which stays in FP32"}

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.graphs import model_of
 from trtlint.conversion import run as running
@@ -302,12 +303,9 @@ def test_the_time_of_all_runs_grows_with_the_weights(
         """A session for a model that needs no conversion."""
 
         unchanged = "it is in FP16"
-        source = SimpleNamespace(
-            raw=SimpleNamespace(tensors=SimpleNamespace(size=16 << 20)), external=8 << 20
-        )
 
         def __init__(self, request: ConversionRequest, _: object) -> None:
-            self.request = request
+            self.request = replace(request, size=24 << 20)
             made.append(self)
 
         def draft(self) -> SimpleNamespace:

@@ -179,6 +179,7 @@ def test_rounding_beside_the_largest_operand(worst: float | None, rounded: bool,
     known = {"a": np.array([1, np.inf]), "b": np.array([-100, np.nan]), "c": np.array([], np.float32)}
     wide = comparing(tmp_path, TEXT, network(NEG, RELU))
     assert wide._is_rounding(difference, known) is rounded
+    assert not wide._is_rounding(difference, {})
     one = comparing(tmp_path, TEXT.replace("float", "float16"), network(NEG, RELU, dtype="HALF"))
     assert one._is_rounding(difference, known)
 

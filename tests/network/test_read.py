@@ -98,7 +98,7 @@ def test_layers_and_tensors() -> None:
             Layer(2, "the PLUGIN_V3", "PLUGIN_V3", (2,), (), (), {}),
             Layer(3, "the TOPK", "TOPK", (2,), (1, 0), ("FLOAT", "HALF"), {}),
         ),
-        (Tensor("x", "HALF", 2), Tensor("y", "FLOAT", 1), Tensor("z", "INT32", 0)),
+        (Tensor("x", "HALF"), Tensor("y", "FLOAT"), Tensor("z", "INT32")),
         (0,),
         (2, 1),
     )

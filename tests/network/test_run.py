@@ -157,13 +157,12 @@ def test_reasons_for_missing_outputs() -> None:
     few = Missing("the layer has fewer outputs than the network says")
     assert reasons("UNARY", ROW, op="NEG") == [[-1, 2], few]
     assert reasons("TOPK", ROW, types=("FLOAT", "INT32"), op="MAX", k=1, axes=1) == [[1], [0]]
-    assert reasons("UNARY", ROW, op="X") == [Missing("the operation X", source=True)] * 2
+    assert reasons("UNARY", ROW, op="X") == [Missing("the operation X")] * 2
     (shuffled,) = reasons("SHUFFLE", ROW, types=("FLOAT",), reshape_dims=(3,))
     assert isinstance(shuffled, Missing)
-    assert shuffled.source
     assert shuffled.reason.startswith("SHUFFLE: cannot reshape array of size 2 into shape (3")
     (long,) = reasons("UNARY", ROW, types=("FLOAT",), op="a  b\n" * 100)
-    assert long == Missing(("the operation " + "a b " * 100)[:200], source=True)
+    assert long == Missing(("the operation " + "a b " * 100)[:200])
 
 
 def test_layers_without_outputs_and_inputs() -> None:
@@ -330,7 +329,7 @@ def test_a_condition_ends_a_loop() -> None:
     loop = Loop(COUNT="n", WHILE="go")
     output = loop.output("CONCATENATE", loop.grown)
     assert loop.run(output) == [[[2, 4], [3, 6], [4, 8]]]
-    assert loop.run(output, n=np.array(MOST + 1, np.int32)) == [Missing(reason, source=True)]
+    assert loop.run(output, n=np.array(MOST + 1, np.int32)) == [Missing(reason)]
 
 
 def test_the_last_condition_is_that_of_the_iteration() -> None:
@@ -357,10 +356,10 @@ def test_loops_whose_end_is_not_known(kind: str) -> None:
         "COUNT": "a loop whose number of iterations is not known",
         "WHILE": "a loop whose condition is not known: no layer computes the tensor",
     }
-    assert loop.run(output) == [Missing(words[kind], source=True)]
+    assert loop.run(output) == [Missing(words[kind])]
     endless = Loop()
     output = endless.output("LAST_VALUE", endless.grown)
-    assert endless.run(output) == [Missing(words["COUNT"], source=True)]
+    assert endless.run(output) == [Missing(words["COUNT"])]
 
 
 def test_the_smallest_count_ends_a_loop() -> None:
@@ -407,7 +406,7 @@ def test_stacked_outputs_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> N
     room = loop.maker.input("room", "INT32")
     output = loop.output("CONCATENATE", loop.state, room)
     assert loop.run(output, room=np.array(3, np.int32)) == [[[1, 2], [2, 4], [3, 6]]]
-    too_long = Missing("a loop output that is too long", source=True)
+    too_long = Missing("a loop output that is too long")
     assert loop.run(output, room=np.array(4, np.int32)) == [too_long]
-    many = Missing("a loop of more than 3 iterations", source=True)
+    many = Missing("a loop of more than 3 iterations")
     assert loop.run(output, room=np.array(3, np.int32), n=np.array(4, np.int32)) == [many]

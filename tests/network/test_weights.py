@@ -20,7 +20,7 @@ BYTES = np.arange(256, dtype=np.uint8)
 
 def read(weights: Any) -> Any:
     """Return the array of a layer's attribute."""
-    return LayerWeights.of(SimpleNamespace(kernel=weights), "kernel").array()
+    return LayerWeights(SimpleNamespace(kernel=weights), "kernel").array()
 
 
 def stored(kind: str, data: Any, count: int) -> Any:

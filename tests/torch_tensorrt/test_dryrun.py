@@ -192,7 +192,6 @@ def test_layers_of_a_network() -> None:
         "types": {"HALF": 2, "FLOAT": 3},
         "convolutions": 4,
         "tensor_weights": 2,
-        "tensor_weight_layers": ["b", "c" * 1000],
     }
 
 
@@ -204,14 +203,7 @@ def test_a_large_network_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         "types": {"HALF": 3},
         "convolutions": 3,
         "tensor_weights": 3,
-        "tensor_weight_layers": ["a", "b", "c"],
     }
-
-
-def test_at_most_200_layers_are_named() -> None:
-    layers = [layer("CONVOLUTION", str(number), ["x", "w"], "HALF") for number in range(201)]
-    found = _network(network(*layers))
-    assert (found["tensor_weights"], len(found["tensor_weight_layers"])) == (201, 200)
 
 
 def test_outputs_are_marked_without_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,7 +343,6 @@ class Compiler:
             tensorrt_graph_count=2,
             per_subgraph_data=[SimpleNamespace(subgraph_op_count=5), SimpleNamespace(subgraph_op_count=6)],
             to_run_in_torch=["t" * 1001, *["u"] * 2000],
-            unsupported_ops={"aten.a": 2},
         )
         self.dryrun_stats_display(tracker, "more")
         for name in ("good", "bad"):
@@ -456,13 +447,12 @@ PARTITION = [
         "engines": 2,
         "engine_operators": [5, 6],
         "in_torch": ["t" * 1000, *["u"] * 1999],
-        "unsupported": {"aten.a": 2},
     },
 ]
 GOOD = [
     {"stage": "network", "engine": "e_good"},
     {"network": {"engine": "e_good", "layers": {"FILL": 1}, "types": {}, "convolutions": 0,
-                 "tensor_weights": 0, "tensor_weight_layers": []}},
+                 "tensor_weights": 0}},
     {"graph": {
         "engine": "e_good", "tensors": [], "inputs": [], "outputs": [],
         "layers": [{"kind": "FILL", "name": "n", "inputs": [], "outputs": [], "settings": {}, "node": 0}],
@@ -533,7 +523,7 @@ def test_a_network_with_too_many_layers_is_not_sent(
 def test_a_compilation_that_fails(modules: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     modules.error = KeyError("x")
     monkeypatch.setattr(_dryrun, "raised_at", lambda error: f" (in {len(error.args)})")
-    assert asked()[-1] == {"ended": "KeyError: 'x' (in 1)", "error_type": "KeyError"}
+    assert asked()[-1] == {"ended": "KeyError: 'x' (in 1)"}
 
 
 @pytest.mark.parametrize(("release", "replaced"), [("2.12.1", True), ("2.13.0", False)])
@@ -566,7 +556,7 @@ def test_a_program_that_torch_cannot_load(
     begin = [{"stage": "import"}, {"stage": "load", "torch": "2.13.0", "found": "2.13.0+cu130"}]
     for name, rest in (
         ("bad.pt2", [{"unasked": "torch 2.13.0 cannot load the program: ValueError: no archive"}]),
-        ("good.pt2", [{"stage": "lower", "load_seconds": 0.0}, *PARTITION, *GOOD, *BAD, DONE]),
+        ("good.pt2", [{"stage": "lower"}, *PARTITION, *GOOD, *BAD, DONE]),
     ):
         said: list[Any] = []
         folder = tmp_path / name

@@ -179,6 +179,11 @@ def test_dynamic_sizes_of_a_saved_program(text: str, dynamic: bool) -> None:
     assert saved(text).dynamic is dynamic
 
 
+def test_the_search_for_dynamic_sizes_has_a_limit() -> None:
+    lists = [f"a0 = [{'x, ' * 100}]", *(f"a{i + 1} = [{f'a{i}, ' * 100}]" for i in range(3))]
+    assert saved("\n".join([*lists, "m = torch_tensorrt.dynamo.compile(n, a3)"])).dynamic is False
+
+
 SPEC = "torch_tensorrt.Input((1,))"
 
 

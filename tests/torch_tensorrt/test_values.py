@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
+from trtlint.torch_tensorrt.events import statements_of
 from trtlint.torch_tensorrt.syntax import imports_of
-from trtlint.torch_tensorrt.values import UNKNOWN, Dotted, Entries, ScriptScope, dotted
+from trtlint.torch_tensorrt.values import UNKNOWN, Dotted, Entries, Place, ScriptScope, dotted
 
 LAST = 1000
 
@@ -19,6 +20,11 @@ def scope(text: str, parameters: tuple[str, ...] = (), outer: ScriptScope | None
     return ScriptScope(tree.body, frozenset(parameters), outer, imports)
 
 
+def end(of: str | ScriptScope, line: int = LAST) -> Place:
+    """Return a place in a script or scope, outside of blocks."""
+    return Place(scope(of) if isinstance(of, str) else of, (), line)
+
+
 def expression(text: str) -> ast.expr:
     """Return the syntax tree of an expression."""
     return ast.parse(text, mode="eval").body
@@ -26,7 +32,7 @@ def expression(text: str) -> ast.expr:
 
 def value(name: str, text: str = "") -> object:
     """Return the value of an expression at the end of a script."""
-    return scope(text).value(expression(name), (), LAST)
+    return end(text).value(expression(name))
 
 
 def shown(entries: Entries) -> tuple[dict[str, str], bool]:
@@ -36,7 +42,7 @@ def shown(entries: Entries) -> tuple[dict[str, str], bool]:
 
 def entries(name: str, text: str = "") -> tuple[dict[str, str], bool]:
     """Return the entries of a dictionary at the end of a script."""
-    return shown(scope(text).entries(expression(name), (), LAST))
+    return shown(end(text).entries(expression(name)))
 
 
 NOTHING: tuple[dict[str, str], bool] = ({}, False)
@@ -214,7 +220,7 @@ def test_a_dictionary_with_more_than_1000_entries_is_unknown() -> None:
 
 def test_the_line_of_an_entry() -> None:
     text = "a = {\n  'b': 1,\n  'c': 2,\n}\na['d'] = 3\na.update(\n  e=4)\nb = dict(\n  f=5, **a)"
-    found = scope(text).entries(expression("b"), (), LAST).entries
+    found = end(text).entries(expression("b")).entries
     assert {key: (each.key, each.line) for key, each in found.items()} == {
         "f": ("f", 9), "b": ("b", 2), "c": ("c", 3), "d": ("d", 5), "e": ("e", 6),
     }  # fmt: skip
@@ -271,8 +277,8 @@ def test_outer_scopes_are_followed_40_steps() -> None:
         return found
 
     a, b = expression("a"), expression("b")
-    assert [inner(depth).value(a, (), LAST) for depth in (1, 39, 40)] == [1, 1, UNKNOWN]
-    assert [shown(inner(depth).entries(b, (), LAST)) for depth in (1, 39, 40)] == [
+    assert [end(inner(depth)).value(a) for depth in (1, 39, 40)] == [1, 1, UNKNOWN]
+    assert [shown(end(inner(depth)).entries(b)) for depth in (1, 39, 40)] == [
         ({"c": "2"}, True), ({"c": "2"}, True), NOTHING,
     ]  # fmt: skip
 
@@ -282,44 +288,44 @@ def test_names_of_outer_scopes() -> None:
     plain, own = scope("", (), outer), scope("a = 3\nb = {'d': 4}", (), outer)
     given, later = scope("", ("a", "b"), outer), scope("\n\na = 3\nb = {}", (), outer)
     a, b = expression("a"), expression("b")
-    assert [each.value(a, (), LAST) for each in (plain, own, given)] == [1, 3, UNKNOWN]
-    assert [each.value(expression("torch"), (), LAST) for each in (plain, given)] == [Dotted("torch")] * 2
-    assert [shown(each.entries(b, (), LAST)) for each in (plain, own, given)] == [
+    assert [end(each).value(a) for each in (plain, own, given)] == [1, 3, UNKNOWN]
+    assert [end(each).value(expression("torch")) for each in (plain, given)] == [Dotted("torch")] * 2
+    assert [shown(end(each).entries(b)) for each in (plain, own, given)] == [
         ({"c": "2"}, True), ({"d": "4"}, True), NOTHING,
     ]  # fmt: skip
     # Before its own statement, the name of the function has no value.
-    assert later.value(a, (), 2) is UNKNOWN
-    assert shown(later.entries(b, (), 2)) == NOTHING
-    found = plain.setting("a", (), LAST)
+    assert end(later, 2).value(a) is UNKNOWN
+    assert shown(end(later, 2).entries(b)) == NOTHING
+    found = end(plain).setting("a")
     assert found is not None
-    assert (found[0], found[1].line) == (outer, 2)
-    assert [each.setting("a", (), 2) for each in (given, later)] == [None, None]
+    assert (found[1].scope, found[1].line) == (outer, 2)
+    assert [end(each, 2).setting("a") for each in (given, later)] == [None, None]
 
 
 def test_the_last_assignment() -> None:
     found = scope("a = 1\na = 2\nb = {}\nb['c'] = 1\nc = f()\nif d:\n  c = 1")
-    last = found.setting("a", (), LAST)
+    last = end(found).setting("a")
     assert last is not None
-    assert (last[0], last[1].line) == (found, 2)
-    assert [found.setting(name, (), LAST) for name in "bcd"] == [None, None, None]
+    assert (last[1].scope, last[1].line) == (found, 2)
+    assert [end(found).setting(name) for name in "bcd"] == [None, None, None]
     number = expression("3")
-    assert found.assigned(number, (), LAST) is number
-    assigned = found.assigned(expression("a"), (), LAST)
-    assert assigned is last[1].node
-    assert [found.assigned(expression(name), (), LAST) for name in "bcd"] == [None, None, None]
+    assert end(found).assigned(number) is number
+    assigned = end(found).assigned(expression("a"))
+    assert assigned is last[0]
+    assert [end(found).assigned(expression(name)) for name in "bcd"] == [None, None, None]
 
 
 def test_only_earlier_lines_count() -> None:
     found = scope("\na = 1\na = 2")
-    assert [found.value(expression("a"), (), line) for line in (2, 3, 4)] == [UNKNOWN, 1, 2]
+    assert [end(found, line).value(expression("a")) for line in (2, 3, 4)] == [UNKNOWN, 1, 2]
 
 
 def test_a_block_sees_the_blocks_around_it() -> None:
     tree = ast.parse("if b:\n  a = 1\n  if c:\n    pass\nelse:\n  pass")
     own = ScriptScope(tree.body, frozenset(), None, {})
-    at = {statement.lineno: block for statement, block in own.statements(tree.body)}
+    at = {statement.lineno: block for statement, block in statements_of(tree.body)}
     a = expression("a")
-    assert [own.value(a, at[line], LAST) for line in (2, 4, 6, 1)] == [1, 1, UNKNOWN, UNKNOWN]
+    assert [Place(own, at[line], LAST).value(a) for line in (2, 4, 6, 1)] == [1, 1, UNKNOWN, UNKNOWN]
 
 
 def test_a_name_with_many_changes_is_unknown() -> None:
@@ -331,10 +337,10 @@ def test_a_file_has_50000_steps() -> None:
     outer = scope("")
     inner = scope("", (), outer)
     one, empty = expression("1"), expression("{}")
-    assert all(inner.value(one, (), LAST) == 1 for _ in range(49_999))
-    assert shown(outer.entries(empty, (), LAST)) == ({}, True)
-    assert outer.value(one, (), LAST) is UNKNOWN
-    assert shown(inner.entries(empty, (), LAST)) == NOTHING
+    assert all(end(inner).value(one) == 1 for _ in range(49_999))
+    assert shown(end(outer).entries(empty)) == ({}, True)
+    assert end(outer).value(one) is UNKNOWN
+    assert shown(end(inner).entries(empty)) == NOTHING
 
 
 @pytest.mark.parametrize(

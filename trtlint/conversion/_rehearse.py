@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.fixed import uses_floats
-from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, resumed, search
+from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.feeds import Feeds
@@ -84,11 +84,12 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     bound, valid = tolerance * _AIM[format_.name], tolerance * _VALID
     errors = TrialErrors(trial, Narrowing(format_, frozenset(), found.constants), bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
+    search = Search(candidates, errors.measure, budget, errors.sample)
     if request["kept"]:
         errors.limit(valid)
-        choice = resumed(candidates, request["kept"], errors.measure, valid, budget, errors.sample)
+        choice = search.resumed(request["kept"], valid)
     else:
-        choice = search(candidates, errors.measure, bound, budget, errors.sample)
+        choice = search.chosen(bound)
     if choice.enough and choice.kept and not budget.spent:
         say({"doing": "validation"})
         errors.limit(valid)
@@ -96,15 +97,12 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
         for _ in range(_MOST_EXTENSIONS):
             if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
                 break
-            choice = extended(candidates, choice, errors.measure, valid, budget)
+            choice = search.extended(choice, valid)
     final = candidates.fixed | frozenset(choice.kept)
     return {
         "kept": dict(choice.kept),
         "enough": choice.enough,
         "error": errors.all(final),
-        "clamped": sorted(found.constants),
-        "runs": budget.runs,
-        "batches": len(trial.feeds),
         "ranges": _ranges(trial),
         "greatest": _greatest(trial),
     }
@@ -158,7 +156,7 @@ def _candidates(
         node for node in nodes if node.op != "Constant" and node.path not in settled and uses_floats(node)
     ]
     tied += [pair for node in counted if len(pair := folding.together(node.path)) > 1]
-    units = grouped((node.path for node in counted), _merged(tied))
+    units = grouped((node.path for node in counted), merged(tied))
     has_product = {node.path for node in counted if node.op in PRODUCTS}
     products = [unit for unit in units if unit & has_product]
     others = [unit for unit in units if not unit & has_product]
@@ -175,15 +173,6 @@ def _candidates(
     ]
     ranges = [each - fixed for each in forced if each - fixed]
     return Candidates(fixed, ranges, products, connected(others, edges), costs)
-
-
-def _merged(groups: Sequence[Paths]) -> list[Paths]:
-    import networkx as nx
-
-    graph: nx.Graph[str] = nx.Graph()
-    for group in groups:
-        nx.add_path(graph, sorted(group))
-    return [frozenset(part) for part in nx.connected_components(graph)]
 
 
 def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:

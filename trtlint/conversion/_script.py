@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 _MOST_LAYERS = 200_000
-_OWN = frozenset({"precision", "_layer", "_said"})
 
 Say = Callable[[Any], None]
 

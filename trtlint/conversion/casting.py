@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import onnx
@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from trtlint.conversion.known import Array
 from trtlint.conversion.narrowing import narrowed
 from trtlint.conversion.result import CastAdded
-from trtlint.conversion.typing_plan import TypePlan, is_constant
+from trtlint.conversion.typing_plan import TypePlan, boundary_values, is_constant
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import bodies, text
@@ -81,16 +81,13 @@ class Casting:
         graph = self.proto.graph
         self._graph(graph, "")
         for info in (*graph.input, *graph.output):
-            value = self._main(text(info.name))
+            value = self.plan.graph.resolve(text(info.name))
             if value is None or value.dtype != "f32" or not self.plan.narrow_io:
                 continue
             if value.is_input or (value.is_output and value.producer is not None):
                 info.type.tensor_type.elem_type = self.format.element
-        if self.made or any(True for _ in self._added_constants()):
+        if self.made or any(is_constant(value) and len(wanted) > 1 for value, wanted in self._wanted.items()):
             self.proto.ir_version = max(self.proto.ir_version, _LEAST_IR)
-
-    def _added_constants(self) -> Iterator[Value]:
-        return (value for value, wanted in self._wanted.items() if is_constant(value) and len(wanted) > 1)
 
     # The types in which each FP32 value is read.
 
@@ -98,17 +95,18 @@ class Casting:
         plan = self.plan
         for node in plan.graph.nodes:
             for port, value in enumerate(node.inputs):
-                if value is None or value.dtype != "f32":
-                    continue
-                wanted = plan.wanted_narrow(node, port)
-                self._wanted[value].add(self._is_narrow(value) if wanted is None else wanted)
-            for body in plan.graph.bodies(node).values():
-                for value in body.outputs:
-                    if value.dtype == "f32":
-                        self._wanted[value].add(False)
+                if value is not None and value.dtype == "f32":
+                    self._wanted[value].add(self._wants_narrow(node, port, value))
+        for value in boundary_values(plan.graph):
+            self._wanted[value].add(False)
         for value in plan.graph.outputs:
             if value.dtype == "f32":
                 self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
+
+    def _wants_narrow(self, node: Node, port: int, value: Value) -> bool:
+        """Return whether an operator reads a value in 16 bits."""
+        wanted = self.plan.wanted_narrow(node, port)
+        return self._is_narrow(value) if wanted is None else wanted
 
     def _is_narrow(self, value: Value) -> bool:
         """Return whether a value has 16 bits in the converted model."""
@@ -191,8 +189,7 @@ class Casting:
         """Connect an operator's inputs to values of the right type, and return Casts of the outputs."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
-                wanted = self.plan.wanted_narrow(node, port)
-                proto.input[port] = self.name(value, self._is_narrow(value) if wanted is None else wanted)
+                proto.input[port] = self.name(value, self._wants_narrow(node, port, value))
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._graph(body, f"{node.path}/{text(attribute.name)}")
@@ -220,7 +217,7 @@ class Casting:
         fill = numpy_helper.to_array(names["value"].t) if "value" in names else np.zeros(1, np.float32)
         if "value" not in names:
             names["value"] = proto.attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
-        names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
+        names["value"].t.CopyFrom(self._small(fill.astype(np.float32), clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
         """Return the Cast of a value to the other type.
@@ -236,11 +233,7 @@ class Casting:
         if value in self._known:
             return [self._known_constant(value, result, narrow)]
         outside = value.is_input or (value.is_output and value.producer is not None)
-        if (
-            outside
-            and value.is_output
-            and any(self.plan.wanted_narrow(node, port) is narrow for node, port in value.uses)
-        ):
+        if value.is_output and any(self.plan.wanted_narrow(*use) is narrow for use in value.uses):
             outside = False
         to = self.format.name if narrow else "fp32"
         self.casts.append(CastAdded(value.name, to, self._why(value, narrow), inside=not outside))
@@ -252,7 +245,7 @@ class Casting:
         """Return a Constant operator with the known numbers of a value, in 16 bits if ``narrow``."""
         numbers = self._known[value]
         if narrow:
-            tensor = self._small(numbers, "", clamp=self._clamped(value.name))
+            tensor = self._small(numbers, clamp=self._clamped(value.name))
         else:
             tensor = numpy_helper.from_array(numbers)
         return helper.make_node("Constant", [], [name], name=self._fresh(value.name, narrow), value=tensor)
@@ -290,7 +283,7 @@ class Casting:
                 attribute.t.CopyFrom(self._rounded(attribute.t, self._clamped(value.name)))
             elif name in ("value_float", "value_floats"):
                 numbers = np.array(attribute.f if name == "value_float" else attribute.floats, np.float32)
-                tensor = self._small(numbers, "", clamp=self._clamped(value.name))
+                tensor = self._small(numbers, clamp=self._clamped(value.name))
                 attribute.CopyFrom(helper.make_attribute("value", tensor))
         return [] if target is proto else [target]
 
@@ -302,7 +295,7 @@ class Casting:
         if tensor.data_location != TensorProto.EXTERNAL:
             array = self._store.array(tensor)
             if array is not None:
-                return self._small(array.astype(np.float32), text(tensor.name), clamp=clamp)
+                return self._small(array.astype(np.float32), clamp=clamp, name=text(tensor.name))
         found = TensorProto(name=tensor.name, data_type=self.format.element, dims=tensor.dims)
         found.data_location = TensorProto.EXTERNAL
         found.external_data.add(key="location", value=LEFT)
@@ -312,14 +305,11 @@ class Casting:
         self.made.append((source, clamp))
         return found
 
-    def _small(self, numbers: Array, name: str, *, clamp: bool) -> TensorProto:
+    def _small(self, numbers: Array, *, clamp: bool, name: str = "") -> TensorProto:
         bits = narrowed(numbers.reshape(-1), self.format, clamp=clamp)
         found = TensorProto(name=name, data_type=self.format.element, dims=numbers.shape)
         found.raw_data = bits.tobytes()
         return found
-
-    def _main(self, name: str) -> Value | None:
-        return self.plan.graph.resolve(name)
 
 
 def _key(proto: onnx.NodeProto) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 
+from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowports import Ports, narrow_values
 from trtlint.conversion.typing_plan import is_constant
 from trtlint.conversion.weight import elements, flops
@@ -166,9 +167,7 @@ class _MinimumCut:
     def connect(self, value: Value) -> None:
         """Connect the operator that computes a value to its readers, with the cost of a Cast."""
         producer = value.producer
-        if producer is not None and producer.op == "Constant" and not producer.domain:
-            return
-        if value in self.problem.known:
+        if value in self.problem.known or (producer is not None and is_stored(producer)):
             return
         writer = self.writer(value)
         others = [reader for reader in self.readers(value) if reader is not writer]

@@ -52,7 +52,12 @@ def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
 
 def uses_floats(node: Node) -> bool:
     """Return whether an operator has an FP32 input or output."""
-    return any(value is not None and value.dtype == "f32" for value in (*node.inputs, *node.outputs))
+    return any(value.dtype == "f32" for value in _values(node))
+
+
+def _values(node: Node) -> list[Value]:
+    """Return the inputs and outputs of an operator."""
+    return [value for value in (*node.inputs, *node.outputs) if value is not None]
 
 
 def is_stored(node: Node) -> bool:
@@ -74,8 +79,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
         return "the inputs and outputs of a subgraph keep their types"
     if node.op in RANDOM:
         return "the operator draws random numbers"
-    values = [value for value in (*node.inputs, *node.outputs) if value is not None and value.name]
-    unknown = next((value.name for value in values if value.dtype is None), None)
+    unknown = next((value.name for value in _values(node) if value.name and value.dtype is None), None)
     if unknown is not None:
         return f"{unknown} is not a tensor, or its type is unknown"
     found = ports_of(node, opset, type_)
@@ -139,8 +143,8 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
                 seeds.append(node.output)
             elif first.dtype == "f32" and node.output.dtype in _SIXTEEN:
                 seeds.append(first)
-        elif any(value is not None and value.dtype in _SIXTEEN for value in (*node.inputs, *node.outputs)):
-            seeds += [value for value in (*node.inputs, *node.outputs) if value is not None]
+        elif any(value.dtype in _SIXTEEN for value in _values(node)):
+            seeds += _values(node)
     seen: set[Value] = set()
     waiting = [value for value in seeds if value.dtype == "f32"]
     while waiting:
@@ -153,9 +157,7 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
             around.append(value.producer)
         for node in around:
             yield node
-            waiting += [
-                each for each in (*node.inputs, *node.outputs) if each is not None and each.dtype == "f32"
-            ]
+            waiting += [each for each in _values(node) if each.dtype == "f32"]
 
 
 def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:

@@ -5,7 +5,7 @@ A Cast inside a group would prevent the fusion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -61,21 +61,19 @@ def _attention(fact: object, graph: Graph) -> frozenset[Node]:
     parts = {step.role: step.node for step in fact.chain if step.role in _ENDS}
     if set(parts) != set(_ENDS):
         return frozenset()
-    behind = _reached([parts["scores"]], graph.successors, parts["product"].index)
-    before = _reached([parts["product"]], graph.predecessors, -1, parts["scores"].index)
-    between = behind & before
-    return frozenset({*parts.values(), *between})
+    first, last = parts["scores"], parts["product"]
+    behind = _reached(first, graph.successors, lambda node: node.index <= last.index)
+    before = _reached(last, graph.predecessors, lambda node: node.index >= first.index)
+    return frozenset({*parts.values(), *(behind & before)})
 
 
-def _reached(start: Sequence[Node], step: object, last: int, first: int = 0) -> set[Node]:
-    assert callable(step)
-    seen: set[Node] = set(start)
-    waiting = list(start)
+def _reached(
+    start: Node, step: Callable[[Node], Iterable[Node]], inside: Callable[[Node], bool]
+) -> set[Node]:
+    seen, waiting = {start}, [start]
     while waiting and len(seen) < _MOST_BETWEEN:
-        nexts: Iterable[Node] = step(waiting.pop())
-        for node in nexts:
-            inside = node.index <= last if last >= 0 else node.index >= first
-            if node not in seen and inside:
+        for node in step(waiting.pop()):
+            if node not in seen and inside(node):
                 seen.add(node)
                 waiting.append(node)
     return seen
@@ -87,23 +85,3 @@ def _quantizers(nodes: Iterable[Node]) -> Iterator[frozenset[Node]]:
         if node.op == "QuantizeLinear" and not node.domain:
             readers = [reader for reader, _ in node.output.uses if reader.op == "DequantizeLinear"]
             yield frozenset({node, *readers})
-
-
-def joined(groups: Iterable[Iterable[Node]]) -> list[set[Node]]:
-    """Merge groups that have a node in common."""
-    leader: dict[Node, Node] = {}
-
-    def root(node: Node) -> Node:
-        while leader.setdefault(node, node) is not node:
-            leader[node] = leader[leader[node]]
-            node = leader[node]
-        return node
-
-    for group in groups:
-        members = list(group)
-        for node in members[1:]:
-            leader[root(node)] = root(members[0])
-    found: dict[Node, set[Node]] = {}
-    for node in list(leader):
-        found.setdefault(root(node), set()).add(node)
-    return list(found.values())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
-from trtlint.conversion.islands import islands, joined
+from trtlint.conversion.islands import islands
 from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.narrowports import Ports, ports_of
 from trtlint.conversion.opset import NEWEST, lacking, opset_for
+from trtlint.conversion.search import merged
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -82,13 +83,10 @@ class Labels:
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
-            form = (
-                f"these operators support {self.type.upper()} in opset {NEWEST}, but not in "
-                f"opset {self.opset} of the model: {names}"
-            )
             found.append(
-                f"{form}; trtlint cannot raise the opset of this model, so export the "
-                "model with a newer opset"
+                f"these operators support {self.type.upper()} in opset {NEWEST}, but not in opset "
+                f"{self.opset} of the model: {names}; trtlint cannot raise the opset of this model, so "
+                "export the model with a newer opset"
             )
         if self.asked.unmatched:
             names = ", ".join(self.asked.unmatched[:_LISTED])
@@ -113,7 +111,7 @@ class Labels:
             fixed: the operators in FP32.
         """
         whole = [group for group in self.attention if not group & fixed.keys()]
-        return tuple(map(frozenset, joined([*self.groups, *whole])))
+        return tuple(merged([*self.groups, *whole]))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
         """Return the operators in FP32 and the operators that TensorRT fuses with them, each with its reason.
@@ -127,7 +125,7 @@ class Labels:
             if node.path in kept and node not in self.forced:
                 found.setdefault(node, kept[node.path])
         for group in self.groups:
-            first = next((node for node in group if node in found), None)
+            first = min(group & found.keys(), key=lambda node: node.index, default=None)
             if first is not None:
                 for node in group:
                     found.setdefault(
@@ -154,4 +152,4 @@ class Labels:
 
 def _merged_groups(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
     """Merge groups that overlap, and remove the operators in ``free`` from all groups."""
-    return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]
+    return [group for found in merged(groups) if len(group := found - set(free)) > 1]

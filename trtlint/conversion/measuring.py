@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,11 +94,8 @@ def search_in_process(
         found = _ask(request, document, listen)
     except NotRunError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
-    notes = (
-        ()
-        if found["enough"]
-        else ("no tested set of operators in FP32 keeps the errors within the tolerance",)
-    )
+    failed = "no tested set of operators in FP32 keeps the errors within the tolerance"
+    notes = () if found["enough"] else (failed,)
     listed = tuple(Magnitude(*each) for each in found["ranges"])
     return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
@@ -106,39 +104,34 @@ def rehearse(
     request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
 ) -> ConversionCheck:
     """Compare a converted model with the FP32 source model, on inputs that the search did not use."""
+    check = partial(ConversionCheck, "rehearsal")
     if find_spec("onnxruntime") is None:
-        return ConversionCheck(
-            "rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}"
-        )
+        return check("unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
     listen("rehearsal")
     try:
         found = _ask(request, {"task": "prove", "attempt": attempt, "converted": str(converted)}, listen)
     except NotRunError as error:
-        return ConversionCheck("rehearsal", "unproven", str(error))
+        return check("unproven", str(error))
     worst = found["worst"]
-    figures = {"error": worst, "tolerance": request.tolerance, "batches": found["batches"]}
-    figures["errors"] = found["errors"]
+    figures = {
+        "error": worst,
+        "tolerance": request.tolerance,
+        "batches": found["batches"],
+        "errors": found["errors"],
+    }
     if not found["errors"]:
-        return ConversionCheck(
-            "rehearsal", "unproven", "every float output contains infinity or NaN in FP32", figures
-        )
+        return check("unproven", "every float output contains infinity or NaN in FP32", figures)
     if worst is None:
-        return ConversionCheck(
-            "rehearsal",
-            "failed",
-            "an output of the converted model contains infinity or NaN, or has another shape",
-            figures,
-        )
+        text = "an output of the converted model contains infinity or NaN, or has another shape"
+        return check("failed", text, figures)
     text = f"the largest error of any output is {worst:.2g} (tolerance {request.tolerance:g})"
     if worst > request.tolerance:
-        return ConversionCheck("rehearsal", "failed", text, figures)
+        return check("failed", text, figures)
     if found["trivial"]:
-        return ConversionCheck("rehearsal", "unproven", f"not proven: {found['trivial']}", figures)
+        return check("unproven", f"not proven: {found['trivial']}", figures)
     if found["made_up"]:
-        return ConversionCheck(
-            "rehearsal", "unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures
-        )
-    return ConversionCheck("rehearsal", "proven", text, figures)
+        return check("unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures)
+    return check("proven", text, figures)
 
 
 def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
@@ -151,7 +144,7 @@ def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callab
         if "doing" in answer:
             listen(answer["doing"])
 
-    usual = usual_limits(request.model.stat().st_size)
+    usual = usual_limits(request.size)
     seconds = request.seconds or usual.seconds
     if request.until is not None:
         seconds = min(seconds, request.until - time.monotonic())

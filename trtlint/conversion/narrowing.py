@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
+import ml_dtypes
 import numpy as np
 import onnx
 from msgspec import Struct
@@ -18,7 +19,6 @@ from trtlint.model.tensors import TensorStore
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _SIGN = np.uint32(0x7FFF_FFFF)
-_INFINITE = 0x7F80_0000
 
 
 def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
@@ -34,15 +34,9 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
         finite = np.isfinite(numbers)
         bounded = np.clip(numbers, -format_.largest, format_.largest)
         numbers = np.where(finite, bounded, numbers).astype(np.float32)
-    if format_ is not BF16:
-        with np.errstate(over="ignore"):
-            half: Array = numbers.astype("<f2").view("<u2")
-            return half
-    bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
-    nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)  # do not round a NaN: the result may be infinity
-    found: Array = np.where((bits & _SIGN) > _INFINITE, quiet, nearest).astype("<u2")
-    return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded: Array = numbers.astype(ml_dtypes.bfloat16 if format_ is BF16 else np.float16)
+    return rounded.view(np.uint16).astype("<u2", copy=False)
 
 
 class Extent(Struct, frozen=True):

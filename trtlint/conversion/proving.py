@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import onnx
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
-from trtlint.dry_build.errors import DryBuildError, WheelError
+from trtlint.dry_build.errors import WheelError
 from trtlint.dry_build.result import DryBuild, Level
 from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
@@ -50,11 +51,8 @@ def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
     if not found:
         return ConversionCheck("checker", "proven", "the ONNX checker accepts the model")
     if checker_error(source):
-        return ConversionCheck(
-            "checker",
-            "unproven",
-            f"the ONNX checker rejects the converted model, but also the source model: {found}",
-        )
+        text = f"the ONNX checker rejects the converted model, but also the source model: {found}"
+        return ConversionCheck("checker", "unproven", text)
     return ConversionCheck("checker", "failed", found)
 
 
@@ -65,17 +63,16 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
         The result of the check, and the names of the nodes that the parser rejects. Without TensorRT-RTX, the
         result of the check is None.
     """
+    check = partial(ConversionCheck, "parser")
     try:
         found = dry_build(converted, level="parse")
     except WheelError:
         return None, ()
-    except (DryBuildError, TrtlintError) as error:
-        return ConversionCheck("parser", "unproven", str(error)), ()
+    except TrtlintError as error:
+        return check("unproven", str(error)), ()
     version = found.result.version
     if found.result.parsed:
-        return ConversionCheck(
-            "parser", "proven", f"the parser of TensorRT-RTX {version} accepts the model"
-        ), ()
+        return check("proven", f"the parser of TensorRT-RTX {version} accepts the model"), ()
     errors = found.result.errors
     text = (
         errors[0].text
@@ -84,13 +81,10 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
     )
     before = _dry(source, "parse")
     if before is None or not before.result.parsed:
-        return ConversionCheck(
-            "parser",
-            "unproven",
-            f"TensorRT-RTX {version} rejects the converted model, but also the source model: {text}",
-        ), ()
+        text = f"TensorRT-RTX {version} rejects the converted model, but also the source model: {text}"
+        return check("unproven", text), ()
     nodes = tuple(error.node for error in errors if error.node)
-    return ConversionCheck("parser", "failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
+    return check("failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
 
 
 def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> ConversionCheck:
@@ -103,6 +97,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
             conversion would equal ``converted``.
         sm: the compute capability times ten.
     """
+    check = partial(ConversionCheck, "builder")
     found = {
         name: _dry(path, "build", sm)
         for name, path in (("fp32", source), ("result", converted), ("narrow", narrow))
@@ -110,24 +105,17 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     }
     result, before = found["result"], found["fp32"]
     if result is None or before is None:
-        return ConversionCheck(
-            "builder",
+        return check(
             "unproven",
             "trtlint could not run the parser: TensorRT-RTX is not installed, or cannot read the model file",
         )
     version = result.result.version
     if not result.result.built:
         if before.result.built:
-            return ConversionCheck(
-                "builder",
-                "failed",
-                f"TensorRT-RTX {version} builds the source model, but not the converted model",
-            )
-        return ConversionCheck(
-            "builder",
-            "unproven",
-            f"TensorRT-RTX {version} builds neither the source model nor the converted model",
-        )
+            text = f"TensorRT-RTX {version} builds the source model, but not the converted model"
+            return check("failed", text)
+        text = f"TensorRT-RTX {version} builds neither the source model nor the converted model"
+        return check("unproven", text)
     counted = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
     figures = {
         "fused_attention": {name: each.attention for name, each in counted.items()},
@@ -144,20 +132,18 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
         why = "" if narrow is None else " with every operator in 16 bits; some operators must stay in FP32"
-        return ConversionCheck("builder", verdict, f"{text}, but {best}{why or ' before'}", figures)
+        return check(verdict, f"{text}, but {best}{why or ' before'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
         text += f", {own.norms} fused normalizations, but {norms} in FP32 or with every operator in 16 bits"
-        return ConversionCheck("builder", "unproven", text, figures)
+        return check("unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
-        return ConversionCheck("builder", "unproven", f"{text}; the source has only {most} layers", figures)
+        return check("unproven", f"{text}; the source has only {most} layers", figures)
     before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
     if own.warnings > before_warnings:
-        return ConversionCheck(
-            "builder", "unproven", f"{text}; the build warns of a normalization in 16 bits", figures
-        )
-    return ConversionCheck("builder", "proven", text, figures)
+        return check("unproven", f"{text}; the build warns of a normalization in 16 bits", figures)
+    return check("proven", text, figures)
 
 
 def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:

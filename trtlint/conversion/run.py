@@ -66,8 +66,8 @@ def run(
     """
     session = ConversionSession(request, listen)
     if request.seconds is None:
-        size = session.source.raw.tensors.size + session.source.external
-        session.request = replace(request, until=time.monotonic() + _SECONDS + _SECONDS_PER_BYTE * size)
+        until = time.monotonic() + _SECONDS + _SECONDS_PER_BYTE * session.request.size
+        session.request = replace(session.request, until=until)
     if session.unchanged:
         draft = session.draft()
         return draft.conversion, draft
@@ -197,8 +197,7 @@ def _write_and_parse(
             draft = session.draft()
         assert draft.converted is not None
         proofs = [proving.check(draft.converted.proto, session.source.proto)]
-        weights = session.source.raw.tensors.size + session.source.external
-        if weights > _MOST_PARSED and not (session.request.measure or session.request.build):
+        if session.request.size > _MOST_PARSED and not (session.request.measure or session.request.build):
             text = (
                 "trtlint did not run the parser because the weights need much memory; "
                 "--verify-build runs the parser"

@@ -14,11 +14,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
+from typing import TypeVar
 
 from msgspec import Struct
 
 from trtlint.measurement.keeping import Budget, least
 
+_T = TypeVar("_T")
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
 """Function that returns the error with the given operators in FP32, or None if an output is not finite.
@@ -76,163 +78,155 @@ PRODUCT = "in 16 bits, this product makes the error of an output too large"
 DIGITS = "in 16 bits, this operator makes the error of an output too large"
 
 
-def search(
-    found: Candidates, measure: Measure, bound: float, budget: Budget, sample: Measure | None = None
-) -> Choice:
-    """Return a small set of operators that must stay in FP32 so that the error is within a limit.
+class Search(Struct, frozen=True):
+    """A search for operators to keep in FP32.
 
-    Args:
+    Attributes:
         found: the operators to choose from.
         measure: function that gets the paths of the operators in FP32, and returns the error.
-        bound: the largest allowed error.
         budget: the limit of time and number of measurements.
         sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
     """
 
-    def enough(paths: Paths) -> bool:
-        error = measure(paths)
+    found: Candidates
+    measure: Measure
+    budget: Budget
+    sample: Measure | None = None
+
+    def chosen(self, bound: float) -> Choice:
+        """Return a small set of operators that must stay in FP32 so that the error is within a limit."""
+        found, budget = self.found, self.budget
+
+        def enough(paths: Paths) -> bool:
+            return self._is_within(bound, paths)
+
+        forced = _union(found.forced)
+        if enough(found.fixed):
+            return Choice({}, enough=True)
+        if found.forced and enough(found.fixed | forced):
+            inside = least(found.forced, lambda paths: enough(found.fixed | paths), budget)
+            return Choice(dict.fromkeys(_union(inside), RANGE), enough=True)
+        others = _union(found.regions)
+        everything = found.fixed | forced | others | _union(found.products)
+        if not enough(everything):
+            return Choice(self._reasons(everything, forced), enough=False)
+        products: list[Paths] = []
+        order = [unit for unit in found.products if not unit <= forced]
+        if not enough(found.fixed | forced | others):
+            order = self._by_error(order, everything)
+            products = order[self._count_in_16_bits(order, everything, bound * _PRODUCTS_SHARE) :]
+        base = found.fixed | _union(products)
+        regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
+        rest = found.fixed | forced | _union(regions)
+        # Products get the share of the limit that the operators between products leave.
+        products = _fewer_groups(products, lambda paths: enough(rest | paths), budget)
+        rest = found.fixed | _union(products) | _union(regions)
+        ranges = least(found.forced, lambda paths: enough(rest | paths), budget)
+        kept = _union(products) | _union(regions) | _union(ranges)
+        return Choice(self._reasons(kept, _union(ranges)), enough=True, order=order)
+
+    def resumed(self, kept: Mapping[str, str], bound: float) -> Choice:
+        """Continue an earlier search with more inputs, and return the operators to keep in FP32.
+
+        Args:
+            kept: the operators that the earlier search keeps in FP32.
+            bound: the largest allowed error.
+        """
+        found = self.found
+        before = found.fixed.union(kept)
+        free = [unit for unit in found.products if not unit <= before]
+        everything = _union([*found.forced, *found.regions, *found.products]) | before
+        order = self._by_error(free, everything)
+        return self.extended(Choice(kept, enough=True, order=order), bound)
+
+    def extended(self, choice: Choice, bound: float) -> Choice:
+        """Add operators in FP32 to a result whose error is too large on new inputs.
+
+        If there is no time left, ``choice`` is returned unchanged. The check of the written file may then
+        fail.
+
+        Args:
+            choice: the result of the search with fewer inputs.
+            bound: the largest allowed error.
+        """
+        found, budget = self.found, self.budget
+        kept = found.fixed.union(choice.kept)
+        free = [unit for unit in reversed(choice.order) if not unit <= kept]
+        units = [unit for unit in (*found.forced, *found.regions) if not unit <= kept]
+        others = _union(units)
+
+        def enough(paths: Paths) -> bool:
+            return self._is_within(bound, kept | paths)
+
+        def fits(count: int) -> bool:
+            return budget.spent or enough(others | _union(free[:count]))
+
+        def with_more(wider: Paths) -> Choice:
+            return Choice({**self._reasons(wider), **choice.kept}, enough=True, order=choice.order)
+
+        for unit in (*free[:_MOST_SINGLE], *units[::-1][:_MOST_SINGLE]):
+            if not budget.spent and enough(unit):
+                return with_more(kept | unit)
+        count = bisect_left(range(len(free)), True, key=fits)
+        if not enough(others | _union(free[:count])):
+            if budget.spent:
+                return choice
+            wider = kept | others | _union(found.products)
+            return Choice(self._reasons(wider), self._is_within(bound, wider), choice.order)
+        products = _union(_fewer_groups(free[:count][::-1], lambda paths: enough(others | paths), budget))
+        regions = least(units, lambda paths: enough(products | paths), budget)
+        return with_more(kept | products | _union(regions))
+
+    def _is_within(self, bound: float, paths: Paths) -> bool:
+        """Return whether the error with the operators ``paths`` in FP32 is within a limit."""
+        error = self.measure(paths)
         return error is not None and error <= bound
 
-    forced = _union(found.forced)
-    if enough(found.fixed):
-        return Choice({}, enough=True)
-    if found.forced and enough(found.fixed | forced):
-        inside = least(found.forced, lambda paths: enough(found.fixed | paths), budget)
-        return Choice(dict.fromkeys(_union(inside), RANGE), enough=True)
-    others = _union(found.regions)
-    everything = found.fixed | forced | others | _union(found.products)
-    if not enough(everything):
-        return Choice(_reasons(forced, found, everything), enough=False)
-    products: list[Paths] = []
-    order = [unit for unit in found.products if not unit <= forced]
-    if not enough(found.fixed | forced | others):
-        order = _by_error(order, found, everything, sample or measure, budget)
-        products = order[_count_in_16_bits(order, everything, measure, bound * _PRODUCTS_SHARE, budget) :]
-    base = found.fixed | _union(products)
-    regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
-    rest = found.fixed | forced | _union(regions)
-    # Products get the share of the limit that the operators between products leave.
-    products = _fewer_groups(products, lambda paths: enough(rest | paths), budget)
-    rest = found.fixed | _union(products) | _union(regions)
-    ranges = least(found.forced, lambda paths: enough(rest | paths), budget)
-    kept = _union(products) | _union(regions) | _union(ranges)
-    return Choice(_reasons(_union(ranges), found, kept), enough=True, order=order)
+    def _by_error(self, units: Sequence[Paths], everything: Paths) -> list[Paths]:
+        """Sort groups with products by their squared error in 16 bits, divided by their FLOPs.
 
+        Args:
+            units: the groups with products.
+            everything: the operators that may stay in FP32.
+        """
+        sample, budget = self.sample or self.measure, self.budget
+        began = time.monotonic()
+        sample(everything - _union(units[:1]))
+        seconds = time.monotonic() - began
+        runs = min(budget.left // 2, int(budget.seconds * _SENSITIVITY_TIME / max(seconds, 1e-3)))
+        parts = _parts(units, max(1, runs))
+        errors = [sample(everything - _union(part)) for part in parts]
+        ranked = sorted(
+            (inf if error is None else error * error / sum(map(self.found.cost, part)), index)
+            for index, (part, error) in enumerate(zip(parts, errors, strict=True))
+        )
+        return [unit for _, index in ranked for unit in parts[index]]
 
-def resumed(
-    found: Candidates,
-    kept: Mapping[str, str],
-    measure: Measure,
-    bound: float,
-    budget: Budget,
-    sample: Measure | None = None,
-) -> Choice:
-    """Continue an earlier search with more inputs, and return the operators to keep in FP32.
+    def _count_in_16_bits(self, order: Sequence[Paths], everything: Paths, limit: float) -> int:
+        """Return how many groups from the start of ``order`` can be in 16 bits while all others are in FP32.
 
-    Args:
-        found: the operators to choose from.
-        kept: the operators that the earlier search keeps in FP32.
-        measure: function that gets the paths of the operators in FP32, and returns the error.
-        bound: the largest allowed error.
-        budget: the limit of time and number of measurements.
-        sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
-    """
-    before = found.fixed.union(kept)
-    free = [unit for unit in found.products if not unit <= before]
-    everything = _union([*found.forced, *found.regions, *found.products]) | before
-    order = _by_error(free, found, everything, sample or measure, budget)
-    return extended(found, Choice(kept, enough=True, order=order), measure, bound, budget)
+        Args:
+            order: the groups with products.
+            everything: the operators that may stay in FP32.
+            limit: the largest allowed error.
+        """
 
+        def fails(count: int) -> bool:
+            return self.budget.spent or not self._is_within(limit, everything - _union(order[:count]))
 
-def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
-    """Add operators in FP32 to a result whose error is too large on new inputs.
+        return bisect_right(range(1, len(order) + 1), False, key=fails)
 
-    If there is no time left, ``choice`` is returned unchanged. The check of the written file may then fail.
+    def _reasons(self, kept: Paths, forced: Paths | None = None) -> dict[str, str]:
+        """Return the operators in ``kept`` that are not fixed, each with the reason.
 
-    Args:
-        found: the operators to choose from.
-        choice: the result of the search with fewer inputs.
-        measure: function that gets the paths of the operators in FP32, and returns the error.
-        bound: the largest allowed error.
-        budget: the limit of time and number of measurements.
-    """
-    kept = found.fixed.union(choice.kept)
-    free = [unit for unit in reversed(choice.order) if not unit <= kept]
-    units = [unit for unit in (*found.forced, *found.regions) if not unit <= kept]
-    others = _union(units)
-
-    def enough(paths: Paths) -> bool:
-        error = measure(kept | paths)
-        return error is not None and error <= bound
-
-    def fits(count: int) -> bool:
-        return budget.spent or enough(others | _union(free[:count]))
-
-    for unit in (*free[:_MOST_SINGLE], *units[::-1][:_MOST_SINGLE]):
-        if not budget.spent and enough(unit):
-            reasons = _reasons(_union(found.forced), found, kept | unit)
-            return Choice({**reasons, **choice.kept}, enough=True, order=choice.order)
-    count = bisect_left(range(len(free)), True, key=fits)
-    if not enough(others | _union(free[:count])):
-        if budget.spent:
-            return choice
-        wider = kept | others | _union(found.products)
-        error = measure(wider)
-        reasons = _reasons(_union(found.forced), found, wider)
-        return Choice(reasons, error is not None and error <= bound, choice.order)
-    products = _union(_fewer_groups(free[:count][::-1], lambda paths: enough(others | paths), budget))
-    regions = least(units, lambda paths: enough(products | paths), budget)
-    wider = kept | products | _union(regions)
-    return Choice(
-        {**_reasons(_union(found.forced), found, wider), **choice.kept}, enough=True, order=choice.order
-    )
-
-
-def _by_error(
-    units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
-) -> list[Paths]:
-    """Sort groups with products by their squared error in 16 bits, divided by their FLOPs.
-
-    Args:
-        units: the groups with products.
-        found: the operators to choose from.
-        everything: the operators that may stay in FP32.
-        sample: function that gets the paths of the operators in FP32, and returns the error.
-        budget: the limit of time and number of measurements.
-    """
-    began = time.monotonic()
-    sample(everything - _union(units[:1]))
-    seconds = time.monotonic() - began
-    runs = min(budget.left // 2, int(budget.seconds * _SENSITIVITY_TIME / max(seconds, 1e-3)))
-    parts = _parts(units, max(1, runs))
-    errors = [sample(everything - _union(part)) for part in parts]
-    ranked = sorted(
-        (inf if error is None else error * error / sum(map(found.cost, part)), index)
-        for index, (part, error) in enumerate(zip(parts, errors, strict=True))
-    )
-    return [unit for _, index in ranked for unit in parts[index]]
-
-
-def _count_in_16_bits(
-    order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
-) -> int:
-    """Return how many groups from the start of ``order`` can be in 16 bits while all others are in FP32.
-
-    Args:
-        order: the groups with products.
-        everything: the operators that may stay in FP32.
-        measure: function that gets the paths of the operators in FP32, and returns the error.
-        limit: the largest allowed error.
-        budget: the limit of time and number of measurements.
-    """
-
-    def fails(count: int) -> bool:
-        if budget.spent:
-            return True
-        error = measure(everything - _union(order[:count]))
-        return error is None or error > limit
-
-    return bisect_right(range(1, len(order) + 1), False, key=fails)
+        ``forced`` are the operators with numbers beyond the range; by default all of them.
+        """
+        ranges = _union(self.found.forced) if forced is None else forced
+        products = _union(self.found.products)
+        return {
+            path: RANGE if path in ranges else PRODUCT if path in products else DIGITS
+            for path in sorted(kept - self.found.fixed)
+        }
 
 
 def _fewer_groups(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
@@ -270,14 +264,6 @@ def _parts(units: Sequence[Paths], most: int) -> list[list[Paths]]:
     return [list(units[begin:end]) for begin, end in pairwise(bounds)]
 
 
-def _reasons(forced: Paths, found: Candidates, kept: Paths) -> dict[str, str]:
-    products = _union(found.products)
-    return {
-        path: RANGE if path in forced else PRODUCT if path in products else DIGITS
-        for path in sorted(kept - found.fixed)
-    }
-
-
 def _union(groups: Iterable[Paths]) -> Paths:
     return frozenset().union(*groups)
 
@@ -295,13 +281,15 @@ def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[
         units: the groups.  No operator is in two groups.
         edges: pairs of operators.  The second operator reads an output of the first operator.
     """
+    known = _union(units)
+    return merged([*units, *(edge for edge in edges if known.issuperset(edge))])
+
+
+def merged(groups: Iterable[Iterable[_T]]) -> list[frozenset[_T]]:
+    """Merge groups that have an element in common.  The order of the groups stays the same."""
     import networkx as nx
 
-    place = {path: index for index, unit in enumerate(units) for path in unit}
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(units)))
-    for first, second in edges:
-        if first in place and second in place:
-            graph.add_edge(place[first], place[second])
-    parts = (sorted(part) for part in nx.connected_components(graph))
-    return [frozenset().union(*(units[index] for index in part)) for part in sorted(parts)]
+    graph: nx.Graph[_T] = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, group)
+    return list(map(frozenset, nx.connected_components(graph)))

@@ -17,9 +17,9 @@ from trtlint.conversion.known import copying, known_numbers
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
-from trtlint.conversion.narrowports import Ports
+from trtlint.conversion.narrowports import Ports, narrow_values
 from trtlint.conversion.result import KEY, CastAdded, Conversion, IslandSummary, KeptOperator
-from trtlint.conversion.stored import Range, ranges_of
+from trtlint.conversion.stored import ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
@@ -29,7 +29,7 @@ from trtlint.fixes.source import SourceModel, read_source
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Node, Value
-from trtlint.model.load import Model, interpret, undeclared
+from trtlint.model.load import interpret, undeclared
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class ConversionRequest(Struct, frozen=True):
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the data types that a weakly typed build sets for layers; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
+        size: the size of the model in bytes, including its external data; the session sets it.
     """
 
     model: Path
@@ -70,6 +71,7 @@ class ConversionRequest(Struct, frozen=True):
     memory: int | None = None
     layers: LayerTypes | None = None
     until: float | None = None
+    size: int = 0
 
 
 class PendingConversion(Struct, frozen=True):
@@ -136,13 +138,13 @@ class ConversionSession:
         listen: Listen | None = None,
         rewritten: RewrittenDraft | None = None,
     ) -> None:
-        self.request = request
         self.measured = request.model if rewritten is None else rewritten.file
         self.rewrites = () if rewritten is None else rewritten.titles
         self.listen = listen or (lambda _: None)
         self.found = Found()
         self.listen("reading")
         self.source = read_source(request.model) if rewritten is None else rewritten.source
+        self.request = replace(request, size=self.source.raw.tensors.size + self.source.external)
         with limit_work(request.model, allowance=self.source.allowance()):
             data, declared = undeclared(self.source.proto)
             self.model = interpret(request.model, data, self.source.raw.tensors, declared)
@@ -219,102 +221,82 @@ class ConversionSession:
                 notes=tuple(self.model.notes),
             )
             return PendingConversion(done, None, self.external, self.source)
-        found = self.found if kept else Found()
-        draft = assemble(
-            self.request, self.source, self.model, self.labels, self.ranges, found, external=self.external
+        return self._converted(self.found if kept else Found())
+
+    def _converted(self, found: Found) -> PendingConversion:
+        """Choose the types of all operators, convert the model in memory, and describe the result."""
+        import onnx
+
+        labels = self.labels
+        format_ = FORMATS[self.request.type]
+        fixed = labels.fixed_with(found.kept)
+        loose = copying(labels.kept_for_numbers(found.kept), labels.ports)
+        known = known_numbers(self.model)
+        narrow_io = self.request.io != "fp32"
+        problem = CutProblem(
+            nodes=labels.nodes,
+            ports=labels.ports,
+            fixed=frozenset(fixed) - loose,
+            groups=labels.together(fixed),
+            narrow_io=narrow_io,
+            boundary=boundary_values(self.model.graph),
+            forced=labels.forced,
+            preferred=labels.preferred,
+            copying=loose,
+            known=known,
         )
-        return replace(draft, conversion=replace(draft.conversion, rewrites=self.rewrites))
+        narrow = {node for node in narrow_nodes(problem) if node in labels.ports}
+        plan = TypePlan(self.model.graph, narrow, labels.ports, narrow_io=narrow_io)
+        proto = onnx.ModelProto()
+        proto.CopyFrom(self.source.proto)
+        _raise_opset(proto, labels.opset)
 
+        def why(value: Value, to_narrow: bool) -> str:
+            return _why(value, to_narrow, plan, fixed)
 
-def assemble(
-    request: ConversionRequest,
-    source: SourceModel,
-    model: Model,
-    labels: Labels,
-    ranges: Range,
-    found: Found,
-    *,
-    external: bool,
-) -> PendingConversion:
-    """Choose the types of all operators, convert the model in memory, and describe the result."""
-    import onnx
+        tensors = self.source.raw.tensors
+        casting = Casting(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
+        casting.apply()
+        conversion = self._described(plan, fixed, casting.casts, found)
+        _describe_in_metadata(proto, conversion)
+        converted = Converted(proto, tuple(casting.made), tensors, format_)
+        return PendingConversion(conversion, converted, self.external, self.source)
 
-    format_ = FORMATS[request.type]
-    fixed = labels.fixed_with(found.kept)
-    loose = copying(labels.kept_for_numbers(found.kept), labels.ports)
-    known = known_numbers(model)
-    narrow_io = request.io != "fp32"
-    boundary = boundary_values(model.graph)
-    problem = CutProblem(
-        nodes=labels.nodes,
-        ports=labels.ports,
-        fixed=frozenset(fixed) - loose,
-        groups=labels.together(fixed),
-        narrow_io=narrow_io,
-        boundary=boundary,
-        forced=labels.forced,
-        preferred=labels.preferred,
-        copying=loose,
-        known=known,
-    )
-    narrow = {node for node in narrow_nodes(problem) if node in labels.ports}
-    plan = TypePlan(model.graph, narrow, labels.ports, narrow_io=narrow_io)
-    proto = onnx.ModelProto()
-    proto.CopyFrom(source.proto)
-    _raise_opset(proto, labels.opset)
-
-    def why(value: Value, to_narrow: bool) -> str:
-        return _why(value, to_narrow, plan, fixed)
-
-    clamped = ranges.clamped.__contains__
-    casting = Casting(proto, plan, format_, source.raw.tensors, clamped, why, known)
-    casting.apply()
-    conversion = _described(request, model, labels, plan, fixed, casting.casts, ranges, found)
-    _describe_in_metadata(proto, conversion)
-    converted = Converted(proto, tuple(casting.made), source.raw.tensors, format_)
-    return PendingConversion(conversion, converted, external, source)
-
-
-def _described(
-    request: ConversionRequest,
-    model: Model,
-    labels: Labels,
-    plan: TypePlan,
-    fixed: Mapping[Node, str],
-    casts: Sequence[CastAdded],
-    ranges: Range,
-    found: Found,
-) -> Conversion:
-    total = sum(flops(node) for node in labels.nodes)
-    narrow = sum(flops(node) for node in labels.nodes if node in plan.narrow)
-    kept = [
-        KeptOperator(
-            node.path,
-            node.op,
-            fixed.get(node, "the Casts around the operator would cost more time than 16 bits save"),
-            is_product(node),
-            flops(node) / total if total else 0.0,
+    def _described(
+        self, plan: TypePlan, fixed: Mapping[Node, str], casts: Sequence[CastAdded], found: Found
+    ) -> Conversion:
+        request, model, labels = self.request, self.model, self.labels
+        total = sum(flops(node) for node in labels.nodes)
+        narrow = sum(flops(node) for node in labels.nodes if node in plan.narrow)
+        kept = [
+            KeptOperator(
+                node.path,
+                node.op,
+                fixed.get(node, "the Casts around the operator would cost more time than 16 bits save"),
+                is_product(node),
+                flops(node) / total if total else 0.0,
+            )
+            for node in labels.nodes
+            if node not in plan.narrow and _could_change(node, labels.ports)
+        ]
+        return Conversion(
+            path=str(request.model),
+            output="",
+            type=request.type,
+            io=request.io,
+            operators=len(labels.nodes),
+            narrow=sum(node in plan.narrow for node in labels.nodes),
+            share=narrow / total if total else None,
+            kept=tuple(kept),
+            casts=tuple(casts),
+            stored=self.ranges.stored,
+            opset=(opset_of(model), max(labels.opset, opset_of(model))),
+            ranges=found.ranges,
+            islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
+            rewrites=self.rewrites,
+            error=found.error,
+            notes=(*model.notes, *labels.notes, *found.notes),
         )
-        for node in labels.nodes
-        if node not in plan.narrow and _could_change(node, labels.ports)
-    ]
-    return Conversion(
-        path=str(request.model),
-        output="",
-        type=request.type,
-        io=request.io,
-        operators=len(labels.nodes),
-        narrow=sum(node in plan.narrow for node in labels.nodes),
-        share=narrow / total if total else None,
-        kept=tuple(kept),
-        casts=tuple(casts),
-        stored=tuple(ranges.stored),
-        opset=(opset_of(model), max(labels.opset, opset_of(model))),
-        ranges=found.ranges,
-        islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
-        error=found.error,
-        notes=(*model.notes, *labels.notes, *found.notes),
-    )
 
 
 def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> IslandSummary:
@@ -327,16 +309,7 @@ def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> Is
 
 def _could_change(node: Node, ports: Mapping[Node, Ports]) -> bool:
     found = ports.get(node)
-    if found is None:
-        return True
-    reads = any(found.reads_narrow(port) and _is_float(value) for port, value in enumerate(node.inputs))
-    return reads or any(
-        found.writes_narrow(port) and _is_float(value) for port, value in enumerate(node.outputs)
-    )
-
-
-def _is_float(value: Value | None) -> bool:
-    return value is not None and value.dtype == "f32"
+    return found is None or any(narrow_values(node, found))
 
 
 def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:

@@ -151,25 +151,13 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
 
     ends = _readers_of_parts(behind.output, axis, parts, model)
     found = [
-        _Columns(index * width, (index + 1) * width, moved(write)) for index, write in sorted(ends.parts)
+        _Columns(part.begin * width, part.end * width, moved(part.write))
+        for part in sorted(ends.parts, key=lambda part: part.begin)
     ]
     return _Split(found, [*removed, *ends.removed])
 
 
-class _Ends(Struct, frozen=True):
-    """The operators that read the parts of a reshaped product.
-
-    Attributes:
-        parts: the index of each part, with a function that inserts the operators that read the new product.
-            The function gets the name of the new product's result.
-        removed: the Split or Gather operators that are no longer needed.
-    """
-
-    parts: Sequence[tuple[int, _Write]]
-    removed: Sequence[Node]
-
-
-def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Ends:
+def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Split:
     """Find the Split or Gather operators that divide a tensor into parts of size one.
 
     Args:
@@ -189,19 +177,19 @@ def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _End
         (reader,) = readers
         if len(reader.outputs) != parts or set(_sizes(reader, axis, model)) != {1}:
             raise NotApplicable("an output of the Split has a size other than 1")
-        columns = _columns_of_split(reader, [1] * parts)
-        return _Ends([(part.begin, part.write) for part in columns], readers)
-    found: list[tuple[int, _Write]] = []
+        return _Split(_columns_of_split(reader, [1] * parts), readers)
+    found: list[_Columns] = []
     for reader in readers:
         index = _stored(reader.input(1), model)
         if reader.op != "Gather" or reader.domain or _axis(reader, rank) != axis or index is None:
             raise NotApplicable("the result is not split")
         if index.ndim or index.dtype.kind != "i" or not -parts <= int(index) < parts:
             raise NotApplicable("the index of a Gather is not a single stored integer in the range")
-        found.append((int(index) % parts, _squeezed(reader, axis)))
-    if len({index for index, _ in found}) != len(found):
+        begin = int(index) % parts
+        found.append(_Columns(begin, begin + 1, _squeezed(reader, axis)))
+    if len({part.begin for part in found}) != len(found):
         raise NotApplicable("two Gathers read the same part")
-    return _Ends(found, readers)
+    return _Split(found, readers)
 
 
 def _columns_of_split(reader: Node, sizes: Sequence[int]) -> list[_Columns]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowing import extent
+from trtlint.conversion.narrowports import narrow_values
 from trtlint.conversion.result import Stored
 from trtlint.conversion.weight import is_product
 from trtlint.measurement.formats import Format
@@ -76,9 +78,8 @@ def _read_by(labels: Labels) -> dict[Value, list[Node]]:
         ports = labels.ports.get(node)
         if node in labels.fixed or ports is None:
             continue
-        for port, value in enumerate(node.inputs):
-            if value is not None and value.dtype == "f32" and ports.reads_narrow(port):
-                found.setdefault(value, []).append(node)
+        for value in narrow_values(node, ports)[0]:
+            found.setdefault(value, []).append(node)
     return found
 
 
@@ -88,15 +89,13 @@ def _tensor(value: Value) -> onnx.TensorProto | None:
     if value.initializer is not None:
         return value.initializer
     node = value.producer
-    if node is None or node.op != "Constant" or node.domain:
+    if node is None or not is_stored(node):
         return None
     given = node.attribute("value")
     if isinstance(given, onnx.TensorProto):
         return given
-    numbers = node.attribute("value_floats", None)
-    if numbers is None:
-        single = node.number("value_float", None)
-        numbers = None if single is None else (single,)
+    single = node.number("value_float", None)
+    numbers = node.attribute("value_floats", None) if single is None else (single,)
     if numbers is None:
         return None
     return onnx.helper.make_tensor(value.name, onnx.TensorProto.FLOAT, [len(numbers)], list(numbers))

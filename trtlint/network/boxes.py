@@ -19,6 +19,8 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
     boxes, scores = wide(inputs[0]).astype(np.float32), wide(inputs[1]).astype(np.float32)
+    if boxes.ndim == 3:  # the boxes of all classes are the same
+        boxes = boxes[:, :, None]
     most = int(inputs[2].item())
     overlap = float(inputs[3].item()) if len(inputs) > 3 else 0.0
     least = float(inputs[4].item()) if len(inputs) > 4 else 0.0
@@ -30,11 +32,7 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     for batch in range(scores.shape[0]):
         kept: list[tuple[float, int, int]] = []
         for label in range(scores.shape[2]):
-            own = (
-                boxes[batch, :, label if boxes.ndim == 4 and boxes.shape[2] > 1 else 0]
-                if boxes.ndim == 4
-                else boxes[batch]
-            )
+            own = boxes[batch, :, label if boxes.shape[2] > 1 else 0]
             kept += [
                 (float(scores[batch, box, label]), label, box)
                 for box in _suppressed(

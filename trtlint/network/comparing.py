@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
+from trtlint.model.protos import opsets
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
@@ -63,16 +65,6 @@ class _Found(Struct, eq=False):
     differences: dict[str, TensorDifference] = field(default_factory=dict)
     sets: int = 0
 
-    def copy(self) -> _Found:
-        return _Found(
-            set(self.compared),
-            dict(self.missing),
-            dict(self.unclear),
-            set(self.deviations),
-            dict(self.differences),
-            self.sets,
-        )
-
 
 class Comparing:
     """Compare a network with its ONNX model on several sets of inputs, one after the other.
@@ -105,9 +97,7 @@ class Comparing:
         self._twins = Twins(proto, network, self._candidates, self._initializers)
         self._shared: dict[int, str] = {}
         self._done: set[int] = set()
-        self._opset = max(
-            (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
-        )
+        self._opset = opsets(proto).get("", 1)
         self._settled: set[str] = set()
         self._found = _Found()
         self._seen = 0
@@ -138,7 +128,7 @@ class Comparing:
             MemoryError: there is too little memory.
         """
         before = self._found
-        self._found = before.copy()
+        self._found = deepcopy(before)
         self._name, self._feeds = name, feeds
         self._settled = set()
         self._seen = 0
@@ -195,7 +185,8 @@ class Comparing:
         """
         names = self._names(NATIVE | BY_BITS)
         try:
-            if self._has_4_bit_input(proto):
+            elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
+            if not _PACKED.isdisjoint(elements):
                 raise ValueError("ONNX Runtime's Python API accepts no 4-bit arrays")
             return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
@@ -213,12 +204,6 @@ class Comparing:
             raise NotComparableError(f"ONNX Runtime rejects the model: {reason}") from None
         self.by_reference = True
         return found, proto
-
-    @staticmethod
-    def _has_4_bit_input(proto: ModelProto) -> bool:
-        """Return whether an input of the model has a 4-bit type."""
-        elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
-        return not _PACKED.isdisjoint(elements)
 
     def _names(self, types: Collection[np.dtype[Any]]) -> list[str]:
         """Return the names of the tensors to compare, in the order of computation."""
@@ -327,7 +312,7 @@ class Comparing:
             for each, array in known.items()
         }
         opinion = self._regions.second_opinion(region, name, single, _SINGLE)
-        return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
+        return opinion is not None and not self._disagree(got, opinion, kind)
 
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
         """Return whether a 16-bit overflow explains why ``got`` differs from the FP32 result ``expected``."""
@@ -345,7 +330,8 @@ class Comparing:
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True
-        return found.worst is not None and found.worst <= _CANCELLED * max(map(_largest, known.values()))
+        largest = max(map(_largest, known.values()), default=0.0)
+        return found.worst is not None and found.worst <= _CANCELLED * largest
 
     def _disagree(self, opinion: Array, expected: Array, kind: str) -> bool:
         return compare(opinion, expected, kind, tolerance_of(kind, self._kinds)) is not None
@@ -374,7 +360,7 @@ class Comparing:
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ONNX's values of ``names``, by name. Tensors that no runtime can compute are left out."""
         found = {name: array for name, array in self._feeds.items() if name in names}
-        found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
+        found.update(constants(self._proto, names, self._initializers))
         found.update(self._expected.of([name for name in names if name not in found]))
         return found
 

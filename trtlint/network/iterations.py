@@ -9,6 +9,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.model.contents import graphs
+from trtlint.model.protos import opsets
 
 MOST = 10_000
 """Largest number of iterations of one loop that trtlint computes, in the model and in its network."""
@@ -25,7 +26,7 @@ def bound_loops(proto: ModelProto) -> None:
     because the computation of the network fails at the same limit.
     """
     numbers = count()
-    opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
+    opset = opsets(proto).get("", 1)
     # Find all graphs before the first change: writing to a graph copies the bodies in it.
     holders: list[GraphProto | FunctionProto] = [*graphs(proto), *proto.functions]
     for holder in reversed(holders):

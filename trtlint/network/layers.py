@@ -23,12 +23,10 @@ class Tensor(Struct, frozen=True):
     Attributes:
         name: the name, which the parser takes from ONNX where possible.
         dtype: TensorRT's name of the element type, such as ``HALF``.
-        rank: the number of dimensions; -1 if unknown.
     """
 
     name: str
     dtype: str
-    rank: int = -1
 
 
 class Layer(Struct, frozen=True):

@@ -98,15 +98,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
 }
 
 
-def _unary(layer: Layer, inputs: Inputs) -> list[Array]:
-    (x,), operation = map(wide, inputs), layer.get("op")
-    function = _UNARIES.get(operation)
-    if function is None:
-        raise NotComputedError(f"the operation {operation}")
-    return [narrowed(np.asarray(function(x)), layer.types[0])]
-
-
-_UNARIES: Mapping[str, Callable[[Array], Any]] = {
+_UNARIES: Mapping[str, Callable[..., Any]] = {
     "EXP": np.exp,
     "LOG": np.log,
     "SQRT": np.sqrt,
@@ -135,9 +127,9 @@ _UNARIES: Mapping[str, Callable[[Array], Any]] = {
 }
 
 
-def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
+def _operation(layer: Layer, inputs: Inputs) -> list[Array]:
     operation = layer.get("op")
-    function = _ELEMENTWISE.get(operation)
+    function = (_UNARIES if layer.kind == "UNARY" else _ELEMENTWISE).get(operation)
     if function is None:
         raise NotComputedError(f"the operation {operation}")
     return [narrowed(np.asarray(function(*map(wide, inputs))), layer.types[0])]
@@ -157,7 +149,7 @@ def _power(x: Array, y: Array) -> Array:
     return np.asarray(np.power(x.astype(np.float64), y).astype(x.dtype))
 
 
-_ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
+_ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "SUM": np.add,
     "PROD": np.multiply,
     "MAX": np.maximum,
@@ -217,8 +209,8 @@ def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
 
 LAYERS: Mapping[str, Compute] = {
     "ACTIVATION": _activation,
-    "UNARY": _unary,
-    "ELEMENTWISE": _elementwise,
+    "UNARY": _operation,
+    "ELEMENTWISE": _operation,
     "CAST": _cast,
     "IDENTITY": _cast,
     "SELECT": _select,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from onnx import ModelProto, numpy_helper
@@ -20,6 +21,7 @@ INT8 ends at 127 and UINT8 at 255.
 """
 
 Feeds = Mapping[str, Array]
+Change = Callable[[Array], Array]
 
 
 def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
@@ -40,22 +42,25 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
 def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
     largest = _largest_scale(proto)
     yield "negative numbers", _floats(base, lambda x: -np.abs(x))
-    yield "positive numbers", _floats(base, lambda x: np.abs(x))
-    yield "negative whole numbers", _whole(base, _below_zero)
+    yield "positive numbers", _floats(base, np.abs)
+    yield "negative whole numbers", _of_kinds("iu", base, _below_zero)
     if largest:
         yield (
             "numbers beyond the quantizers",
             _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest)),
         )
         yield "numbers at the quantizers' limits", _floats(base, lambda x: np.rint(x) * (128 * largest))
-    yield "ties", _floats(base, lambda x: np.rint(x))
+    yield "ties", _floats(base, np.rint)
     yield "zeros", {name: np.zeros_like(array) for name, array in base.items()}
-    yield "masks that are false everywhere", _bools(base, lambda x: np.zeros_like(x))
-    yield "masks that are true everywhere", _bools(base, lambda x: np.ones_like(x))
-    yield "masks with one true element", _bools(base, _first_alone)
+    yield "masks that are false everywhere", _of_kinds("b", base, np.zeros_like)
+    yield "masks that are true everywhere", _of_kinds("b", base, np.ones_like)
+    yield "masks with one true element", _of_kinds("b", base, _first_alone)
     for turns in (0, 1, 3, 7):
-        yield f"all integers equal to {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
-    yield "growing whole numbers", _whole(base, lambda x: np.arange(x.size).reshape(x.shape).astype(x.dtype))
+        yield f"all integers equal to {turns}", _of_kinds("iu", base, partial(np.full_like, fill_value=turns))
+    yield (
+        "growing whole numbers",
+        _of_kinds("iu", base, lambda x: np.arange(x.size).reshape(x.shape).astype(x.dtype)),
+    )
     yield "large numbers", _floats(base, lambda x: x * 30)
     yield "small numbers", _floats(base, lambda x: x * 0.01)
     for size in (1, 2, 3, 0):
@@ -71,30 +76,21 @@ def _same(one: Feeds, other: Feeds) -> bool:
     return all(np.array_equal(array, other[name]) for name, array in one.items())
 
 
-def _floats(base: Feeds, change: object) -> dict[str, Array]:
+def _floats(base: Feeds, change: Change) -> dict[str, Array]:
     return {
-        name: _changed(array.astype(np.float32), change).astype(array.dtype)
-        if is_float(array.dtype) or array.dtype.kind == "f"
+        name: np.asarray(change(array.astype(np.float32))).astype(array.dtype)
+        if is_float(array.dtype)
         else array
         for name, array in base.items()
     }
 
 
-def _whole(base: Feeds, change: object) -> dict[str, Array]:
+def _of_kinds(kinds: str, base: Feeds, change: Change) -> dict[str, Array]:
+    """Return inputs with a change of the arrays whose type is of one of NumPy's ``kinds``."""
     return {
-        name: _changed(array, change) if array.dtype.kind in "iu" else array for name, array in base.items()
+        name: np.asarray(change(array)) if array.dtype.kind in kinds else array
+        for name, array in base.items()
     }
-
-
-def _bools(base: Feeds, change: object) -> dict[str, Array]:
-    return {
-        name: _changed(array, change) if array.dtype.kind == "b" else array for name, array in base.items()
-    }
-
-
-def _changed(array: Array, change: object) -> Array:
-    assert callable(change)
-    return np.asarray(change(array))
 
 
 def _first_alone(array: Array) -> Array:

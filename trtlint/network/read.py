@@ -51,15 +51,13 @@ class NetworkReader:
         if key not in self._positions:
             self._held.append(tensor)
             self._positions[key] = len(self._tensors)
-            self._tensors.append(Tensor(str(tensor.name), str(tensor.dtype.name), len(tensor.shape)))
+            self._tensors.append(Tensor(str(tensor.name), str(tensor.dtype.name)))
         return self._positions[key]
-
-    def _port(self, tensor: Any) -> int | None:
-        return None if tensor is None else self._tensor(tensor)
 
     def _layer(self, index: int, layer: Any) -> Layer:
         kind = str(layer.type.name)
-        inputs = [self._port(layer.get_input(port)) for port in range(min(layer.num_inputs, _MOST_PORTS))]
+        given = [layer.get_input(port) for port in range(min(layer.num_inputs, _MOST_PORTS))]
+        inputs = tuple(None if tensor is None else self._tensor(tensor) for tensor in given)
         outputs = tuple(
             self._tensor(layer.get_output(port)) for port in range(min(layer.num_outputs, _MOST_PORTS))
         )
@@ -70,14 +68,14 @@ class NetworkReader:
         if wanted in self._classes and kind not in ("PLUGIN", "PLUGIN_V2", "PLUGIN_V3"):
             layer.__class__ = self._classes[wanted]
             settings.update(read_settings(layer, SETTINGS.get(kind, ())))
-            settings.update((each, LayerWeights.of(layer, each)) for each in _WEIGHTS.get(kind, ()))
+            settings.update((each, LayerWeights(layer, each)) for each in _WEIGHTS.get(kind, ()))
             if kind in GROUPS:
                 group = self._group(getattr(layer, GROUPS[kind]))
             if kind == "ATTENTION_INPUT":
                 settings.update(self._attention(layer.attention))
         types = tuple(self._tensors[output].dtype for output in outputs)
         self._held.append(layer)
-        return Layer(index, name, kind, tuple(inputs), outputs, types, settings, group)
+        return Layer(index, name, kind, inputs, outputs, types, settings, group)
 
     def _group(self, found: Any) -> int:
         if id(found) not in self._groups:

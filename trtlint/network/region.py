@@ -15,6 +15,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
+from trtlint.network.twins import Initializers
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20
@@ -49,10 +50,6 @@ class Regions:
         self._proto = proto
         self._nodes = list(proto.graph.node)
         self._giver = {name: place for place, node in enumerate(self._nodes) for name in node.output if name}
-
-    def node(self, tensor: str) -> NodeProto:
-        """Return the node that computes a tensor."""
-        return self._nodes[self._giver[tensor]]
 
     def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Subgraph:
         """Return the nodes that compute a tensor from tensors that agree in the network and in ONNX.
@@ -119,24 +116,17 @@ class Regions:
         return np.asarray(found[0])
 
 
-def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, Array]:
+def constants(proto: ModelProto, names: Sequence[str], stored: Initializers) -> dict[str, Array]:
     """Return the elements of the initializers and constants in ``names``, by name.
 
     Args:
         proto: the model.
         names: names of tensors; tensors that are not stored in the model are left out.
-        read: function that reads a tensor from an external file; it returns None if the file cannot be read.
+        stored: object that reads initializers.
     """
-    wanted = set(names)
-    found: dict[str, Array] = {}
-    for tensor in proto.graph.initializer:
-        if tensor.name in wanted:
-            external = tensor.data_location == TensorProto.EXTERNAL
-            values = read(tensor) if external else numpy_helper.to_array(tensor)
-            if values is not None:
-                found[tensor.name] = values
+    found = {name: values for name in names if (values := stored.array(name)) is not None}
     for node in proto.graph.node:
-        if node.op_type == "Constant" and node.output and node.output[0] in wanted:
+        if node.op_type == "Constant" and node.output and node.output[0] in names:
             for attribute in node.attribute:
                 if attribute.name == "value" and attribute.t.data_location != TensorProto.EXTERNAL:
                     found[node.output[0]] = numpy_helper.to_array(attribute.t)

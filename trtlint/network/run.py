@@ -8,12 +8,24 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from trtlint.network import attention, boxes, movement, pointwise, products, quantizing, reductions, sampling
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
+from trtlint.network.pointwise import Compute
 from trtlint.network.schedule import Block, ScheduledStep, schedule
-from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
+_LAYERS: Mapping[str, Compute] = {
+    **attention.LAYERS,
+    **boxes.LAYERS,
+    **movement.LAYERS,
+    **pointwise.LAYERS,
+    **products.LAYERS,
+    **quantizing.LAYERS,
+    **reductions.LAYERS,
+    **sampling.LAYERS,
+}
+"""The functions that compute layers, by layer kind."""
 _LONGEST = 200
 """Largest number of characters in the reason of a :class:`Missing`."""
 
@@ -23,12 +35,9 @@ class Missing(Struct, frozen=True):
 
     Attributes:
         reason: why the tensor is missing.
-        source: True if the layer of this tensor cannot be computed; False if only an earlier layer cannot be
-            computed.
     """
 
     reason: str
-    source: bool = False
 
 
 Value = Array | Missing
@@ -143,7 +152,7 @@ class Runner:
             reason = str(error)
         except Exception as error:  # noqa: BLE001 - NumPy and ONNX Runtime raise many classes
             reason = f"{step.layer.kind}: {error}"
-        return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
+        return [Missing(" ".join(reason.split())[:_LONGEST])] * len(step.gives)
 
     def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
         """Compute the output of a conditional: the value from the branch that its condition selects."""
@@ -286,7 +295,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
         return []
     if layer.kind == "CONDITIONAL_INPUT":
         return inputs
-    compute = LAYERS.get(layer.kind)
+    compute = _LAYERS.get(layer.kind)
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]

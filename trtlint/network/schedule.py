@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct, field
 
@@ -122,7 +123,8 @@ class _Scheduler:
     def block(self, group: int | None) -> Block:
         """Return the steps of one iteration of loop ``group``, or the steps outside loops for None."""
         steps = [
-            ScheduledStep(layer, self._needs(layer), layer.outputs)
+            # The values of a layer of the loop are carried from one iteration to the next.
+            ScheduledStep(layer, () if layer.kind in _LOOP else self._reads(layer), layer.outputs)
             for layer in self._network.layers
             if self._home[layer.index] == group and layer.kind not in _ENDS
         ]
@@ -138,7 +140,7 @@ class _Scheduler:
         by_step = {id(step): guard for step, guard in zip(steps, guards, strict=True)}
         kept = set(self._network.outputs)
         kept.update(tensor for layer in ends for tensor in tensors_of(layer))
-        reads = [(*step.needs, *conditions[id(step)], *self._selects(step)) for step in ordered]
+        reads = [(*step.needs, *conditions[id(step)]) for step in ordered]
         return Block(
             ordered,
             [by_step[id(step)] for step in ordered],
@@ -146,15 +148,8 @@ class _Scheduler:
             tuple(ends),
         )
 
-    def _selects(self, step: ScheduledStep) -> tuple[int, ...]:
-        condition = (
-            self._conditions.get(step.layer.group) if step.layer.kind == "CONDITIONAL_OUTPUT" else None
-        )
-        return () if condition is None else (condition,)
-
-    def _needs(self, layer: Layer) -> tuple[int, ...]:
-        if layer.kind in _LOOP:  # its values are carried from one iteration to the next
-            return ()
+    def _reads(self, layer: Layer) -> tuple[int, ...]:
+        """Return the tensors that a layer reads, including the condition that selects its value."""
         condition = self._conditions.get(layer.group) if layer.kind == "CONDITIONAL_OUTPUT" else None
         return (*tensors_of(layer), *(() if condition is None else (condition,)))
 
@@ -163,15 +158,12 @@ class _Scheduler:
         layers = [layer for layer in self._network.layers if layer.index in body]
         inner = {output for layer in layers for output in layer.outputs}
         needs = dict.fromkeys(
-            tensor for layer in layers for tensor in self._all(layer) if tensor not in inner
+            tensor for layer in layers for tensor in self._reads(layer) if tensor not in inner
         )
         gives = tuple(
             output for layer in self._bounds[group] if layer.kind == "LOOP_OUTPUT" for output in layer.outputs
         )
         return ScheduledStep(self._bounds[group][0], tuple(needs), gives, self.block(group))
-
-    def _all(self, layer: Layer) -> tuple[int, ...]:
-        return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
         """Return, for each step, the branches that contain all readers of the tensors of the step.
@@ -197,7 +189,7 @@ class _Scheduler:
                 for reader, port in readers[tensor]:
                     guard = guards[reader]
                     other = steps[reader].layer
-                    if other.kind == "CONDITIONAL_OUTPUT" and steps[reader].loop is None:
+                    if other.kind == "CONDITIONAL_OUTPUT":
                         guard = guard | {(other.group, port == 0)}
                     found = guard if found is None else found & guard
             guards[place] = found or frozenset()
@@ -214,26 +206,22 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
         extra: tensors that a step needs in addition to its ``needs``, by ``id()`` of the step.
     """
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
-    waits: list[int] = []
-    followers: dict[int, list[int]] = defaultdict(list)
+    sorter: TopologicalSorter[int] = TopologicalSorter()
     for place, step in enumerate(steps):
         before = {giver[tensor] for tensor in (*step.needs, *extra.get(id(step), ())) if tensor in giver}
-        before.discard(place)
-        waits.append(len(before))
-        for each in before:
-            followers[each].append(place)
-    ready = [(steps[place].layer.index, place) for place, count in enumerate(waits) if not count]
-    heapq.heapify(ready)
+        sorter.add(place, *(before - {place}))
+    try:
+        sorter.prepare()
+    except CycleError:
+        raise NotComputedError("the layers of the network have no order") from None
+    ready: list[tuple[int, int]] = []
     found = []
-    while ready:
+    while sorter.is_active():
+        for place in sorter.get_ready():
+            heapq.heappush(ready, (steps[place].layer.index, place))
         _, place = heapq.heappop(ready)
         found.append(steps[place])
-        for each in followers[place]:
-            waits[each] -= 1
-            if not waits[each]:
-                heapq.heappush(ready, (steps[each].layer.index, each))
-    if len(found) < len(steps):
-        raise NotComputedError("the layers of the network have no order")
+        sorter.done(place)
     return found
 
 
@@ -250,15 +238,8 @@ def _deletable_after(
     own = {tensor for step in steps for tensor in step.gives}
     seen = set(kept)
     found: list[tuple[int, ...]] = []
-    for step, tensors in zip(reversed(steps), reversed(list(reads)), strict=True):
-        fresh = tuple(_fresh((*step.gives, *tensors), seen, own))
-        found.append(fresh)
+    for step, tensors in zip(reversed(steps), reversed(reads), strict=True):
+        fresh = dict.fromkeys(tensor for tensor in (*step.gives, *tensors) if tensor not in seen)
+        seen.update(fresh)
+        found.append(tuple(tensor for tensor in fresh if tensor in own))
     return found[::-1]
-
-
-def _fresh(tensors: Iterable[int], seen: set[int], own: set[int]) -> Iterator[int]:
-    for tensor in tensors:
-        if tensor not in seen:
-            seen.add(tensor)
-            if tensor in own:
-                yield tensor

@@ -37,11 +37,6 @@ class LayerWeights(Struct, frozen=True, eq=False):
     layer: Any
     name: str
 
-    @classmethod
-    def of(cls, layer: Any, name: str) -> LayerWeights:
-        """Return the weights in attribute ``name`` of a layer."""
-        return cls(layer, name)
-
     def array(self) -> Array | None:
         """Return the weights as a flat array, or None if the attribute is empty.
 

@@ -19,11 +19,12 @@ import onnx.numpy_helper
 from msgspec import Struct
 
 from trtlint.errors import ExperimentError
+from trtlint.model.graph import WITH_BODIES
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
-from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, bodies, operator, path_of, reads
 from trtlint.partition.origins import Merged, mark, merged
-from trtlint.partition.regions import Region, interface_words, join, runs
+from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Region, interface_words, join, runs
 from trtlint.partition.result import ProviderSettings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
@@ -31,23 +32,6 @@ from trtlint.partition.rewriting import shapes_of
 _MOST_CALLS = 3000
 """Largest number of parser calls for one model.  A model with 681 parts needed 240 calls."""
 _MOST_SHAPELESS = 20
-_WITH_BODIES = frozenset({"If", "Loop", "Scan"})
-_UNTAKEN = frozenset({
-    onnx.TensorProto.STRING, onnx.TensorProto.UINT16, onnx.TensorProto.UINT32, onnx.TensorProto.UINT64,
-    onnx.TensorProto.INT16, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128,
-    onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
-    onnx.TensorProto.UINT4,
-})  # fmt: skip
-"""Element types of tensors that the RTX provider does not support (``IsSupportedDataType``).
-
-The provider does not pass nodes with such tensors to the parser.
-https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
-"""
-_NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
-"""Element types of graph inputs and outputs for which the RTX provider rejects the graph.
-
-The source is ``IsSupportedInputOutputDataType`` in the file that ``_UNTAKEN`` links to.
-"""
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
@@ -126,16 +110,14 @@ class _Parser:
         self.calls = 0
         self.shapeless: dict[str, None] = {}
 
-    def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
+    def taken(
+        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int = 1
+    ) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
-        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph.
+        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph. ``depth`` is the
+        depth of nested calls of the parser.
         """
-        yield from self._taken(nodes, region, around, 1)
-
-    def _taken(
-        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int
-    ) -> Iterator[Region]:
         # The parser may return the same region again, so the number of calls is limited.
         if depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
             raise _EndedError
@@ -147,7 +129,7 @@ class _Parser:
             elif found == region:
                 raise _EndedError
             else:
-                yield from self._taken(nodes, found, around, depth + 1)
+                yield from self.taken(nodes, found, around, depth + 1)
 
     def _ask(self, model: onnx.ModelProto) -> tuple[bool, list[list[int]]]:
         self.calls += 1
@@ -208,8 +190,8 @@ class _Around:
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
         self.types = types
-        self.stored: dict[str, onnx.TensorProto] = {} if outer is None else dict(outer.stored)
-        self.stored.update((each.name, each) for each in graph.initializer)
+        own = {each.name: each for each in graph.initializer}
+        self.stored: dict[str, onnx.TensorProto] = own if outer is None else {**outer.stored, **own}
         self.sparse = {each.values.name: each for each in graph.sparse_initializer}
         self.outputs = {each.name for each in graph.output}
         self._readers: dict[str, set[int]] = {}
@@ -281,14 +263,10 @@ class _Dividing:
     def _bodies_taken(
         self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _Around
     ) -> bool:
-        if node.op_type not in _WITH_BODIES or node.domain:
+        if node.op_type not in WITH_BODIES or node.domain:
             return True
         path = path_of(node, position, scope)
-        taken = [
-            self.graph(each.g, types, f"{path}/{each.name}", depth + 1, around)
-            for each in node.attribute
-            if each.HasField("g")
-        ]
+        taken = [self.graph(each.g, types, f"{path}/{each.name}", depth + 1, around) for each in bodies(node)]
         return all(taken)
 
     def _is_offered(self, node: onnx.NodeProto, types: Types) -> bool:
@@ -297,7 +275,7 @@ class _Dividing:
         if not self._plugin:
             return True
         known = (types[name] for name in (*node.input, *node.output) if name in types)
-        return not any(each.tensor_type.elem_type in _UNTAKEN for each in known)
+        return not any(DTYPES.get(each.tensor_type.elem_type) in UNTAKEN for each in known)
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
@@ -305,9 +283,9 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
-        if value.name not in stored and known.elem_type in _NO_INTERFACE and known.shape.dim:
-            name = onnx.TensorProto.DataType.Name(known.elem_type)
-            return interface_words(value.name, DTYPES.get(known.elem_type, name))
+        dtype = DTYPES.get(known.elem_type)
+        if value.name not in stored and dtype in NO_INTERFACE and known.shape.dim:
+            return interface_words(value.name, str(dtype))
     return ""
 
 
@@ -319,9 +297,8 @@ def _store_constants(graph: onnx.GraphProto) -> None:
     """
     kept = []
     for node in graph.node:
-        for each in node.attribute:
-            if each.HasField("g"):
-                _store_constants(each.g)
+        for each in bodies(node):
+            _store_constants(each.g)
         stored = _held(node)
         if stored is None:
             kept.append(node)

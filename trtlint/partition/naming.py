@@ -36,6 +36,11 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
     return f"{scope}/{own}" if scope else own
 
 
+def bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
+    """Yield the attributes that contain a subgraph."""
+    return (each for each in node.attribute if each.HasField("g"))
+
+
 def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
     """Yield the names of the values that a node reads.
 
@@ -44,9 +49,7 @@ def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
     yield from filter(None, node.input)
     if depth > MOST_BODIES:
         return
-    for each in node.attribute:
-        if not each.HasField("g"):
-            continue
+    for each in bodies(node):
         own = {value.name for value in each.g.input} | {tensor.name for tensor in each.g.initializer}
         own.update(name for inner in each.g.node for name in inner.output)
         for inner in each.g.node:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import onnx
 
 from trtlint.model import contents
 from trtlint.model.graph import WITH_BODIES
-from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of, reads
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
 """Pattern of the name suffix of a DequantizeLinear that ONNX Runtime copied for another reader.
@@ -48,7 +48,7 @@ def _mark(
         node.doc_string = MARK + path
     if depth < MOST_BODIES:
         for node in graph.node:
-            for each in _bodies(node):
+            for each in bodies(node):
                 _mark(each.g, f"{path_of(node, 0, scope)}/{each.name}", found, repeats, depth + 1)
 
 
@@ -101,7 +101,3 @@ def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str
             home[path] = target
             found.setdefault(target, []).insert(0, [path, node.op_type])
     return found
-
-
-def _bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
-    return (each for each in node.attribute if each.HasField("g"))

@@ -10,16 +10,20 @@ from msgspec import Struct
 from trtlint.facts.blocks.sizes import bytes_of
 from trtlint.knowledge.providers import Provider
 from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import text
 from trtlint.model.values import Constants
 from trtlint.partition.folding import Removed, removed
 from trtlint.partition.naming import reads
 from trtlint.partition.profiles import shape_input, shape_input_words
 from trtlint.partition.regions import (
+    NO_INTERFACE,
+    UNTAKEN,
     Joined,
     Operator,
     borders,
     interface_words,
     join,
+    parts_with_bodies,
     runs,
     shapeless_words,
 )
@@ -29,21 +33,6 @@ _MOST_SPLITS = 8
 """Largest number of operator types for which trtlint counts the parts as if TensorRT accepted the type.
 
 Each count needs a walk through the graph.
-"""
-_UNTAKEN = frozenset(
-    {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
-)
-"""Element types that TensorRT networks lack.
-
-The parser refuses regions with inputs of these types. The RTX provider does not even pass nodes with these
-types to the parser (``IsSupportedDataType``).
-https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
-"""
-_NO_INTERFACE = _UNTAKEN | {"f64"}
-"""Element types of graph inputs and outputs for which the RTX provider rejects the whole graph.
-
-The provider does not check scalars.  The source is ``IsSupportedInputOutputDataType`` in the file that
-``_UNTAKEN`` links to.
 """
 NAMELESS = frozenset({"ScatterElements"})
 """Operators that the parser refuses with an error that names no node.
@@ -96,7 +85,6 @@ class _PredictedGraph(Struct, frozen=True):
     """The main graph or a subgraph, divided into parts."""
 
     nodes: tuple[Node, ...]
-    operators: tuple[Operator, ...]
     joined: Joined
 
     @property
@@ -193,13 +181,13 @@ class _Prediction:
         """Return why the provider of TensorRT-RTX rejects a whole graph, or an empty string."""
         if self._provider != "nv-tensorrt-rtx":
             return ""
-        owner = next(iter(self._graph.owners(scope)), None)
+        owner = self._owner(scope)
         if owner is None:
             values = (*self._graph.inputs, *self._graph.outputs)
         else:
             body = self._graph.bodies(owner)[scope.rpartition("/")[2]]
             values = (*body.inputs, *body.outputs)
-        found = next((each for each in values if each.dtype in _NO_INTERFACE and each.shape), None)
+        found = next((each for each in values if each.dtype in NO_INTERFACE and each.shape), None)
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
@@ -207,7 +195,7 @@ class _Prediction:
         if node.op in self._settings.exclude:
             return "a provider option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)
-        dtype = next((each.dtype for each in values if each.dtype in _UNTAKEN), None)
+        dtype = next((each.dtype for each in values if each.dtype in UNTAKEN), None)
         return "" if dtype is None else f"TensorRT has no {dtype} tensors"
 
     def _divided(
@@ -232,35 +220,21 @@ class _Prediction:
                 self._reasons[node].ends and node.op not in taken for node in nodes if node in self._reasons
             )
             joined = join(self._operators[scope], () if ended else runs(offered), self._settings)
-            found[scope] = _PredictedGraph(tuple(nodes), self._operators[scope], joined)
-            if scope and not found[scope].whole:
-                split_bodies.update(list(self._graph.owners(scope))[:1])
-        parts = self._parts(found)
+            found[scope] = _PredictedGraph(tuple(nodes), joined)
+            owner = self._owner(scope)
+            if owner is not None and not found[scope].whole:
+                split_bodies.add(owner)
+        parts = parts_with_bodies(
+            (self._owner(scope), found[scope].nodes, found[scope].joined.parts, found[scope].whole)
+            for scope in sorted(found, key=len)
+        )
         inside = {node for part in parts for node in part}
         left = [node for nodes in self._scopes.values() for node in nodes if node not in inside]
         return parts, sorted(left, key=lambda node: node.index), found
 
-    def _parts(self, found: Mapping[str, _PredictedGraph]) -> list[list[Node]]:
-        """Return the nodes of each part.
-
-        If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
-        Scan.
-        """
-        parts: list[list[Node]] = []
-        part_of: dict[Node, list[Node]] = {}
-        for name in sorted(found, key=len):
-            scope = found[name]
-            owner = next(iter(self._graph.owners(name)), None)
-            if owner is not None and scope.whole:
-                if owner in part_of:
-                    part_of[owner].extend(scope.nodes)
-                    part_of.update(dict.fromkeys(scope.nodes, part_of[owner]))
-                continue
-            for region in scope.joined.parts:
-                part = [scope.nodes[position] for position in region]
-                parts.append(part)
-                part_of.update(dict.fromkeys(part, part))
-        return parts
+    def _owner(self, scope: str) -> Node | None:
+        """Return the node that contains a subgraph, or None for the main graph."""
+        return next(iter(self._graph.owners(scope)), None)
 
     def _borders(self, found: Mapping[str, _PredictedGraph]) -> list[tuple[Value, bool]]:
         outputs = {value.name for value in self._graph.outputs}
@@ -268,7 +242,7 @@ class _Prediction:
         for name, scope in found.items():
             if name and scope.whole:
                 continue
-            for value_name, into in borders(scope.operators, scope.joined.parts, outputs):
+            for value_name, into in borders(self._operators[name], scope.joined.parts, outputs):
                 value = self._graph.resolve(value_name, name)
                 if value is not None:
                     crossing.append((value, into))
@@ -312,13 +286,6 @@ class _Prediction:
 
 
 def _operator(node: Node, renamed: Mapping[str, str]) -> Operator:
-    inputs = [value.name for value in node.inputs if value is not None]
-    read = tuple(renamed.get(name, name) for name in (*inputs, *_captured(node)))
+    names = map(text, reads(node.proto))
+    read = tuple(renamed.get(name, name) for name in names)
     return Operator(node.proto.name, node.op, read, tuple(v.name for v in node.outputs))
-
-
-def _captured(node: Node) -> tuple[str, ...]:
-    """Return the names of the outer values that the subgraphs of a node read."""
-    if not any(each.HasField("g") for each in node.proto.attribute):
-        return ()
-    return tuple(reads(node.proto))

@@ -12,7 +12,8 @@ https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_exec
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -20,11 +21,31 @@ from trtlint.partition.result import ProviderSettings
 
 Region = tuple[int, ...]
 """A region: the positions of its nodes in the order of the graph."""
+UNTAKEN = frozenset(
+    {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
+)
+"""Element types that TensorRT networks lack.
+
+The parser refuses regions with inputs of these types. The RTX provider does not even pass nodes with these
+types to the parser (``IsSupportedDataType``).
+https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+"""
+NO_INTERFACE = UNTAKEN | {"f64"}
+"""Element types of graph inputs and outputs for which the RTX provider rejects the whole graph.
+
+The provider does not check scalars.  The source is ``IsSupportedInputOutputDataType`` in the file that
+``UNTAKEN`` links to.
+"""
 _MOST_REMOVALS = 1000
 """Largest number of regions that are removed because of cycles.
 
 Each removal needs a walk through the graph.
 """
+
+
+_Node = TypeVar("_Node", bound=Hashable)
+DividedGraph = tuple[_Node | None, Sequence[_Node], Iterable[Region], bool]
+"""A graph: the node that contains it, its nodes, its parts, and whether TensorRT accepts the whole graph."""
 
 
 class Operator(Struct, frozen=True):
@@ -164,6 +185,30 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
                 if reader != own or own >= len(regions):  # nodes with the same name may read each other
                     following[own][reader] = None
     return [list(each) for each in following]
+
+
+def parts_with_bodies(graphs: Iterable[DividedGraph[_Node]]) -> list[list[_Node]]:
+    """Return the nodes of each part of the main graph and of all subgraphs.
+
+    If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
+    Scan. If TensorRT rejects this If, Loop or Scan, the nodes of the subgraph belong to no part.
+
+    Args:
+        graphs: the graphs. Outer graphs come before their subgraphs.
+    """
+    parts: list[list[_Node]] = []
+    part_of: dict[_Node, list[_Node]] = {}
+    for owner, nodes, regions, whole in graphs:
+        if owner is not None and whole:
+            if owner in part_of:
+                part_of[owner].extend(nodes)
+                part_of.update(dict.fromkeys(nodes, part_of[owner]))
+            continue
+        for region in regions:
+            part = [nodes[position] for position in region]
+            parts.append(part)
+            part_of.update(dict.fromkeys(part, part))
+    return parts
 
 
 def interface_words(name: str, dtype: str) -> str:

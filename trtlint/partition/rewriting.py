@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.telemetry import onnx_runtime
+from trtlint.partition.naming import bodies
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Prefixes of names of added Casts and of their results.  ONNX Runtime adds Casts to run FP16 on a CPU.
@@ -37,23 +38,20 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
         model: the model, with external data in files.
         folder: the folder of the external data.
     """
-    try:
-        onnxruntime = onnx_runtime()
-    except ImportError:
-        return None
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    options.log_severity_level = 4
-    options.add_session_config_entry(_DATA_FOLDER, str(folder))
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as written_to:
         written = Path(written_to, "rewritten.onnx")
-        options.optimized_model_filepath = str(written)
         try:
+            onnxruntime = onnx_runtime()
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+            options.log_severity_level = 4
+            options.add_session_config_entry(_DATA_FOLDER, str(folder))
+            options.optimized_model_filepath = str(written)
             onnxruntime.InferenceSession(
                 model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             )
             found = onnx.load(written)
-        except Exception:  # noqa: BLE001 - its own exceptions share no other base
+        except Exception:  # noqa: BLE001 - missing, or one of its own exceptions, which share no other base
             return None
     return _without_casts(found, model)
 
@@ -66,22 +64,19 @@ def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.Ty
     """
     if not names or len(names) > _MOST_SHAPES or _is_external(model):
         return {}
-    try:
-        onnxruntime = onnx_runtime()
-    except ImportError:
-        return {}
     asked = onnx.ModelProto()
     asked.CopyFrom(model)
     outputs = {each.name for each in asked.graph.output}
     asked.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in outputs)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
     try:
+        onnxruntime = onnx_runtime()
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
         session = onnxruntime.InferenceSession(
             asked.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-    except Exception:  # noqa: BLE001 - its own exceptions share no other base
+    except Exception:  # noqa: BLE001 - missing, or one of its own exceptions, which share no other base
         return {}
     return {
         each.name: _type(each.type, each.shape) for each in session.get_outputs() if each.name in set(names)
@@ -175,4 +170,4 @@ def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
 
     Recursion over the subgraphs is safe, because protobuf reads at most 100 nested messages.
     """
-    return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]
+    return [each.g for node in graph.node for each in bodies(node)]

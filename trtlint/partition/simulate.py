@@ -13,7 +13,7 @@ from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.weights import WeightsError, staged
 from trtlint.dry_build.wheels import Wheels
 from trtlint.knowledge.providers import Provider
-from trtlint.partition.regions import shapeless_words
+from trtlint.partition.regions import parts_with_bodies, shapeless_words
 from trtlint.partition.result import Left, Partition, ProviderSettings
 from trtlint.process.spawn import Limits, ProcessResult, run
 
@@ -77,11 +77,14 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
         return Simulation(None, version, ended=ended.words)
     scopes = found["scopes"]
     added = {path for scope in scopes for path in scope["added"]}
-    regions = _all_parts(scopes)
+    regions = parts_with_bodies(
+        (_owner(scope["scope"]), [path for path, _ in scope["nodes"]], scope["parts"], scope["whole"])
+        for scope in reversed(scopes)  # outer graphs come before their subgraphs
+    )
     taken = {path for part in regions for path in part}
     parts = _with_merged(regions, found["merged"], added)
     dropped = tuple(
-        f"{_paths(scope, region)[0]}: {why}" for scope in scopes for region, why in _given_up(scope)
+        f"{scope['nodes'][region[0]][0]}: {why}" for scope in scopes for region, why in _given_up(scope)
     )
     dropped += tuple(
         f"{scope['scope'] or 'the model'}: {scope['rejected']}" for scope in scopes if scope["rejected"]
@@ -102,30 +105,13 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
     return Simulation(partition, version, rewritten=found["rewritten"], ended=ended.words)
 
 
-def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Return the parts of the main graph and of all subgraphs.
-
-    If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
-    Scan. If TensorRT rejects this If, Loop or Scan, the nodes of the subgraph belong to no part.
-    """
-    found: list[list[str]] = []
-    part_of: dict[str, list[str]] = {}
-    for scope in reversed(scopes):  # outer graphs come before their subgraphs
-        owner = scope["scope"].rpartition("/")[0]
-        if scope["scope"] and scope["whole"]:
-            if owner in part_of:
-                paths = [path for path, _ in scope["nodes"]]
-                part_of[owner] += paths
-                part_of.update(dict.fromkeys(paths, part_of[owner]))
-            continue
-        for part in map(list, _parts(scope)):
-            found.append(part)
-            part_of.update(dict.fromkeys(part, part))
-    return tuple(map(tuple, found))
+def _owner(scope: str) -> str | None:
+    """Return the path of the node that contains a subgraph, or None for the main graph."""
+    return scope.rpartition("/")[0] if scope else None
 
 
 def _with_merged(
-    parts: Iterable[tuple[str, ...]], merged: Mapping[str, list[list[str]]], added: Collection[str]
+    parts: Iterable[list[str]], merged: Mapping[str, list[list[str]]], added: Collection[str]
 ) -> tuple[tuple[str, ...], ...]:
     """Replace rewritten nodes in parts by the original nodes in the file.
 
@@ -146,15 +132,6 @@ def _with_merged(
             )
         )
     return tuple(found)
-
-
-def _paths(scope: Mapping[str, Any], region: list[int]) -> tuple[str, ...]:
-    return tuple(scope["nodes"][position][0] for position in region)
-
-
-def _parts(scope: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for region in scope["parts"]:
-        yield _paths(scope, region)
 
 
 def _given_up(scope: Mapping[str, Any]) -> Iterator[tuple[list[int], str]]:

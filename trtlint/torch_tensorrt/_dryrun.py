@@ -22,7 +22,6 @@ from trtlint.torch_tensorrt._stand_in import StandInError, install
 
 _MOST_NODES = 2000
 _MOST_LAYERS = 200_000
-_MOST_NAMED = 200
 _LONGEST = 1000
 _WEIGHT_LAYERS = ("CONVOLUTION", "DECONVOLUTION")
 
@@ -52,13 +51,12 @@ def work(request: dict[str, Any], say: Say) -> None:
         return
     torch = importlib.import_module("torch")
     say({"stage": "load", "torch": torch.__version__, "found": package.__version__})
-    began = time.monotonic()
     try:
         program = torch.export.load(request["program"])
     except Exception as error:  # noqa: BLE001 - a damaged file can raise any class
         say({"unasked": f"torch {torch.__version__} cannot load the program: {_said(error)}"})
         return
-    say({"stage": "lower", "load_seconds": time.monotonic() - began})
+    say({"stage": "lower"})
     compile_program(torch, package, request, say, program)
 
 
@@ -98,7 +96,7 @@ class _Asked:
             inputs, names = _inputs(self._torch, self._package, program)
             self._compiler.compile(program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options)
         except Exception as error:  # noqa: BLE001 - any error of the compiler is a result
-            self._say({"ended": _said(error) + raised_at(error), "error_type": type(error).__name__})
+            self._say({"ended": _said(error) + raised_at(error)})
         else:
             self._say({"stage": "done"})
 
@@ -114,25 +112,21 @@ class _Asked:
             say({"supported": found[0], "total": found[1]})
             return found
 
-        def shown(tracker: Any, *_: Any) -> None:
+        display = compiler.dryrun_stats_display
+
+        def watched_display(tracker: Any, *arguments: Any) -> None:
             say(
                 {
                     "engines": tracker.tensorrt_graph_count,
                     "engine_operators": [each.subgraph_op_count for each in tracker.per_subgraph_data],
                     "in_torch": [str(each)[:_LONGEST] for each in tracker.to_run_in_torch[:_MOST_NODES]],
-                    "unsupported": {str(key): int(n) for key, n in tracker.unsupported_ops.items()},
                 }
             )
-
-        display = compiler.dryrun_stats_display
-
-        def both(tracker: Any, *arguments: Any) -> None:
-            shown(tracker)
             display(tracker, *arguments)
 
         for owner, name, function in (
             (partitioning, "get_graph_converter_support", watched_support),
-            (compiler, "dryrun_stats_display", both),
+            (compiler, "dryrun_stats_display", watched_display),
             (compiler, "convert_module", self._convert),
         ):
             undo.callback(setattr, owner, name, getattr(owner, name))
@@ -251,8 +245,7 @@ def _network(network: Any) -> dict[str, Any]:
     """Count the layers of a network, and its convolutions that read their weights from an input tensor."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
-    weighted = 0
-    tensors: list[str] = []
+    weighted = tensors = 0
     for index in range(min(network.num_layers, _MOST_LAYERS)):
         layer = network.get_layer(index)
         kind = str(layer.type).rpartition(".")[2]
@@ -261,14 +254,12 @@ def _network(network: Any) -> dict[str, Any]:
             types[str(layer.get_output(0).dtype).rpartition(".")[2]] += 1
         if kind in _WEIGHT_LAYERS:
             weighted += 1
-            if layer.num_inputs > 1 and layer.get_input(1) is not None:
-                tensors.append(layer.name[:_LONGEST])
+            tensors += layer.num_inputs > 1 and layer.get_input(1) is not None
     return {
         "layers": dict(kinds),
         "types": dict(types),
         "convolutions": weighted,
-        "tensor_weights": len(tensors),
-        "tensor_weight_layers": tensors[:_MOST_NAMED],
+        "tensor_weights": tensors,
     }
 
 

@@ -67,7 +67,7 @@ class LayerReader:
         self._held.append(layer)
         kind = str(layer.type.name)
         settings: dict[str, Any] = {}
-        wanted = _class_of(kind)
+        wanted = CLASSES.get(kind, f"I{kind.replace('_', '')}Layer").lower()
         if wanted in self._classes and not kind.startswith("PLUGIN"):
             layer.__class__ = self._classes[wanted]
             settings.update(read_settings(layer, SETTINGS.get(kind, ())))
@@ -119,13 +119,6 @@ class LayerReader:
             return None
         self._sent += len(packed)
         return base64.b64encode(packed).decode("ascii")
-
-
-def _class_of(kind: str) -> str:
-    found = CLASSES.get(kind)
-    if found is None and kind.startswith("ATTENTION_"):
-        found = f"IAttention{kind.rpartition('_')[2]}Layer"
-    return (found or f"I{kind.replace('_', '')}Layer").lower()
 
 
 def _size(weights: Any) -> int:

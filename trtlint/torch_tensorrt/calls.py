@@ -17,19 +17,21 @@ from msgspec.structs import replace
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
+from trtlint.torch_tensorrt.events import statements_of
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
 from trtlint.torch_tensorrt.syntax import expected_to_fail, imports_of, parsed, too_deep
-from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
+from trtlint.torch_tensorrt.uses import TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
-    UNKNOWN,
     DictEntry,
     Dotted,
     Entries,
+    Place,
     ScriptScope,
     UnknownValue,
     dotted,
+    entry,
 )
 
 Function = Literal[
@@ -188,22 +190,24 @@ def script_in(text: str, source: str = "") -> ScriptParts:
     marks: list[ScriptMark] = []
     failing = expected_to_fail(tree)
     try:
-        for node, scope, block, classes in visits(tree, imports):
+        script = ScriptScope(tree.body, frozenset(), None, imports)
+        script.classes = module_classes(tree, imports)
+        script.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
+        for node, place in visits(tree, script):
             if id(node) in failing:
                 continue
-            call = _call(node, scope, block, classes)
+            call = _call(node, place)
             if call is not None:
                 code = lines[call.line - 1].strip() if call.line <= len(lines) else ""
                 calls.append(replace(call, source=source, code=code))
-            elif (use := use_of(node, scope, block, classes, _ir_of(classes))) is not None:
+            elif (use := use_of(node, place, _front_end)) is not None:
                 uses.append(replace(use, source=source))
-            if (mark := mark_of(node, scope, block)) is not None:
+            if (mark := mark_of(node, place)) is not None:
                 marks.append(replace(mark, source=source))
             if len(calls) + len(uses) + len(marks) >= _MOST_CALLS:
                 break
         if calls:
-            operators = operators_in(tree, imports, classes)
-            marks += [replace(each, source=source) for each in operators]
+            marks += [replace(each, source=source) for each in operators_in(tree, script)]
     except RecursionError:
         raise too_deep(text, source or "--build") from None
     return (
@@ -213,42 +217,29 @@ def script_in(text: str, source: str = "") -> ScriptParts:
     )
 
 
-def _ir_of(classes: frozenset[str]) -> FrontEnd:
-    """Return a function that determines the front end of a call of ``torch_tensorrt.compile``.
-
-    ``classes`` are the names of the module classes in the script.
-    """
-
-    def front_end(node: ast.Call, scope: ScriptScope, block: tuple[int, ...]) -> str | None:
-        call = _call(node, scope, block, classes)
-        if call is None or (call.scripted and call.ir == "default"):
-            return None
-        return call.ir
-
-    return front_end
+def _front_end(node: ast.Call, place: Place) -> str | None:
+    """Return the front end of a call of ``torch_tensorrt.compile``, or None if it is unknown."""
+    call = _call(node, place)
+    if call is None or (call.scripted and call.ir == "default"):
+        return None
+    return call.ir
 
 
-Visit = tuple[ast.Call, ScriptScope, tuple[int, ...], frozenset[str]]
-"""A call in a script, its scope, the blocks that contain it, and the script's module classes."""
-
-
-def visits(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[Visit]:
-    """Yield the calls in a script, including calls in functions and classes."""
-    module = ScriptScope(tree.body, frozenset(), None, imports)
-    classes = module_classes(tree, imports)
-    module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
-    pending: list[tuple[list[ast.stmt], ScriptScope]] = [(tree.body, module)]
+def visits(tree: ast.Module, script: ScriptScope) -> Iterator[tuple[ast.Call, Place]]:
+    """Yield the calls in a script with their places, including calls in functions and classes."""
+    imports = script.imports
+    pending: list[tuple[list[ast.stmt], ScriptScope]] = [(tree.body, script)]
     while pending:
         body, scope = pending.pop()
-        for statement, block in scope.statements(body):
+        for statement, block in statements_of(body):
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = frozenset(each.arg for each in ast.walk(statement.args) if isinstance(each, ast.arg))
                 outer = scope.outer or scope
                 pending.append((statement.body, ScriptScope(statement.body, names, outer, imports)))
             elif isinstance(statement, ast.ClassDef):
-                pending.append((statement.body, ScriptScope(statement.body, frozenset(), module, imports)))
+                pending.append((statement.body, ScriptScope(statement.body, frozenset(), script, imports)))
             for node in _expressions(statement):
-                yield node, scope, block, classes
+                yield node, Place(scope, block, node.lineno)
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
@@ -265,37 +256,35 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
         ]
 
 
-def _call(
-    node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str]
-) -> TorchCall | None:
-    known = _ROUTES.get(scope.dotted(node.func))
+def _call(node: ast.Call, place: Place) -> TorchCall | None:
+    known = _ROUTES.get(place.dotted(node.func))
     if known is None:
         return None
     function, route = known
-    given = _given(node, function, scope, block)
+    given = _given(node, function, place)
     complete = given.complete
     if function == "torch.compile":
         options = given.entries.get("options")
-        if not _is_backend(given.entries.get("backend"), scope, block, node.lineno):
+        if not _is_backend(given.entries.get("backend"), place):
             return None
         empty = Entries({}, complete)
-        given = empty if options is None else scope.entries(options.node, block, node.lineno)
+        given = empty if options is None else place.entries(options.node)
         complete = given.complete and complete
-    arguments = tuple(_argument(entry, scope, block, node.lineno) for entry in given.entries.values())
+    arguments = tuple(_argument(each, place) for each in given.entries.values())
     ir = _ir(function, arguments, complete)
     if ir in ("torch_compile", "torch.compile"):
         route = "options"
     program, module = (given.entries.get(name) for name in ("exported_program", "module"))
-    scripted = _is_scripted(module, scope, block, node.lineno)
+    scripted = _is_scripted(module, place)
     if not scripted and not _SCRIPT_ONLY.isdisjoint(given.entries):
-        scripted = module is None or not is_module(module.node, scope, block, node.lineno, classes)
+        scripted = module is None or not is_module(module.node, place)
     return TorchCall(
         function=function,
         route=route,
         ir=ir,
         arguments=arguments,
         complete=complete,
-        unexported=program is not None and is_module(program.node, scope, block, node.lineno, classes),
+        unexported=program is not None and is_module(program.node, place),
         scripted=scripted,
         source="",
         line=node.lineno,
@@ -304,35 +293,28 @@ def _call(
     )
 
 
-def _given(node: ast.Call, function: Function, scope: ScriptScope, block: tuple[int, ...]) -> Entries:
+def _given(node: ast.Call, function: Function, place: Place) -> Entries:
     """Return the arguments of a call by name. Positional arguments get the names of the parameters."""
     known = Entries({}, True)
     for name, value in zip(_POSITIONAL[function], node.args, strict=False):
         if isinstance(value, ast.Starred):
             known |= NOTHING_KNOWN
             break
-        known |= Entries({name: DictEntry(name, value, value.lineno)}, True)
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            known |= scope.entries(keyword.value, block, node.lineno)
-        else:
-            entry = DictEntry(keyword.arg, keyword.value, keyword.value.lineno)
-            known |= Entries({keyword.arg: entry}, True)
-    return known
+        known |= entry(name, value)
+    return known | place.keywords(node)
 
 
-def _argument(entry: DictEntry, scope: ScriptScope, block: tuple[int, ...], line: int) -> Argument:
-    text = " ".join(ast.unparse(entry.node).split())
-    value = scope.value(entry.node, block, line)
+def _argument(given: DictEntry, place: Place) -> Argument:
+    text = " ".join(ast.unparse(given.node).split())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST - 3]}..."
-    return Argument(entry.key, text, value, entry.line)
+    return Argument(given.key, text, place.value(given.node), given.line)
 
 
-def _is_backend(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
-    if entry is None:
+def _is_backend(given: DictEntry | None, place: Place) -> bool:
+    if given is None:
         return False
-    value = scope.value(entry.node, block, line)
+    value = place.value(given.node)
     if isinstance(value, Dotted):
         return value.name.startswith("torch_tensorrt.") and value.name.endswith("backend")
     return value in _BACKENDS
@@ -349,14 +331,14 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
     return given if isinstance(given, str) else None
 
 
-def _is_scripted(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
+def _is_scripted(given: DictEntry | None, place: Place) -> bool:
     """Return whether a module may come from ``torch.jit``."""
-    if entry is None:
+    if given is None:
         return False
-    node = scope.assigned(entry.node, block, line)
+    node = place.assigned(given.node)
     if node is None:
-        return scope.scripts
-    return any(is_scripting(each, scope.imports) for each in ast.walk(node))
+        return place.scope.scripts
+    return any(is_scripting(each, place.scope.imports) for each in ast.walk(node))
 
 
 def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
@@ -372,15 +354,3 @@ def known_value(argument: Argument | None, default: object) -> object:
     if argument is None:
         return default
     return None if isinstance(argument.value, UnknownValue) else argument.value
-
-
-__all__ = [
-    "UNKNOWN",
-    "Argument",
-    "Function",
-    "TorchCall",
-    "calls_in",
-    "is_call",
-    "known_value",
-    "read_script",
-]

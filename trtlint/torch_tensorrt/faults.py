@@ -74,11 +74,8 @@ def _default(node: ProgramNode, expected: Mapping[str, Any]) -> bool:
 
 
 def _values(node: ProgramNode, expected: Mapping[str, Sequence[Any]]) -> bool:
-    for name, values in expected.items():
-        argument = node.argument(name)
-        if argument is None or argument.value not in values:
-            return False
-    return True
+    found = [(node.argument(name), values) for name, values in expected.items()]
+    return all(argument is not None and argument.value in values for argument, values in found)
 
 
 def _symbolic(node: ProgramNode, names: Sequence[str]) -> bool:
@@ -88,11 +85,11 @@ def _symbolic(node: ProgramNode, names: Sequence[str]) -> bool:
 
 def _elements(node: ProgramNode, expected: Mapping[str, Sequence[str]]) -> bool:
     """Return whether each tensor of the arguments in ``expected`` has one of the given element types."""
-    for name, elements in expected.items():
-        found = _tensors(node, name)
-        if not found or any(each is None or each.element not in elements for each in found):
-            return False
-    return True
+    found = [(_tensors(node, name), elements) for name, elements in expected.items()]
+    return all(
+        tensors and all(each is not None and each.element in elements for each in tensors)
+        for tensors, elements in found
+    )
 
 
 def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
@@ -224,11 +221,10 @@ def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
 
     The arguments are lists of tensors.  ``expected`` has the lowest rank by the name of the argument.
     """
-    for name, least in expected.items():
-        masks = [each for each in _tensors(node, name) if each is not None and each.element == "bool"]
-        if not any(len(mask.sizes) >= least for mask in masks):
-            return False
-    return True
+    return all(
+        any(each and each.element == "bool" and len(each.sizes) >= least for each in _tensors(node, name))
+        for name, least in expected.items()
+    )
 
 
 def _number(node: ProgramNode, name: str) -> bool:

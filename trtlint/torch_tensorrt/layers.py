@@ -38,6 +38,8 @@ _ACTIVATIONS: Mapping[str, str] = {
     "SELU": "Selu", "SOFTSIGN": "Softsign", "SOFTPLUS": "Softplus", "HARD_SIGMOID": "HardSigmoid",
     "THRESHOLDED_RELU": "ThresholdedRelu", "GELU_ERF": "Gelu", "GELU_TANH": "Gelu",
 }  # fmt: skip
+_PARAMETERS: Mapping[str, int] = {"LeakyRelu": 1, "Elu": 1, "ThresholdedRelu": 1, "HardSigmoid": 2}
+"""Number of parameters of an activation: the first is ``alpha``, the second ``beta``."""
 _UNARY: Mapping[str, str] = {
     "EXP": "Exp", "LOG": "Log", "SQRT": "Sqrt", "RECIP": "Reciprocal", "ABS": "Abs", "NEG": "Neg",
     "SIN": "Sin", "COS": "Cos", "TAN": "Tan", "ERF": "Erf", "CEIL": "Ceil", "FLOOR": "Floor",
@@ -120,12 +122,8 @@ class Operators:
         (found,) = self._outputs
         return found
 
-    def _elementwise(self) -> list[Made]:
-        op = self._named(_ELEMENTWISE, "op")
-        return [] if op is None else [Made(op)]
-
-    def _unary(self) -> list[Made]:
-        op = self._named(_UNARY, "op")
+    def _operation(self) -> list[Made]:
+        op = self._named(_UNARY if self._kind == "UNARY" else _ELEMENTWISE, "op")
         return [] if op is None else [Made(op)]
 
     def _activation(self) -> list[Made]:
@@ -136,13 +134,8 @@ class Operators:
         op = self._named(_ACTIVATIONS, "type")
         if op is None:
             return []
-        given = {
-            "LeakyRelu": (("alpha", float(alpha)),),
-            "Elu": (("alpha", float(alpha)),),
-            "ThresholdedRelu": (("alpha", float(alpha)),),
-            "HardSigmoid": (("alpha", float(alpha)), ("beta", float(beta))),
-        }
-        return [Made(op, given.get(op, ()))]
+        given = (("alpha", float(alpha)), ("beta", float(beta)))
+        return [Made(op, given[: _PARAMETERS.get(op, 0)])]
 
     def _reduce(self) -> list[Made]:
         op = self._named(_REDUCE, "op")
@@ -150,8 +143,7 @@ class Operators:
         if op is None or axes is None:
             return []
         keep = int(bool(self._settings.get("keep_dims")))
-        stored = ("INT64", (len(axes),), struct.pack(f"<{len(axes)}q", *axes))
-        return [Made(op, (("keepdims", keep),), (stored,), rest=False)]
+        return [Made(op, (("keepdims", keep),), (_integers(axes),), rest=False)]
 
     def _softmax(self) -> list[Made]:
         axes = _axes(self._settings.get("axes"))
@@ -323,8 +315,8 @@ def _integers(numbers: Sequence[int]) -> tuple[str, Sequence[int], bytes]:
 
 
 _MAKERS: Mapping[str, Callable[[Operators], list[Made]]] = {
-    "ELEMENTWISE": Operators._elementwise,
-    "UNARY": Operators._unary,
+    "ELEMENTWISE": Operators._operation,
+    "UNARY": Operators._operation,
     "ACTIVATION": Operators._activation,
     "REDUCE": Operators._reduce,
     "SOFTMAX": Operators._softmax,

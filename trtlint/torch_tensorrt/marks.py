@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from trtlint.torch_tensorrt.values import ScriptScope, dotted
+from trtlint.torch_tensorrt.values import Place, ScriptScope, dotted
 
 Kind = Literal["range", "operator", "export", "trace"]
 _MOST_MARKS = 500
@@ -45,14 +45,14 @@ class ScriptMark(Struct, frozen=True):
     source: str = ""
 
 
-def mark_of(node: ast.Call, scope: ScriptScope, block: tuple[int, ...]) -> ScriptMark | None:
+def mark_of(node: ast.Call, place: Place) -> ScriptMark | None:
     """Return the mark of a call that makes a range, an export or a trace, or None for other calls."""
-    name = scope.dotted(node.func)
+    name = place.dotted(node.func)
     if name in _INPUTS:
         given = {each.arg: each.value for each in node.keywords if each.arg}
         if not all(part in given for part in _RANGE):
             return None
-        shapes = tuple(_shape(scope.value(given[part], block, node.lineno)) for part in _RANGE)
+        shapes = tuple(_shape(place.value(given[part])) for part in _RANGE)
         return ScriptMark("range", name, node.lineno, shapes)
     if name in ("torch.export.export", "torch.export.load"):
         return ScriptMark("export", name, node.lineno)
@@ -67,31 +67,23 @@ def _shape(value: object) -> tuple[int, ...]:
     return ()
 
 
-def operators_in(
-    tree: ast.Module, imports: Mapping[str, str], classes: frozenset[str]
-) -> Iterator[ScriptMark]:
-    """Yield the calls in the methods of the modules that a script defines.
-
-    Args:
-        tree: the script.
-        imports: full names of imported names.
-        classes: names of the classes of modules.
-    """
+def operators_in(tree: ast.Module, script: ScriptScope) -> Iterator[ScriptMark]:
+    """Yield the calls in the methods of the modules that a script defines."""
     count = 0
     for owner in ast.walk(tree):
-        if not isinstance(owner, ast.ClassDef) or owner.name not in classes:
+        if not isinstance(owner, ast.ClassDef) or owner.name not in script.classes:
             continue
         for node in ast.walk(owner):
             if not isinstance(node, ast.Call):
                 continue
-            name = dotted(node.func, imports)
+            name = dotted(node.func, script.imports)
             if not name and isinstance(node.func, ast.Attribute):
                 name = f".{node.func.attr}"
             if not name or any(isinstance(each, ast.Starred) for each in node.args):
                 continue
             if any(each.arg is None for each in node.keywords):
                 continue
-            yield ScriptMark("operator", name, node.lineno, arguments=_written(node, imports))
+            yield ScriptMark("operator", name, node.lineno, arguments=_written(node, script.imports))
             count += 1
             if count >= _MOST_MARKS:
                 return

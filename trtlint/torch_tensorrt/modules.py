@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from trtlint.torch_tensorrt.values import ScriptScope, dotted
+from trtlint.torch_tensorrt.values import Place, dotted
 
 _DEEPEST = 20
 _SAME = frozenset(
@@ -37,30 +37,21 @@ def module_classes(tree: ast.Module, imports: Mapping[str, str]) -> frozenset[st
     return frozenset(found)
 
 
-def is_module(
-    node: ast.expr,
-    scope: ScriptScope,
-    block: tuple[int, ...],
-    line: int,
-    classes: frozenset[str],
-) -> bool:
-    """Return whether an expression in a block at a line is certainly a module, not an exported program."""
+def is_module(node: ast.expr, place: Place) -> bool:
+    """Return whether an expression is certainly a module, not an exported program."""
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Name):
-            found = scope.setting(node.id, block, line)
+            found = place.setting(node.id)
             if found is None:
                 return False
-            scope, event = found
-            if event.node is None:
-                return False
-            node, block, line = event.node, event.block, event.line
+            node, place = found
         elif isinstance(node, ast.Call):
-            name = scope.dotted(node.func)
+            name = place.dotted(node.func)
             if name:
                 return _makes_module(name)
             if isinstance(node.func, ast.Name):
-                own = node.func.id
-                return own in classes and own not in scope.events and own not in scope.parameters
+                own, scope = node.func.id, place.scope
+                return own in scope.classes and own not in scope.events and own not in scope.parameters
             if not isinstance(node.func, ast.Attribute) or node.func.attr not in _SAME:
                 return False
             node = node.func.value

@@ -76,7 +76,6 @@ class DryRun(Struct, frozen=True):
         types: number of layers of all networks by the element type of their first output.
         convolutions: number of convolutions and deconvolutions.
         tensor_weights: number of convolutions and deconvolutions whose weights are an input tensor.
-        tensor_weight_layers: the names of the layers whose weights are an input tensor.
         graphs: the networks of the engines, in the form that :mod:`trtlint.torch_tensorrt.network` reads. The
             data may be damaged.
         dropped: options of the call that were not passed to the process, because their values are unknown.
@@ -99,7 +98,6 @@ class DryRun(Struct, frozen=True):
     types: Mapping[str, int] = field(default_factory=dict)
     convolutions: int = 0
     tensor_weights: int = 0
-    tensor_weight_layers: tuple[str, ...] = ()
     graphs: tuple[Any, ...] = ()
     dropped: tuple[str, ...] = ()
     error: str = ""
@@ -127,7 +125,6 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
     layers: Counter[str] = Counter()
     types: Counter[str] = Counter()
     built = convolutions = tensors = 0
-    names: list[str] = []
     stage = ""
     for answer in (each for each in answers if isinstance(each, dict)):
         answer_data |= answer
@@ -141,7 +138,6 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
                 types.update(network["types"])
                 convolutions += network["convolutions"]
                 tensors += network["tensor_weights"]
-                names += network["tensor_weight_layers"]
         if build := answer.get("build"):
             built += bool(build["built"])
             if not build["built"]:
@@ -165,7 +161,6 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         types=dict(types),
         convolutions=convolutions,
         tensor_weights=tensors,
-        tensor_weight_layers=tuple(names),
         graphs=tuple(answer["graph"] for answer in answers if isinstance(answer, dict) and "graph" in answer),
         error=str(answer_data.get("ended", "")),
         seconds=seconds,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from trtlint.torch_tensorrt.modules import is_module
-from trtlint.torch_tensorrt.values import ScriptScope
+from trtlint.torch_tensorrt.values import Place
 
 Function = Literal[
     "torch_tensorrt.save",
@@ -35,11 +35,13 @@ Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
 - ``items``: a list or tuple of other inputs
 - ``list``: a list for ``torch.export.export``, which requires a tuple
 """
-FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
+FrontEnd = Callable[[ast.Call, Place], str | None]
 
 _DEEPEST = 20
 _DYNAMIC_DEPTH = 6
 _MOST_ITEMS = 100
+_MOST_STEPS = 10_000
+"""Largest number of expressions in the search for dynamic sizes.  Nested lists may repeat names."""
 _PRIVATE = "torch.export._trace._export"
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
@@ -78,6 +80,7 @@ _COMPILED = (
     "torch_tensorrt.dynamo.trace",
 )
 """Functions that keep dynamic sizes: the result has the dynamic sizes of the program or inputs."""
+_COMPILE = ("torch_tensorrt.compile", "torch_tensorrt._compile.compile")
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
@@ -124,20 +127,16 @@ class TorchUse(Struct, frozen=True):
     callee: str
 
 
-def use_of(
-    node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
-) -> TorchUse | None:
+def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None:
     """Return the data of a call if its function is related to the compiler, or None for another call.
 
     Args:
         node: the call.
-        scope: the scope of the call.
-        block: the blocks that contain the call.
-        classes: names of classes of modules that the file defines.
+        place: the place of the call.
         front_end: function that returns the front end (``ir``) of a call of ``torch_tensorrt.compile``, or
             None if the front end is unknown.
     """
-    name = scope.dotted(node.func)
+    name = place.dotted(node.func)
     function = _SAVE.get(name)
     if function is None:
         return None
@@ -148,14 +147,13 @@ def use_of(
             sure = False
         else:
             given[keyword.arg] = keyword.value
-    at = scope, block, node.lineno
     saved = given.get("module") or given.get("compiled_module")
-    retrace = scope.value(given["retrace"], block, node.lineno) if "retrace" in given else None
-    format_ = scope.value(given["output_format"], block, node.lineno) if "output_format" in given else ""
-    strict = scope.value(given["strict"], block, node.lineno) if "strict" in given else None
+    retrace = place.value(given["retrace"]) if "retrace" in given else None
+    format_ = place.value(given["output_format"]) if "output_format" in given else ""
+    strict = place.value(given["strict"]) if "strict" in given else None
     return TorchUse(
         function=function,
-        product="" if saved is None else _product(saved, *at, classes, front_end),
+        product="" if saved is None else _product(saved, place, front_end),
         format=format_ if isinstance(format_, str) else None,
         retrace=retrace if isinstance(retrace, bool) else None,
         sure=sure
@@ -163,56 +161,51 @@ def use_of(
             name not in given or isinstance(value, bool)
             for name, value in (("retrace", retrace), ("strict", strict))
         ),
-        inputs=_example(given.get("args"), *at)
+        inputs=_example(given.get("args"), place)
         if function == "torch.export.export"
-        else _inputs(given.get("inputs"), *at),
-        arg_inputs=_inputs(given.get("arg_inputs"), *at),
-        threads=any(name.startswith(_THREADS) for name in scope.imports.values()),
-        quantized=_QUANTIZED in scope.imports.values(),
+        else _inputs(given.get("inputs"), place),
+        arg_inputs=_inputs(given.get("arg_inputs"), place),
+        threads=any(name.startswith(_THREADS) for name in place.scope.imports.values()),
+        quantized=_QUANTIZED in place.scope.imports.values(),
         private=name == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,
-        compiled=0 if saved is None else _compiled(saved, *at),
+        compiled=0 if saved is None else _compiled(saved, place),
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
-        dynamic=saved is not None and _is_dynamic(saved, *at, _DYNAMIC_DEPTH),
+        dynamic=saved is not None and _is_dynamic(saved, place, _DYNAMIC_DEPTH, iter(range(_MOST_STEPS))),
         source="",
         line=node.lineno,
         callee=ast.unparse(node.func),
     )
 
 
-def _followed(
-    node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int
-) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
-    """Return the expression that was assigned to a name, with its position in the script.
+def _followed(node: ast.expr, place: Place) -> tuple[ast.expr, Place] | None:
+    """Return the expression that was assigned to a name, with its place in the script.
 
-    The position is scope, block and line. If the assigned expression is a name, the function looks up that
-    name, too. The result is None if an assignment is uncertain.
+    If the assigned expression is a name, the function looks up that name, too. The result is None if an
+    assignment is uncertain.
     """
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
-            return node, scope, block, line
-        found = scope.setting(node.id, block, line)
-        if found is None or found[1].node is None:
+            return node, place
+        found = place.setting(node.id)
+        if found is None:
             return None
-        scope, event = found
-        assert event.node is not None
-        node, block, line = event.node, event.block, event.line
+        node, place = found
     return None
 
 
-def _product(
-    node: ast.expr,
-    scope: ScriptScope,
-    block: tuple[int, ...],
-    line: int,
-    classes: frozenset[str],
-    front_end: FrontEnd,
-) -> Product:
-    found = _followed(node, scope, block, line)
-    if found is None or not isinstance(found[0], ast.Call):
+def _followed_call(node: ast.expr, place: Place) -> tuple[ast.Call, Place] | None:
+    """Return the call that was assigned to a name, with its place, or None for another expression."""
+    found = _followed(node, place)
+    return None if found is None or not isinstance(found[0], ast.Call) else (found[0], found[1])
+
+
+def _product(node: ast.expr, place: Place, front_end: FrontEnd) -> Product:
+    found = _followed_call(node, place)
+    if found is None:
         return ""
-    call, scope, block, line = found[0], *found[1:]
-    name = scope.dotted(call.func)
+    call, place = found
+    name = place.dotted(call.func)
     if name in _SCRIPT:
         return "torchscript"
     if name in _DYNAMO:
@@ -221,48 +214,46 @@ def _product(
         return "program"
     if name == "torch.compile":
         return "module"
-    if name in ("torch_tensorrt.compile", "torch_tensorrt._compile.compile"):
-        ir = front_end(call, scope, block)
+    if name in _COMPILE:
+        ir = front_end(call, place)
         if ir in ("ts", "torchscript"):
             return "torchscript"
         if ir in ("torch_compile", "torch.compile"):
             return "module"
         return "graph" if ir in ("dynamo", "default") else ""
-    return "module" if is_module(call, scope, block, line, classes) else ""
+    return "module" if is_module(call, place) else ""
 
 
-def _compiled(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int) -> int:
+def _compiled(node: ast.expr, place: Place) -> int:
     """Return the line of the compiler call that returned the module ``node``, or 0 if it is unknown."""
-    found = _followed(node, scope, block, line)
-    if found is None or not isinstance(found[0], ast.Call):
+    found = _followed_call(node, place)
+    if found is None:
         return 0
-    name = scope.dotted(found[0].func)
-    return (
-        found[0].lineno
-        if name in (*_DYNAMO, "torch_tensorrt.compile", "torch_tensorrt._compile.compile")
-        else 0
-    )
+    call, place = found
+    return call.lineno if place.dotted(call.func) in (*_DYNAMO, *_COMPILE) else 0
 
 
-def _is_dynamic(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int, depth: int) -> bool:
-    """Return whether a program, or an input of its compilation, certainly has dynamic sizes."""
-    found = _followed(node, scope, block, line) if depth > 0 else None
+def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
+    """Return whether a program, or an input of its compilation, certainly has dynamic sizes.
+
+    The search ends after ``depth`` nested expressions, and at the end of ``steps``.
+    """
+    found = _followed(node, place) if depth > 0 and next(steps, None) is not None else None
     if found is None:
         return False
-    node, scope, block, line = found
+    node, place = found
     if isinstance(node, ast.List | ast.Tuple):
-        return any(_is_dynamic(each, scope, block, line, depth - 1) for each in node.elts[:_MOST_ITEMS])
+        return any(_is_dynamic(each, place, depth - 1, steps) for each in node.elts[:_MOST_ITEMS])
     if not isinstance(node, ast.Call):
         return False
-    name = scope.dotted(node.func)
+    name = place.dotted(node.func)
     given = {each.arg: each.value for each in node.keywords if each.arg}
     if name == "torch.export.export":
         shapes = given.get("dynamic_shapes")
         return shapes is not None and not (isinstance(shapes, ast.Constant) and shapes.value is None)
     if name == "torch_tensorrt.Input":
         smallest, largest = (
-            scope.value(given[part], block, line) if part in given else None
-            for part in ("min_shape", "max_shape")
+            place.value(given[part]) if part in given else None for part in ("min_shape", "max_shape")
         )
         return isinstance(smallest, tuple) and isinstance(largest, tuple) and smallest != largest
     if name not in _COMPILED:
@@ -271,45 +262,43 @@ def _is_dynamic(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line
         *node.args,
         *(given[part] for part in ("inputs", "arg_inputs", "exported_program") if part in given),
     ]
-    return any(_is_dynamic(part, scope, block, line, depth - 1) for part in parts[:_MOST_ITEMS])
+    return any(_is_dynamic(part, place, depth - 1, steps) for part in parts[:_MOST_ITEMS])
 
 
-def _inputs(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> Inputs:
+def _inputs(node: ast.expr | None, place: Place) -> Inputs:
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return "none"
-    found = _followed(node, scope, block, line)
+    found = _followed(node, place)
     if found is None:
         return ""
-    node, scope, block, line = found
+    node, place = found
     if isinstance(node, ast.List | ast.Tuple):
-        if any(_makes(each, "spec", scope, block, line) for each in node.elts[:_MOST_ITEMS]):
+        if any(_makes(each, "spec", place) for each in node.elts[:_MOST_ITEMS]):
             return "specs"
         return "items" if node.elts else ""
-    return "tensor" if _makes(node, "tensor", scope, block, line) else ""
+    return "tensor" if _makes(node, "tensor", place) else ""
 
 
-def _example(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> Inputs:
+def _example(node: ast.expr | None, place: Place) -> Inputs:
     """Return the kind of the example arguments of ``torch.export.export``."""
-    found = None if node is None else _followed(node, scope, block, line)
+    found = None if node is None else _followed(node, place)
     if found is not None and isinstance(found[0], ast.List):
         return "list"
-    return _inputs(node, scope, block, line)
+    return _inputs(node, place)
 
 
-def _makes(
-    node: ast.expr, kind: Literal["spec", "tensor"], scope: ScriptScope, block: tuple[int, ...], line: int
-) -> bool:
+def _makes(node: ast.expr, kind: Literal["spec", "tensor"], place: Place) -> bool:
     """Return whether the value of an expression certainly has a kind.
 
     If ``kind`` is ``spec``, the value must be a ``torch_tensorrt.Input``. If it is ``tensor``, the value must
     be a tensor.
     """
     for _ in range(_DEEPEST):
-        found = _followed(node, scope, block, line)
-        if found is None or not isinstance(found[0], ast.Call):
+        found = _followed_call(node, place)
+        if found is None:
             return False
-        call, scope, block, line = found[0], *found[1:]
-        name = scope.dotted(call.func)
+        call, place = found
+        name = place.dotted(call.func)
         if name:
             return name == "torch_tensorrt.Input" if kind == "spec" else name in _TENSORS
         if kind == "spec" or not isinstance(call.func, ast.Attribute):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -83,6 +83,11 @@ NOTHING_KNOWN = Entries({}, False)
 _EMPTY = Entries({}, True)
 
 
+def entry(key: str, node: ast.expr, line: int | None = None) -> Entries:
+    """Return one known entry. The default of ``line`` is the line of the expression."""
+    return Entries({key: DictEntry(key, node, node.lineno if line is None else line)}, True)
+
+
 class ScriptScope:
     """The names of a script, or of a function in a script.
 
@@ -94,6 +99,7 @@ class ScriptScope:
 
     Attributes:
         scripts: true if the file calls ``torch.jit``.
+        classes: names of the classes of modules that the file defines.
     """
 
     def __init__(
@@ -108,118 +114,149 @@ class ScriptScope:
         self.imports = imports
         self.events: dict[str, list[Event]] = {}
         self.scripts: bool = False if outer is None else outer.scripts
+        self.classes: frozenset[str] = frozenset() if outer is None else outer.classes
         self._steps: list[int] = [_MOST_STEPS] if outer is None else outer._steps
         for statement, block in statements_of(body):
             for name, event in events_of(statement, block):
                 self.events.setdefault(name, []).append(event)
 
-    def statements(self, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
-        """Yield the statements of the scope in order, each with the blocks that contain it."""
-        return statements_of(body)
+    def may_go_on(self) -> bool:
+        """Count a step, and return whether the limit of steps for the file is not exceeded."""
+        self._steps[0] -= 1
+        return self._steps[0] >= 0
+
+
+class Place(Struct, frozen=True, eq=False):
+    """A place in a script. It determines the values of names.
+
+    Attributes:
+        scope: the scope.
+        block: the blocks that contain the place, the outermost first.
+        line: the line.
+    """
+
+    scope: ScriptScope
+    block: tuple[int, ...]
+    line: int
 
     def dotted(self, node: ast.expr) -> str:
         """Return the full name of an imported function, or an empty string for other expressions."""
-        return dotted(node, self.imports)
+        return dotted(node, self.scope.imports)
 
-    def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
-        """Return the value of an expression in a block at a line, or :data:`UNKNOWN` if it is uncertain.
+    def value(self, node: ast.expr, depth: int = 0) -> object:
+        """Return the value of an expression at this place, or :data:`UNKNOWN` if it is uncertain.
 
         Containers become tuples of their values. Imported names become :class:`Dotted`.
         """
-        if depth > _DEEPEST or not self._may_go_on():
+        if depth > _DEEPEST or not self.scope.may_go_on():
             return UNKNOWN
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Set | ast.Tuple | ast.List):
-            return self._items(node.elts, block, line, depth)
+            return self._items(node.elts, depth)
         if isinstance(node, ast.Dict):
             return UNKNOWN if node.keys else ()
         if isinstance(node, ast.Attribute):
             name = self.dotted(node)
             return Dotted(name) if name else UNKNOWN
         if isinstance(node, ast.Name):
-            return self._named(node, block, line, depth)
+            return self._named(node, depth)
         if isinstance(node, ast.UnaryOp | ast.BinOp):
-            return self._number(node, block, line, depth)
+            return self._number(node, depth)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             if node.func.id in ("set", "frozenset", "list", "tuple") and not node.args:
                 return ()
             if node.func.id in ("set", "frozenset", "list", "tuple") and len(node.args) == 1:
-                found = self.value(node.args[0], block, line, depth + 1)
+                found = self.value(node.args[0], depth + 1)
                 return found if isinstance(found, tuple) else UNKNOWN
         return UNKNOWN
 
-    def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
+    def entries(self, node: ast.expr, depth: int = 0) -> Entries:
         """Return the entries of the dictionary that an expression computes."""
-        if depth > _DEEPEST or not self._may_go_on():
+        if depth > _DEEPEST or not self.scope.may_go_on():
             return NOTHING_KNOWN
         if isinstance(node, ast.Dict):
-            return self._dictionary(node, block, line, depth)
+            return self._dictionary(node, depth)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-            return self._dict_call(node, block, line, depth)
+            return self._dict_call(node, depth)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            left = self.entries(node.left, block, line, depth + 1)
-            return left | self.entries(node.right, block, line, depth + 1)
+            return self.entries(node.left, depth + 1) | self.entries(node.right, depth + 1)
         if isinstance(node, ast.Name):
-            found = self._events_before(node.id, block, line)
+            found = self._events_before(node.id)
             if found is not None:
                 return self._replayed(found, depth)
-            if self.outer is not None and node.id not in self.events and node.id not in self.parameters:
-                return self.outer.entries(node, (), _LAST_LINE, depth + 1)
+            outer = self._outer(node.id)
+            if outer is not None:
+                return outer.entries(node, depth + 1)
         return NOTHING_KNOWN
 
-    def assigned(self, node: ast.expr, block: tuple[int, ...], line: int) -> ast.expr | None:
-        """Return the expression that was last assigned to a name, or None if the expression is uncertain."""
+    def keywords(self, call: ast.Call, depth: int = 0) -> Entries:
+        """Return the keyword arguments of a call."""
+        known = _EMPTY
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                known |= self.entries(keyword.value, depth)
+            else:
+                known |= entry(keyword.arg, keyword.value)
+        return known
+
+    def assigned(self, node: ast.expr) -> ast.expr | None:
+        """Return the expression that was last assigned to a name, or None if the expression is uncertain.
+
+        Assignments in outer scopes are uncertain.
+        """
         if not isinstance(node, ast.Name):
             return node
-        found = self._events_before(node.id, block, line)
-        if found is None or found[-1].kind != "set":
+        found = self._events_before(node.id)
+        return None if found is None or found[-1].kind != "set" else found[-1].node
+
+    def setting(self, name: str) -> tuple[ast.expr, Place] | None:
+        """Return the expression that was last assigned to a name, and its place.
+
+        The result is None if the assignment is uncertain.
+        """
+        found = self._events_before(name)
+        if found is None:
+            outer = self._outer(name)
+            return None if outer is None else outer.setting(name)
+        last = found[-1]
+        return None if last.kind != "set" or last.node is None else (last.node, self._at(last))
+
+    def _at(self, event: Event) -> Place:
+        return Place(self.scope, event.block, event.line)
+
+    def _outer(self, name: str) -> Place | None:
+        """Return the end of the outer scope if only an outer scope can set a name, else None."""
+        scope = self.scope
+        if scope.outer is None or name in scope.events or name in scope.parameters:
             return None
-        return found[-1].node
+        return Place(scope.outer, (), _LAST_LINE)
 
-    def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[ScriptScope, Event] | None:
-        """Return the last statement that set a name, and its scope, or None if both are uncertain."""
-        found = self._events_before(name, block, line)
-        if found is not None:
-            return (self, found[-1]) if found[-1].kind == "set" else None
-        if self.outer is not None and self._is_free(name):
-            return self.outer.setting(name, (), _LAST_LINE)
-        return None
-
-    def _items(
-        self, nodes: Sequence[ast.expr], block: tuple[int, ...], line: int, depth: int
-    ) -> tuple[object, ...] | UnknownValue:
+    def _items(self, nodes: Sequence[ast.expr], depth: int) -> tuple[object, ...] | UnknownValue:
         if len(nodes) > _MOST_ITEMS or any(isinstance(node, ast.Starred) for node in nodes):
             return UNKNOWN
-        found = tuple(self.value(node, block, line, depth + 1) for node in nodes)
+        found = tuple(self.value(node, depth + 1) for node in nodes)
         return UNKNOWN if UNKNOWN in found else found
 
-    def _named(self, node: ast.Name, block: tuple[int, ...], line: int, depth: int) -> object:
-        if node.id in self.imports and node.id not in self.events:
-            return Dotted(self.imports[node.id])
-        found = self._events_before(node.id, block, line)
-        if found is not None and len(found) == 1 and found[0].node is not None and found[0].kind == "set":
-            event = found[0]
-            assert event.node is not None
-            return self.value(event.node, event.block, event.line, depth + 1)
-        if found is None and self.outer is not None and self._is_free(node.id):
-            return self.outer.value(node, (), _LAST_LINE, depth + 1)
-        return UNKNOWN
+    def _named(self, node: ast.Name, depth: int) -> object:
+        if node.id in self.scope.imports and node.id not in self.scope.events:
+            return Dotted(self.scope.imports[node.id])
+        found = self._events_before(node.id)
+        if found is None:
+            outer = self._outer(node.id)
+            return UNKNOWN if outer is None else outer.value(node, depth + 1)
+        event = found[0]
+        if len(found) > 1 or event.node is None or event.kind != "set":
+            return UNKNOWN
+        return self._at(event).value(event.node, depth + 1)
 
-    def _may_go_on(self) -> bool:
-        self._steps[0] -= 1
-        return self._steps[0] >= 0
-
-    def _is_free(self, name: str) -> bool:
-        return name not in self.events and name not in self.parameters
-
-    def _number(self, node: ast.UnaryOp | ast.BinOp, block: tuple[int, ...], line: int, depth: int) -> object:
+    def _number(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> object:
         if isinstance(node, ast.UnaryOp):
-            only = self.value(node.operand, block, line, depth + 1)
+            only = self.value(node.operand, depth + 1)
             if isinstance(node.op, ast.Not) and isinstance(only, bool):
                 return not only
             return -only if isinstance(node.op, ast.USub) and isinstance(only, int | float) else UNKNOWN
-        left, right = (self.value(each, block, line, depth + 1) for each in (node.left, node.right))
+        left, right = (self.value(each, depth + 1) for each in (node.left, node.right))
         compute = _BINARY.get(type(node.op))
         if compute is None or not isinstance(left, int) or not isinstance(right, int):
             return UNKNOWN
@@ -230,63 +267,61 @@ class ScriptScope:
             return UNKNOWN
         return UNKNOWN if isinstance(node.op, ast.FloorDiv) and right == 0 else compute(left, right)
 
-    def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
+    def _events_before(self, name: str) -> list[Event] | None:
         """Return the changes that determine the value of a name.
 
-        The first change in the result sets the name, in a block that contains the use. The other changes run
-        after it and before the use. If the order is uncertain, the result is one change of the kind ``lost``.
-        The result is None if no statement of this scope changes the name before the use.
+        The first change in the result sets the name, in a block that contains the place. The other changes
+        run after it and before the place. If the order is uncertain, the result is one change of the kind
+        ``lost``. The result is None if no statement of this scope changes the name before the place.
         """
-        known = self.events.get(name, ())
+        lost = [Event("lost", None, "", self.line, self.block)]
+        known = self.scope.events.get(name, ())
         if len(known) > _MOST_EVENTS:
-            return [Event("lost", None, "", line, block)]
-        before = [event for event in known if event.line < line]
+            return lost
+        before = [event for event in known if event.line < self.line]
         for start in range(len(before) - 1, -1, -1):
-            if before[start].kind == "set" and _encloses(before[start].block, block):
+            if before[start].kind == "set" and self._is_inside(before[start].block):
                 found = before[start:]
-                sure = all(_encloses(each.block, block) and each.kind != "lost" for each in found)
-                return found if sure else [Event("lost", None, "", line, block)]
-        return [Event("lost", None, "", line, block)] if before else None
+                sure = all(self._is_inside(each.block) and each.kind != "lost" for each in found)
+                return found if sure else lost
+        return lost if before else None
+
+    def _is_inside(self, block: tuple[int, ...]) -> bool:
+        return self.block[: len(block)] == block
 
     def _replayed(self, events: Sequence[Event], depth: int) -> Entries:
         known = NOTHING_KNOWN
         for event in events:
             if event.kind == "set" and event.node is not None:
-                known = self.entries(event.node, event.block, event.line, depth + 1)
+                known = self._at(event).entries(event.node, depth + 1)
             elif event.kind == "item" and event.node is not None:
-                known |= Entries({event.key: DictEntry(event.key, event.node, event.line)}, True)
+                known |= entry(event.key, event.node, event.line)
             elif event.kind == "update" and event.node is not None:
-                known |= self.entries(event.node, event.block, event.line, depth + 1)
+                known |= self._at(event).entries(event.node, depth + 1)
             else:
                 return NOTHING_KNOWN
         return known
 
-    def _dictionary(self, node: ast.Dict, block: tuple[int, ...], line: int, depth: int) -> Entries:
+    def _dictionary(self, node: ast.Dict, depth: int) -> Entries:
         if len(node.keys) > _MOST_ITEMS:
             return NOTHING_KNOWN
         known = _EMPTY
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                known |= self.entries(value, block, line, depth + 1)
+                known |= self.entries(value, depth + 1)
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                known |= Entries({key.value: DictEntry(key.value, value, value.lineno)}, True)
+                known |= entry(key.value, value)
             else:
                 known |= NOTHING_KNOWN
         return known
 
-    def _dict_call(self, node: ast.Call, block: tuple[int, ...], line: int, depth: int) -> Entries:
+    def _dict_call(self, node: ast.Call, depth: int) -> Entries:
         if len(node.keywords) > _MOST_ITEMS or len(node.args) > 1:
             return NOTHING_KNOWN
         known = _EMPTY
         for argument in node.args:
-            known |= self.entries(argument, block, line, depth + 1)
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                known |= self.entries(keyword.value, block, line, depth + 1)
-            else:
-                entry = DictEntry(keyword.arg, keyword.value, keyword.value.lineno)
-                known |= Entries({keyword.arg: entry}, True)
-        return known
+            known |= self.entries(argument, depth + 1)
+        return known | self.keywords(node, depth + 1)
 
 
 _LAST_LINE = sys.maxsize
@@ -306,7 +341,3 @@ def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
         else:
             return ""
     return ""
-
-
-def _encloses(outer: tuple[int, ...], inner: tuple[int, ...]) -> bool:
-    return inner[: len(outer)] == outer
