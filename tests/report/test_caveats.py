@@ -6,6 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -14,9 +15,11 @@ from msgspec.structs import replace
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.engine.caveats import caveats
-from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Suppression, Unsearched
-from trtlint.report.formats import BINARY, FORMATS, Style
+from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Report, Suppression, Unsearched
+from trtlint.report.formats import BINARY, FORMATS, Run, Style
 from trtlint.report.outputs import Outputs, ReportOutput
+from trtlint.report.rows import rows
+from trtlint.report.trend import compare
 
 BY_MODEL = Suppression("model", "vit.onnx", "measured")
 BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
@@ -175,6 +178,28 @@ def test_every_format_says_which_rule_was_not_searched_to_the_end(
     assert "--ignore ACC130" in said.replace("--ignore\\nACC130", "--ignore ACC130")
     for clean in ('"status": "clean"', "'status': 'clean'", ": no findings", "Nothing found"):
         assert clean not in said or format_ == "markdown"
+
+
+@pytest.mark.parametrize("format_", ["html", "markdown"])
+def test_omitted_notes_are_counted(format_: str, tmp_path: Path) -> None:
+    notes = tuple(f"note {number}" for number in range(47))
+    report = replace(handmade.clean_model("vit.onnx"), notes=notes)
+    shown = 20 if format_ == "html" else 40
+    said = written(format_, report, tmp_path, quiet=False)
+    assert f"note {shown - 1}" in said
+    assert f"note {shown}" not in said
+    assert f"and {47 - shown} more notes" in said
+
+
+@pytest.mark.parametrize("cause", ["walk", "types"])
+def test_a_search_that_did_not_finish_is_no_evidence_of_a_fix(cause: Any) -> None:
+    unsearched = tuple(Unsearched(rule, "name", "error", cause, "limit") for rule in ("ACC101", "ACC102"))
+    report = replace(handmade.clean_model("vit.onnx"), unsearched=unsearched)
+    later = list(rows(Run(Report((report,)), Style(1, (), None), {})))
+    assert [(row.status, row.rule) for row in later] == [("caveat", "ACC101"), ("caveat", "ACC102")]
+    found = [replace(row, status="found", fingerprint="f") for row in later]
+    earlier = [*found, replace(found[0], rule="ACC103")]
+    assert [row.rule for row in compare(earlier, later).gone] == ["ACC103"]
 
 
 PAIR_RULE = """---

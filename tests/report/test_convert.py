@@ -149,10 +149,10 @@ def test_lists_end_after_eight_entries(more: int) -> None:
     cut = bool(more)
     assert found == [
         *(f"FP32: 1 operator: reason {at}: /a" for at in range(8)),
-        *[f"  and {more} more reasons; --format json lists all reasons"] * cut,
+        *[f"  and {more} more reason{'s' * (more != 1)}; --format json lists all reasons"] * cut,
         f"Casts: {count} ({count} inside the model)",
         *(f"  t{at} to FP32: its reader is kept" for at in range(8)),
         *[f"  and {more} more"] * cut,
         *(f"stored: w{at} (FP32): large" for at in range(8)),
-        *[f"  and {more} more stored tensors"] * cut,
+        *[f"  and {more} more stored tensor{'s' * (more != 1)}"] * cut,
     ]

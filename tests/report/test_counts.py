@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from trtlint.report.counts import by_severity, either, files_in_words, plural, settling
+from trtlint.report.counts import by_severity, either, files_in_words, left_out, plural, settling
 
 
 def test_an_option_is_named_as_a_user_gives_it() -> None:
@@ -49,6 +49,13 @@ def test_counts(number: int, word: str, words: str) -> None:
 )
 def test_files(forms: dict[str, int], affected: int, words: str) -> None:
     assert files_in_words(Counter(forms), affected) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "lines"), [(3, []), (4, ["and 1 more finding"]), (1004, ["and 1,001 more findings"])]
+)
+def test_entries_that_a_list_omits(number: int, lines: list[str]) -> None:
+    assert left_out(number, 3, "finding") == lines
 
 
 def test_counts_by_severity() -> None:

@@ -156,7 +156,7 @@ def test_every_line() -> None:
             *shown,
             *([rest] if rest else []),
             *notes[:4],
-            "and 2 more models with such notes",
+            "and 2 more such notes",
             "6 files could not be linted",
             *whole[-6:-2],
             "  and 2 more problems",

@@ -30,8 +30,8 @@ class Caveat(Struct, frozen=True):
     kind: Literal["suppressed-by-model", "unsearched"]
     message: str
     severity: Literal["warning", "note"] = "note"
-    rule: str = ""
-    """The rule that the caveat is about; empty if it is about several rules."""
+    rules: tuple[str, ...] = ()
+    """The rules whose findings may be missing; empty for suppressed findings."""
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
@@ -59,13 +59,16 @@ def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
 
 def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     found = [each for report in reports for each in report.unsearched]
-    reasons = dict.fromkeys(each.reason for each in found if each.cause == "types")
-    for reason in reasons:
+    untyped: dict[str, dict[str, None]] = {}
+    for each in found:
+        if each.cause == "types":
+            untyped.setdefault(each.reason, {})[each.rule] = None
+    for reason, unknown in untyped.items():
         words = (
             f"shape inference reached a limit ({reason}), so types and shapes are unknown and "
             "findings about the graph may be missing; simplify the model, or store the shapes in the file"
         )
-        yield Caveat("unsearched", words, "warning")
+        yield Caveat("unsearched", words, "warning", tuple(unknown))
     walks = sorted({each.rule for each in found if each.cause == "walk"})
     if walks:
         named, some = _named(walks), "a rule" if len(walks) == 1 else f"{len(walks):,} rules"
@@ -73,14 +76,14 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
             f"findings of {some} may be missing ({named}): a chain of operators in the model is "
             "longer than trtlint follows; split the chain, or disable the rules with --ignore"
         )
-        yield Caveat("unsearched", words, "warning", walks[0] if len(walks) == 1 else "")
+        yield Caveat("unsearched", words, "warning", tuple(walks))
     rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
             f"findings of {rule} ({name}) may be missing: the model has too many similar places, so "
             f"the search stopped at its limit; --ignore {rule} disables the rule"
         )
-        yield Caveat("unsearched", words, "warning", rule)
+        yield Caveat("unsearched", words, "warning", (rule,))
 
 
 def _named(rules: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ class _ConciseWriter:
         self._style = style
         self._unseen: list[Finding] = []
         self._accepted = Accepted()
+        self._folded = 0
 
     def _print(self, line: str) -> None:
         print(clean(line), file=self._file)
@@ -48,6 +49,7 @@ class _ConciseWriter:
         for item in merge(shown):
             suffix = f" [{seen_for(item.targets, names)}]" if len(models) > 1 else ""
             self._print(_line(path, item.finding, style.root) + suffix)
+            self._folded += len(item.finding.includes)
         if not style.show_conditional:
             self._unseen += [item.finding for item in merge([model.conditional for model in models])]
         self._accepted.add(models)
@@ -57,7 +59,7 @@ class _ConciseWriter:
             return
         for note in notes:
             self._print(f"note: {note}")
-        if line := hidden_line(self._unseen, self._accepted):
+        if line := hidden_line(self._unseen, self._accepted, self._folded):
             print(line, file=self._file)
 
 

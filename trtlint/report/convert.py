@@ -9,7 +9,7 @@ from rich.text import Text
 
 from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
 from trtlint.files.problem import first_few
-from trtlint.report.counts import plural
+from trtlint.report.counts import left_out, plural
 from trtlint.report.escape import clean
 from trtlint.report.terminal import ConsoleReport
 
@@ -44,8 +44,8 @@ class ConvertReport(ConsoleReport):
         for stored in found.stored[:_LISTED]:
             what = _PLACES.get(stored.what, stored.what)
             yield from self._hung("stored: ", f"{stored.tensor} ({what}): {stored.reason}")
-        if len(found.stored) > _LISTED:
-            yield Text(f"  and {len(found.stored) - _LISTED} more stored tensors")
+        for line in left_out(len(found.stored), _LISTED, "stored tensor"):
+            yield Text(f"  {line}")
         for rewrite in found.rewrites:
             yield from self._hung("rewrite: ", rewrite)
         if found.opset[0] != found.opset[1]:
@@ -78,8 +78,8 @@ class ConvertReport(ConsoleReport):
             nodes = [each.node for each in kept if each.reason == reason]
             text = f"{plural(count, 'operator')}: {reason}: {first_few(nodes, 3)}"
             yield from self._hung("FP32: ", text)
-        if len(reasons) > _LISTED:
-            yield Text(f"  and {len(reasons) - _LISTED} more reasons; --format json lists all reasons")
+        for line in left_out(len(reasons), _LISTED, "reason"):
+            yield Text(f"  {line}; --format json lists all reasons")
 
     def _casts(self, casts: tuple[CastAdded, ...]) -> Iterator[Text]:
         inside = [cast for cast in casts if cast.inside]

@@ -20,6 +20,17 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" + ("" if number == 1 else ending)
 
 
+def left_out(number: int, shown: int, word: str) -> list[str]:
+    """Return the line ``and 3 more findings`` for entries that a list omits, or no line if it shows all.
+
+    Args:
+        number: the number of entries.
+        shown: the largest number of entries that the list shows.
+        word: an entry in the singular, such as ``finding``.
+    """
+    return [f"and {plural(number - shown, f'more {word}')}"] if number > shown else []
+
+
 def files_in_words(forms: Counter[str], affected: int = 0) -> str:
     """Format the number of files by kind: ``2 models``, ``1 of 2 models``, ``3 files (2 models, 1 log)``.
 

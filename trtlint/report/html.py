@@ -14,7 +14,7 @@ from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.targets import merge, span
 from trtlint.report.accepted import Accepted, gone_notes
-from trtlint.report.counts import files_in_words, hidden, plural
+from trtlint.report.counts import files_in_words, hidden, left_out, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.card import CardEntry, card, clipped
@@ -106,6 +106,7 @@ class _Page:
 
     def _notes(self) -> Iterator[str]:
         yield from self._run.report.notes[:_NOTES]
+        yield from left_out(len(self._run.report.notes), _NOTES, "note")
         accepted = Accepted()
         for section in self._sections:
             accepted.add(section.reports)
@@ -114,8 +115,7 @@ class _Page:
         warned = [(section.shown, each) for section in self._sections for each in caveats(section.reports)]
         for shown, caveat in warned[:_NOTES]:
             yield f"{caveat.severity}: {shown}: {caveat.message}"
-        if len(warned) > _NOTES:
-            yield f"and {len(warned) - _NOTES:,} more models with such notes"
+        yield from left_out(len(warned), _NOTES, "such note")
         if not self._run.style.show_conditional:
             groups = [merge([report.conditional for report in one.reports]) for one in self._sections]
             if line := hidden(item.finding for group in groups for item in group):
@@ -148,8 +148,10 @@ class _Page:
             body.append(tag("p", f"{plural(left, 'more finding')}: see the table.", class_="notes"))
         body += [None if behind is None else measured(behind), of_changes(section.reports)]
         notes = dict.fromkeys(note for report in section.reports for note in report.notes)
-        shown = [tag("li", clipped(note, 400)) for note in [*notes, *gone_notes(section.reports)][:_NOTES]]
-        body.append(tag("ul", shown, class_="notes") if shown else None)
+        listed = [*notes, *gone_notes(section.reports)]
+        shown = [*listed[:_NOTES], *left_out(len(listed), _NOTES, "note")]
+        lines = [tag("li", clipped(note, 400)) for note in shown]
+        body.append(tag("ul", lines, class_="notes") if lines else None)
         return tag("section", body, id=section.id, class_="model", aria_labelledby=f"{section.id}-h")
 
     def _behind(self, section: Section) -> Behind | None:

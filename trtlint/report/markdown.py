@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trtlint.engine.finding import Finding
-from trtlint.report.counts import by_severity, files_in_words, plural
+from trtlint.report.counts import by_severity, files_in_words, left_out, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
@@ -95,6 +95,7 @@ def _lines(overview: Overview) -> Iterator[str]:
         yield from (
             f"- {text(f'{model}: {note}' if model else note)}" for model, note in overview.notes[:_ROWS]
         )
+        yield from (f"- {line}" for line in left_out(len(overview.notes), _ROWS, "note"))
     yield from _problems(overview)
     yield from _table(overview.spots)
     yield from _details(overview.spots)

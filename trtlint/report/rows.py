@@ -90,7 +90,8 @@ def _of(report: ModelReport, path: str) -> Iterator[ReportRow]:
     elif not report.findings and not report.unsearched:
         yield row("clean")
     for caveat in caveats([report]):
-        yield replace(row("caveat", caveat.message), rule=caveat.rule)
+        # A search that did not finish is no evidence that earlier findings are gone, so each rule has a row.
+        yield from (replace(row("caveat", caveat.message), rule=rule) for rule in caveat.rules or ("",))
     yield from found("found", report.findings)
     yield from found("conditional", report.conditional)
     yield from found("suppressed", report.suppressed)

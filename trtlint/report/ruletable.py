@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from rich.text import Text
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
+from trtlint.report.counts import left_out
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
@@ -68,5 +69,5 @@ class RuleTable:
             for line in lines:
                 line.rstrip()
             yield from lines
-        if len(ranked) > _ROWS:
-            yield Text(f"and {len(ranked) - _ROWS} more rules: see them with --format summary", style="dim")
+        for rest in left_out(len(ranked), _ROWS, "rule"):
+            yield Text(f"{rest}: use --format summary to see all rules", style="dim")

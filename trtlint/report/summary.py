@@ -12,7 +12,7 @@ from trtlint.engine.finding import SEVERITIES, ModelReport, Severity
 from trtlint.engine.targets import merge, span
 from trtlint.files.problem import Problem
 from trtlint.report.closing import Closing, examined
-from trtlint.report.counts import plural
+from trtlint.report.counts import left_out, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.formats import ReportWriter, Style
@@ -83,9 +83,7 @@ class SummaryWriter:
         shown = self._caveats if height is None else self._caveats[:_FILES]
         for path, caveat in shown:
             yield Text(f"{caveat.severity}: {clean(path)}: {clean(caveat.message)}")
-        if len(shown) < len(self._caveats):
-            more = plural(len(self._caveats) - len(shown), "more model")
-            yield Text(f"and {more} with such notes")
+        yield from map(Text, left_out(len(self._caveats), len(shown), "such note"))
         yield from self._unreadable(height)
         if closing.hidden:
             yield Text(closing.hidden)

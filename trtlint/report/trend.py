@@ -18,7 +18,7 @@ from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
 from trtlint.process.spawn import Limits, run
-from trtlint.report.counts import plural
+from trtlint.report.counts import left_out, plural
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, ReportRow
 
@@ -200,8 +200,7 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield ""
     for row in fresh[:_SHOWN]:
         yield clean(f"new {row.severity}[{row.rule}] {row.name}: {row.model}  ({row.target})")
-    if len(fresh) > _SHOWN:
-        yield f"and {len(fresh) - _SHOWN} more new findings"
+    yield from left_out(len(fresh), _SHOWN, "new finding")
 
 
 def rank(row: ReportRow) -> tuple[int, str, str]:

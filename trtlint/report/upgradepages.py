@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trtlint.engine.upgrade import Listed, Upgrade, product_name
 from trtlint.files.problem import Problem
+from trtlint.report.counts import left_out
 from trtlint.report.markdown import code
 from trtlint.report.markdown import text as plain
 from trtlint.report.page.card import clipped
@@ -47,11 +48,6 @@ def _none(upgrades: Sequence[Upgrade]) -> str:
     return f"None from {lines[0].line} to {lines[-1].line}."
 
 
-def _left(number: int, most: int, what: str) -> Iterator[str]:
-    if number > most:
-        yield f"and {number - most:,} more {what}"
-
-
 def _head(upgrade: Upgrade, item: Listed) -> str:
     names = [line.line for line in upgrade.lines]
     return f"{item.finding.severity}[{item.finding.rule}] {since(item, names)}: {item.finding.message}"
@@ -89,14 +85,16 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
             yield _none(upgrades)
         for name, counts in found.rows[:_MODELS]:
             yield f"| {code(name)} | {' | '.join(str(count or '') for count in counts)} |"
-        yield from _left(len(found.rows), _MODELS, "models")
+        for line in left_out(len(found.rows), _MODELS, "model"):
+            yield from ("", line)
     for upgrade in upgrades[:_MODELS]:
         yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {safest_line(upgrade)}", "")
         for item in upgrade.findings[:_FINDINGS]:
             yield f"* {plain(_head(upgrade, item))}"
             yield from (f"  * {plain(advice)}" for advice in _advice(upgrade, item))
             yield from (f"  * Automatic fix: {code(command)}" for command in _command(upgrade, item))
-        yield from _left(len(upgrade.findings), _FINDINGS, "findings")
+        for line in left_out(len(upgrade.findings), _FINDINGS, "finding"):
+            yield from ("", line)
 
 
 def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
@@ -154,7 +152,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
         ]
         grid = table(["Model", *found.columns], rows, TITLE) if rows else tag("p", _none(upgrades))
         yield overview(TITLE, "matrix", grid)
-        yield from (tag("p", line) for line in _left(len(found.rows), _MODELS, "models"))
+        yield from (tag("p", line) for line in left_out(len(found.rows), _MODELS, "model"))
     for upgrade in upgrades[:_MODELS]:
         items = [
             tag(
@@ -164,7 +162,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
             )
             for item in upgrade.findings[:_FINDINGS]
         ]
-        more = [tag("p", line) for line in _left(len(upgrade.findings), _FINDINGS, "findings")]
+        more = [tag("p", line) for line in left_out(len(upgrade.findings), _FINDINGS, "finding")]
         head = tag("h2", tag("code", clipped(upgrade.path, 300)))
         yield tag(
             "section",
