@@ -38,6 +38,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trtlint.engine.finding import Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
@@ -76,6 +77,11 @@ class EvidenceConditions(Struct, frozen=True):
 
     confirm: tuple[EvidenceCondition, ...] = ()
     refute: tuple[EvidenceCondition, ...] = ()
+
+    @property
+    def sides(self) -> tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...]:
+        """The conditions, each side with the standing that it gives to a finding."""
+        return ("confirmed", self.confirm), ("refuted", self.refute)
 
 
 Compile = Callable[[Item, str, str], Expression]
