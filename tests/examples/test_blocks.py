@@ -15,8 +15,7 @@ from trtlint.dry_build.result import DryBuildResult
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, TorchScriptEvidence
 from trtlint.engine.rule import RuleError
 from trtlint.examples import blocks as exampleblocks
 from trtlint.examples.blocks import ExampleBlock, Kind, evidence_of, examples_in

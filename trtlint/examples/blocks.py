@@ -21,8 +21,7 @@ from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.ranges import RangeEvidence
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release

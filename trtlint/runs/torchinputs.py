@@ -63,7 +63,7 @@ class _Torch:
         The value is a call of Torch-TensorRT, or the path of a script.
         If ``checked`` is true, a text without a call of Torch-TensorRT is an error.
         """
-        from trtlint.engine.evidence.torch_script import text_evidence
+        from trtlint.engine.evidence.torch import text_evidence
         from trtlint.files.problem import UnreadableError
 
         if text.endswith(".py"):
