@@ -21,7 +21,7 @@ from trtlint.buildfiles.record_buffer import MESSAGE, RecordBuffer
 from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
-from trtlint.buildfiles.stream import ByteStream, decoded, opened
+from trtlint.buildfiles.stream import ByteStream, decoded, note_of, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import MarkSearch, prefixed, unquoted, unwrap, within
@@ -143,7 +143,7 @@ class LogReader:
 
     def log(self) -> Log:
         """Return the log that was parsed so far."""
-        note = self._limit or self._scanner.note or getattr(self._source, "note", None)
+        note = self._limit or self._scanner.note or note_of(self._source)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count
