@@ -39,6 +39,9 @@ _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
 
+_INTERNAL = frozenset({"data_files", "unfit", "tried", "network"})
+"""Fields of a dry build that reports do not contain in this form."""
+
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):
     """A dry build of the model.
@@ -199,58 +202,22 @@ def _passed_words(result: DryBuildResult, stage: Stage) -> str:
 
 def _values(result: DryBuildResult) -> dict[str, Any]:
     """Return the results of NVIDIA's parser and builder as JSON data."""
-    return {
-        "version": result.version,
-        "level": result.level,
-        "sm": result.sm,
-        "asked_sm": result.asked_sm,
-        "stage": result.stage,
-        "cause": result.cause,
-        "signal": result.signal,
-        "parsed": result.parsed,
-        "built": result.built,
-        "errors": [to_builtins(error) for error in result.errors],
-        "shapes": [
-            {
-                "name": shape.name,
-                "min": list(shape.min),
-                "opt": list(shape.opt),
-                "max": list(shape.max),
-                "chosen": shape.chosen,
-                "values": shape.values,
-            }
-            for shape in result.shapes
-        ],
-        "zeros": list(result.zeros),
-        "seconds": round(result.seconds, 3),
-        "peak": result.peak,
-        "last_lines": list(result.last_lines),
-        **({} if result.network is None else {"comparison": _comparison(result.network)}),
-    }
+    data = {key: value for key, value in result.document.items() if key not in _INTERNAL}
+    data["seconds"] = round(result.seconds, 3)
+    return data if result.network is None else {**data, "comparison": _comparison(result.network)}
 
 
 def _comparison(found: Agreement) -> dict[str, Any]:
     """Return JSON data about how well the parsed network matches the model."""
     return {
+        # These keys come first in reports; the other fields follow in the order of the struct.
         "release": found.release,
         "outcome": found.outcome,
         "reason": found.reason,
         "tensors": found.tensors,
         "compared": found.compared,
         "share": round(found.share, 4),
-        "unnamed": found.unnamed,
-        "uncomputed": found.uncomputed,
-        "reasons": [to_builtins(each) for each in found.reasons],
-        "sets": found.sets,
-        "inputs": found.inputs,
-        "differences": [
-            {**to_builtins(each), "place": list(each.place), "others": list(each.others)}
-            for each in found.differences
-        ],
-        "unclear": [to_builtins(each) for each in found.unclear],
-        "deviations": list(found.deviations),
-        "widened": found.widened,
+        **to_builtins(found),
         "seconds": round(found.seconds, 3),
         "onnxruntime_seconds": round(found.onnxruntime_seconds, 4),
-        "peak": found.peak,
     }
