@@ -20,6 +20,7 @@ from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, bounded, split
 from trtlint.engine.rule import (
     EVIDENCE,
+    LARGEST,
     LOG_MESSAGE,
     PATTERN,
     Advice,
@@ -31,10 +32,10 @@ from trtlint.engine.rule import (
     Status,
     Unfixable,
 )
-from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
 from trtlint.files.limits import LimitError, limit_work
+from trtlint.files.regular import read_bytes
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.language.pattern import Pattern, PatternError
@@ -64,6 +65,22 @@ def load_rule(path: Path) -> Rule:
             return parse_rule(path, read_rule(path), checked=True)
     except LimitError as error:
         raise RuleError(path, 1, error.message) from None
+
+
+def read_rule(path: Path) -> str:
+    """Return the text of a rule file.
+
+    Raises:
+        RuleError: the file cannot be read.
+    """
+    try:
+        data = read_bytes(path, LARGEST)
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise RuleError(path, 1, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
