@@ -69,6 +69,8 @@ def test_scripts_and_programs_follow_the_build() -> None:
         ("dry-build", "[]", "not the result of a dry build: Expected `object`, got `array`"),
         ("dry-build", "{}", "not the result of a dry build: Object missing required field `version`"),
         ("dry-build", '{"version": 1}', "not the result of a dry build: Expected `str`, got `int`"),
+        ("dry-build", "[" * 20_000, "not the result of a dry build: maximum recursion depth"),
+        ("torch-program", "[" * 20_000, "not a program: maximum recursion depth"),
         ("torch-program", "{", "not a program: Expecting property name"),
         ("torch-program", "[]", "not a program: list indices"),
         ("torch-program", "{}", "not a program: 'nodes'"),

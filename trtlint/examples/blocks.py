@@ -139,7 +139,7 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     """Return the dry build that a JSON block describes. ``record`` has the log from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
 
@@ -154,7 +154,7 @@ def _program(block: ExampleBlock) -> TorchProgramEvidence:
         content = json.loads(block.text)
         nodes = convert(content["nodes"], tuple[ProgramNode, ...])
         run = result_of(content["answers"], "", 1.0, None) if "answers" in content else None
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise BuildFileError(f"not a program: {error}") from None
     return TorchProgramEvidence(Program("model.pt2", _release(block), "", False, nodes, run))
 
