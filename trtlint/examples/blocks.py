@@ -178,7 +178,8 @@ def _read(block: ExampleBlock) -> FileRead:
 
 def _plan(text: str) -> PlanHeader:
     """Parse the header of an engine, such as ``tensorrt 10.7.0``."""
-    product, _, version = text.strip().partition(" ")
-    if product not in PRODUCTS or not version:
+    name, _, version = text.strip().partition(" ")
+    product = next((each for each in PRODUCTS if each == name), None)
+    if product is None or not version:
         raise BuildFileError("a code block 'plan' must name a product and a version, such as tensorrt 10.7.0")
-    return PlanHeader("tensorrt" if product == "tensorrt" else "tensorrt-rtx", version, None)
+    return PlanHeader(product, version, None)
