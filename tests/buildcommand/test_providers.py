@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ from trtlint.knowledge.providers import PROVIDERS, provider_options
 def options(command: BuildCommand) -> dict[str, str | None]:
     """Return the options of a command, except its provider and model."""
     return {each.name: each.value for each in command.options if each.name not in ("provider", "model")}
+
+
+def test_warnings_of_python_about_a_script_are_not_shown() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = of_python(r"p = ['TensorrtExecutionProvider', 'a\d']")
+    assert found.provider == "tensorrt"
 
 
 def test_pairs_in_a_script() -> None:

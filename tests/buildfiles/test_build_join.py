@@ -88,10 +88,9 @@ def test_a_layer_that_names_nothing_is_joined_by_what_it_writes() -> None:
     assert nodes(joined(layer)) == ["d"]
 
 
-def test_reformats_are_beside_nodes_and_compute_none() -> None:
+def test_reformats_compute_no_nodes() -> None:
     found = joined("Reformatting CopyNode for Input Tensor 0 to b", "b")
     assert nodes(found) == []
-    assert [node.path for node in found.beside[0]] == ["b"]
     assert [layer.index for layer in found.layers[found.nodes[1][0]]] == [1]
 
 

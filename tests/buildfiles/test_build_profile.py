@@ -114,6 +114,9 @@ def test_plan_header(tmp_path: Path, magic: bytes, version: tuple[int, ...], exp
          Profile(None, (LayerTime("a", 0, 1, None, 0.5),))),
         ([{"count": 1, "name": "a", "averageMs": 10**400, "timeMs": 2}],
          Profile(None, (LayerTime("a", 2, 0, None, 0),))),
+        *(([{"name": "a", "averageMs": number, "timeMs": 1, "medianMs": number, "percentage": number}],
+           Profile(None, (LayerTime("a", 1, 0, None, 0),)))
+          for number in (float("nan"), float("inf"), -1e300, 1.1e12)),
         ([{"latencyMs": 2}, {"latencyMs": 4, "computeMs": "1"}, {}], Times(3, 3, None, None, None)),
         ([{"latencyMs": None}], Times(1, None, None, None, None)),
         (
@@ -145,6 +148,8 @@ def test_json_that_is_no_list_of_objects(root: object) -> None:
         ("a 4.0 2.0 50.0", LayerTime("a", 4, 2, None, 0.5)),
         ("a 1e-3 -2.0 1.0 5e+1", LayerTime("a", 0.001, -2, 1, 0.5)),
         ("a b 4.0 2.0 1.0 50.0", LayerTime("a b", 4, 2, 1, 0.5)),
+        ("4.0 1e999 1.0 1e999  a", LayerTime("a", 4, 0, 1, 0)),
+        ("a 4.0 1e13 50.0", LayerTime("a", 4, 0, None, 0.5)),
         ("a 2.0 50.0", None),
         ("4.0 2.0 50.0", None),
         ("a 4.0.1 2.0 50.0", None),

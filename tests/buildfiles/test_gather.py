@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.buildfiles.build_input import BuildInput
-from trtlint.buildfiles.gather import by_itself, of_model
+from trtlint.buildfiles.gather import BuildInput, by_itself, of_model
 from trtlint.buildfiles.record import read_build
 from trtlint.files.problem import Problem
 

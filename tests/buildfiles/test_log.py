@@ -163,13 +163,11 @@ def test_the_number_of_warnings_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.notes == ("more than 3 warnings and errors; trtlint ignored the later ones",)
 
 
-def test_records_come_in_order_once() -> None:
-    reader = LogReader(io.BytesIO(b"[E] a\n[W] b\nKilled\n"))
-    assert list(reader) == [
-        Record("other", 1, "E", "a"),
-        Record("other", 2, "W", "b"),
-        Record("died", 3, None, "Killed", {"how": "Killed"}),
-    ]
+def test_records_are_stored_in_order() -> None:
+    assert read("[E] a\n[W] b\nKilled\n").records == {
+        "other": (Record("other", 1, "E", "a"), Record("other", 2, "W", "b")),
+        "died": (Record("died", 3, None, "Killed", {"how": "Killed"}),),
+    }
 
 
 def test_the_text_of_records_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,27 +111,27 @@ CPU, CUDA, TRT, RTX = (f"{name}ExecutionProvider" for name in ("CPU", "CUDA", "T
         (
             head(CPU, 1) + node("Unique (u)") + head(TRT, 2) + node("T (t)") + head(CUDA, 2)
             + node("MemcpyToHost (m)") + node("Add ()"),
-            OrtLog("TensorRT", 2, False, (Placed(CPU, "Unique", "u"), Placed(CUDA, "Add", "")), 1, 0),
+            OrtLog("TensorRT", 2, (Placed("Unique", "u"), Placed("Add", "")), 1, 0),
         ),
-        (head(RTX, 3) + head(TRT, 4), OrtLog("NvTensorRTRTX", 7, False, (), 0, 0)),
+        (head(RTX, 3) + head(TRT, 4), OrtLog("NvTensorRTRTX", 7, (), 0, 0)),
         (
             node("Lost (l)") + head(CPU, 1) + node("Add (a)"),
-            OrtLog("", None, False, (Placed(CPU, "Add", "a"),), 0, 0),
+            OrtLog("", None, (Placed("Add", "a"),), 0, 0),
         ),
-        (head(CPU, 5, every=True) + node("Add (a)"), OrtLog("", None, False, (), 0, 0)),
+        (head(CPU, 5, every=True) + node("Add (a)"), OrtLog("", None, (), 0, 0)),
         (
             head(CPU, 5, every=True) + head(CPU, 1) + node("Add (a)"),
-            OrtLog("", None, False, (Placed(CPU, "Add", "a"),), 0, 0),
+            OrtLog("", None, (Placed("Add", "a"),), 0, 0),
         ),
         (
             sentence("[TensorRT EP] No graph will run on TensorRT execution provider")
             + sentence("[TensorRT EP] Whole graph will run on TensorRT execution provider"),
-            OrtLog("TensorRT", 1, True, None, 0, 2),
+            OrtLog("TensorRT", 1, None, 0, 2),
         ),
         (
             sentence("[TensorRT EP] Whole graph will run on TensorRT execution provider")
             + sentence("[NvTensorRTRTX EP] No graph will run on Nv") + head(TRT, 4),
-            OrtLog("NvTensorRTRTX", 0, False, (), 0, 2),
+            OrtLog("NvTensorRTRTX", 0, (), 0, 2),
         ),
     ],
 )  # fmt: skip
@@ -143,9 +143,9 @@ def test_a_log_that_cannot_be_read_again_has_no_nodes(tmp_path: Path) -> None:
     path = tmp_path / "ort.log"
     path.write_text(head(CPU, 1) + node("Add (a)"))
     log = read_log(str(path))
-    assert ort_log(log, None) == OrtLog("", None, False, None, 0, 0)
+    assert ort_log(log, None) == OrtLog("", None, None, 0, 0)
     path.unlink()
-    assert ort_log(log, path) == OrtLog("", None, False, (), 0, 0)
+    assert ort_log(log, path) == OrtLog("", None, (), 0, 0)
     path.write_text("words\n")
     assert ort_log(read_log(str(path)), path) is None
 

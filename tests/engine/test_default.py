@@ -49,6 +49,7 @@ def test_default_advice(tmp_path: Path, entries: str, shown: tuple[str, ...]) ->
             ("Use two.", "Or use three."),
         ),
         ("{do: Orders matter.}", ("Orders matter.",)),
+        ('{tensorrt: "<10.9", do: Or use two.}', ("TensorRT up to 10.8: Use two.",)),
     ],
 )
 def test_the_first_advice_is_no_alternative(tmp_path: Path, entries: str, shown: tuple[str, ...]) -> None:

@@ -15,8 +15,7 @@ from trtlint.dry_build.result import DryBuildResult
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, TorchScriptEvidence
 from trtlint.engine.rule import RuleError
 from trtlint.examples import blocks as exampleblocks
 from trtlint.examples.blocks import ExampleBlock, Kind, evidence_of, examples_in
@@ -70,6 +69,8 @@ def test_scripts_and_programs_follow_the_build() -> None:
         ("dry-build", "[]", "not the result of a dry build: Expected `object`, got `array`"),
         ("dry-build", "{}", "not the result of a dry build: Object missing required field `version`"),
         ("dry-build", '{"version": 1}', "not the result of a dry build: Expected `str`, got `int`"),
+        ("dry-build", "[" * 20_000, "not the result of a dry build: maximum recursion depth"),
+        ("torch-program", "[" * 20_000, "not a program: maximum recursion depth"),
         ("torch-program", "{", "not a program: Expecting property name"),
         ("torch-program", "[]", "not a program: list indices"),
         ("torch-program", "{}", "not a program: 'nodes'"),

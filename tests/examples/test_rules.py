@@ -152,11 +152,11 @@ def test_a_text_that_is_no_model(tmp_path: Path) -> None:
     assert f"line {lines.index('g (x) => (y {') + 1}: " in results[0].detail
 
 
-@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000])
-def test_a_number_that_the_parser_cannot_hold(tmp_path: Path, number: str) -> None:
-    results = run(
-        tmp_path, body(f"< ir_version: 8 >\ng (float[{number}] x) => (float[1] y) {{ y = Relu (x) }}\n", TANH)
-    )
+@pytest.mark.parametrize(
+    "inputs", [f"(float[{'9' * 30}] x)", f"(float[{'9' * 5000}] x)", "(float[1] x, float[1] w = {1e50})"]
+)
+def test_a_number_that_the_parser_cannot_hold(tmp_path: Path, inputs: str) -> None:
+    results = run(tmp_path, body(f"< ir_version: 8 >\ng {inputs} => (float[1] y) {{ y = Relu (x) }}\n", TANH))
     assert (results[0].got, results[0].ok) == ("unreadable", False)
     assert results[0].detail == "a stored number is invalid or too large for its type"
 
@@ -176,6 +176,11 @@ g (float[1,3,8,8] x) => (float[1,2,8,8] y)
 { z = Conv(x, w)
   y = Relu(z) }
 """
+    assert run(tmp_path, body(model, TANH))[0].got == "fires"
+
+
+def test_strings_without_elements(tmp_path: Path) -> None:
+    model = RELU.replace("{", "< string[2] s = {} > {", 1)
     assert run(tmp_path, body(model, TANH))[0].got == "fires"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import asdict, replace
 
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_program import TorchProgramFact
 from trtlint.torch_tensorrt.program import Program

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+from trtlint.engine.evidence.torch import TorchScriptEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact, _formats
 from trtlint.torch_tensorrt.script import TorchScript

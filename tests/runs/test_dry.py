@@ -228,15 +228,15 @@ def test_a_parse_is_for_all_gpus(asked: Asked) -> None:
 def test_a_dry_build_that_cannot_run(error: Exception, about: tuple[str, ...], asked: Asked) -> None:
     asked.answer = error
     (found,) = dry.dry_builds(job(), MODEL, (A10,))
-    assert found == DryBuildEvidence(None, about=about, targets=frozenset({A10}))
+    assert found == DryBuildEvidence(None, notes=about, targets=frozenset({A10}))
 
 
 def test_a_folder_that_cannot_be_written_is_noted(asked: Asked, tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
     (found,) = dry.dry_builds(job(logs=tmp_path / "logs"), MODEL, (A10,))
-    assert found.about[-1].startswith("the log of the dry build cannot be written: ")
+    assert found.notes[-1].startswith("the log of the dry build cannot be written: ")
     (found,) = dry.dry_builds(job(logs=tmp_path / "own"), MODEL, (A10,))
-    assert not any("cannot be written" in line for line in found.about)
+    assert not any("cannot be written" in line for line in found.notes)
     assert len(list((tmp_path / "own").iterdir())) == 2
 
 

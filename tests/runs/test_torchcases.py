@@ -10,8 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.torch_tensorrt.test_program import document, node, write
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import script_evidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, script_evidence
 from trtlint.errors import SettingError
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.runs.torchcases import program_saved, torch_inputs

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_operator import TorchOperatorFact
 from trtlint.process.spawn import Limits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.engine.evidence.torch_script import text_evidence
+from trtlint.engine.evidence.torch import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_call import _truncated_twice, _twice
 from trtlint.facts.of_torch.torch_use import TorchUseFact

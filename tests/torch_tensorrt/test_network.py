@@ -17,7 +17,7 @@ import pytest
 from onnx import helper
 
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence
 from trtlint.engine.rulebook import load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.attention import Attention

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path, PurePath, PureWindowsPath
+from pathlib import Path
 
-from trtlint.buildcommand.command import BuildCommand
+from trtlint.buildcommand.command import BuildCommand, file_name
 from trtlint.buildcommand.triton import config_beside, read_config
 
 
@@ -49,14 +49,8 @@ def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCo
     - the only command of the script, because the model may have another file name on the build machine.
     """
     builds = [command for command in commands if command.builds]
-    named = [command for command in builds if _file_name(command.model) == model.name]
+    named = [command for command in builds if file_name(command.model or "") == model.name]
     open_ = [command for command in builds if command.model is None]
     if named or open_:
         return tuple(named or open_)
     return tuple(commands) if len(commands) == 1 else ()
-
-
-def _file_name(path: str | None) -> str | None:
-    if path is None:
-        return None
-    return PureWindowsPath(path).name if "\\" in path else PurePath(path).name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
@@ -208,6 +209,16 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
     return BuildCommand(tool, tuple(options), tuple(words), complete, source, line, text)
 
 
+def file_name(path: str) -> str:
+    """Return the last part of a path of Linux or Windows."""
+    return PureWindowsPath(path).name if "\\" in path else PurePath(path).name
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a name in an option means ``name``. The name in the option can contain ``*``."""
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
@@ -215,8 +226,7 @@ def tool_of(word: str) -> Tool | None:
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
-    name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name
-    name = re.sub(r"^\$[({]?|[)}]$", "", name).casefold().removesuffix(".exe")
+    name = re.sub(r"^\$[({]?|[)}]$", "", file_name(word)).casefold().removesuffix(".exe")
     if name in ("trtexec", "trt_exec"):
         return "trtexec"
     return "tensorrt_rtx" if name == "tensorrt_rtx" else None

@@ -7,12 +7,11 @@ https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from msgspec import Struct
 
-from trtlint.buildcommand.command import BuildCommand
+from trtlint.buildcommand.command import BuildCommand, matches
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
@@ -38,7 +37,7 @@ class LayerSpec(Struct, frozen=True):
 
     def means(self, name: str) -> bool:
         """Return whether the setting applies to the layer ``name``."""
-        return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
+        return matches(name, self.name)
 
 
 def layer_specs(command: BuildCommand) -> Iterator[LayerSpec]:

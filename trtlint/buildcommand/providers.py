@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -70,7 +71,9 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     if len(text) > _LARGEST:
         return ()
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the script's own, such as one about an invalid escape sequence
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     nodes = []

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
 
-from trtlint.buildcommand.command import BuildCommand
+from trtlint.buildcommand.command import BuildCommand, matches
 
 Bound = Literal["min", "opt", "max"]
 Shape = tuple[int, ...]
@@ -71,7 +70,7 @@ class ShapeSpec(Struct, frozen=True):
 
     def means(self, name: str) -> bool:
         """Return whether the shapes are for the input ``name``."""
-        return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
+        return matches(name, self.name)
 
 
 class Shapes(Struct, frozen=True):

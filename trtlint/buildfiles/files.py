@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trtlint.buildfiles import layers, profile, settings
 from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.buildfiles.layers import load_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import MAGIC, read_plan
 from trtlint.buildfiles.recognise import JSON_START
-from trtlint.buildfiles.witnesses import JSON
 from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _ENGINES = (".engine", ".plan", ".trt")
 def read_build_file(path: Path) -> BuildFile:
     """Read one build file: a log, an engine file (only its header), or JSON.
 
-    JSON files contain layer information, a profile, timings or metadata (see :data:`JSON`).
+    JSON files contain layer information, a profile, timings or metadata.
 
     Raises:
         BuildFileError: the file is unreadable or truncated, or is JSON of an unknown kind.
@@ -42,8 +41,8 @@ def read_build_file(path: Path) -> BuildFile:
     if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return read_log(path)
     root = load_json(path)
-    for name in JSON:
-        content: BuildFile | None = import_module(f"trtlint.buildfiles.{name}").from_json(root)
+    for module in (layers, profile, settings):
+        content: BuildFile | None = module.from_json(root)
         if content is not None:
             return content
     raise BuildFileError("unknown JSON: neither layer information nor a profile, timings or metadata", line=1)

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from trtlint.buildfiles.build_input import BuildInput
+from msgspec import Struct
+
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.record import FileRead, read_file, together
+from trtlint.buildfiles.record import BuildRecord, FileRead, read_file, together
 from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
+
+
+class BuildInput(Struct, frozen=True):
+    """The files of one build.
+
+    Attributes:
+        path: the file that names the build in reports if there is no model.
+        record: the contents; None if no file was readable.
+        problems: the unreadable files.
+        alone: True if the user gives the build without a model.
+    """
+
+    path: Path
+    record: BuildRecord | None
+    problems: tuple[Problem, ...] = ()
+    alone: bool = False
 
 
 def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:

@@ -94,7 +94,6 @@ class Join(Struct, frozen=True):
 
     Attributes:
         nodes: by layer index, the nodes that the layer computes, in graph order.
-        beside: by layer index, the nodes before or after the reformat layer.
         layers: by node, the layers that compute the node, in engine order and without reformats.
         absorbed: by layout operator (such as a Transpose) that has no layer of its own, the layers that do
             the operator's work. These layers access memory in a different order. They read the operator's
@@ -102,7 +101,6 @@ class Join(Struct, frozen=True):
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
-    beside: Mapping[int, tuple[Node, ...]]
     layers: Mapping[Node, tuple[EngineLayer, ...]]
     absorbed: Mapping[Node, tuple[EngineLayer, ...]]
 
@@ -122,14 +120,10 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
     nodes: dict[int, tuple[Node, ...]] = {}
-    beside: dict[int, tuple[Node, ...]] = {}
     claimed: set[Node] = set()
     for layer, found in zip(info.layers, taken, strict=True):
-        own = names.all(found.nodes)
-        if found.kind == "reformat":
-            beside[layer.index] = own
-        elif not found.ranges or layer.name in members:
-            own = (*own, *names.all(members.get(layer.name, ())))
+        if found.kind != "reformat" and (not found.ranges or layer.name in members):
+            own = names.all((*found.nodes, *members.get(layer.name, ())))
             nodes[layer.index] = own or _by_tensors(layer, names)
             claimed.update(own)
     islands = [(layer, found) for layer, found in zip(info.layers, taken, strict=True) if found.ranges]
@@ -143,7 +137,7 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
         for node in inside:
             layers[node].append(layer)
     joined = {node: tuple(found) for node, found in layers.items()}
-    return Join(nodes, beside, joined, _absorbed(names.graph, joined) if info.detailed else {})
+    return Join(nodes, joined, _absorbed(names.graph, joined) if info.detailed else {})
 
 
 def _absorbed(

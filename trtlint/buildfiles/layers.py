@@ -12,6 +12,7 @@ reader of these files: https://github.com/NVIDIA/TensorRT/tree/main/tools/experi
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -172,13 +173,13 @@ def layers_from_json(root: object) -> LayerInfo:
     if isinstance(root, dict):
         items = next((root[key] for key in ("Layers", "layers", "LayerInfo") if key in root), None)
         tensors += [EngineTensor(item) for item in _list(root.get("Bindings")) if isinstance(item, str)]
-        tensors += [_engine_tensor(item) for item in _list(root.get("I/O Tensors")) if isinstance(item, dict)]
+        tensors += [engine_tensor(item) for item in _list(root.get("I/O Tensors")) if isinstance(item, dict)]
     if not isinstance(items, list):
         raise BuildFileError("the JSON has no list of layers", line=1)
     if len(items) > _MOST_LAYERS:
         raise BuildFileError(f"{len(items):,} layers exceed the limit of {_MOST_LAYERS:,}", line=1)
     layers = tuple(
-        _layer(index, item) if isinstance(item, dict) else _named(index, str(item))
+        layer_of(index, item) if isinstance(item, dict) else _named(index, str(item))
         for index, item in enumerate(items)
     )
     return LayerInfo(layers, tuple(tensors), not all(isinstance(item, str) for item in items))
@@ -188,7 +189,8 @@ def _named(index: int, name: str) -> EngineLayer:
     return EngineLayer(index, name, profile=without_profile(name)[1])
 
 
-def _layer(index: int, item: dict[str, Any]) -> EngineLayer:
+def layer_of(index: int, item: Mapping[str, Any]) -> EngineLayer:
+    """Return the layer that a JSON object describes.  ``index`` is its position in the file."""
     name = _text(item.get("Name")) or ""
     weights, bias = item.get("Weights"), item.get("Bias")
     return EngineLayer(
@@ -229,7 +231,8 @@ def _tensor(item: dict[str, Any]) -> LayerTensor:
     )
 
 
-def _engine_tensor(item: dict[str, Any]) -> EngineTensor:
+def engine_tensor(item: Mapping[str, Any]) -> EngineTensor:
+    """Return the input or output of an engine that a JSON object describes."""
     mode = _text(item.get("IOMode"))
     ranges = []
     for profile in _list(item.get("ProfileInfo")):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, cast
@@ -18,10 +17,10 @@ from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
 from trtlint.buildfiles.record_buffer import MESSAGE, RecordBuffer
-from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
+from trtlint.buildfiles.records import LayerDump, Log, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
-from trtlint.buildfiles.stream import ByteStream, decoded, opened
+from trtlint.buildfiles.stream import ByteStream, decoded, note_of, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import MarkSearch, prefixed, unquoted, unwrap, within
@@ -57,14 +56,11 @@ def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -
         BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
     """
     with opened(source) as raw:
-        reader = LogReader(raw, vectorised=vectorised)
-        for _ in reader:
-            pass
-        return reader.log()
+        return LogReader(raw, vectorised=vectorised).log()
 
 
 class LogReader:
-    """Iterates over the records of a log, in order. :meth:`log` returns the log that was parsed so far."""
+    """Reads one log, line by line."""
 
     def __init__(self, raw: ByteStream, *, vectorised: bool | None = None) -> None:
         self._table = table()
@@ -98,7 +94,7 @@ class LogReader:
         self._traceback = Traceback()
         self._named = False  # whether a line without a usual prefix names TensorRT
 
-    def __iter__(self) -> Iterator[Record]:
+    def _read(self) -> None:
         try:
             for batch in self._scanner:
                 self._marks.begin(batch[1])
@@ -107,8 +103,6 @@ class LogReader:
                         self._quiet(number, line, offset)
                     else:
                         self._line(number, line)
-                yield from self._kept.ready
-                self._kept.ready.clear()
                 if self._severities.total() > _MOST_LOUD:
                     self._limit = (
                         f"more than {_MOST_LOUD:,} warnings and errors; trtlint ignored the later ones"
@@ -122,8 +116,6 @@ class LogReader:
         if self._traceback.is_cut(self._scanner.last_line()[0]) and (self._named or self._scanner.shapes):
             self._ended(self._traceback.cut())
         self._ending()
-        yield from self._kept.ready
-        self._kept.ready.clear()
 
     def _ending(self) -> None:
         """Store the last line of the log if it suggests that the build was interrupted."""
@@ -142,8 +134,9 @@ class LogReader:
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
 
     def log(self) -> Log:
-        """Return the log that was parsed so far."""
-        note = self._limit or self._scanner.note or getattr(self._source, "note", None)
+        """Read the log to its end.  This method can be called only once."""
+        self._read()
+        note = self._limit or self._scanner.note or note_of(self._source)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count

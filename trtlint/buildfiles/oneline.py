@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Sequence
 
 from trtlint.buildfiles.datatypes import data_type
-from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerTensor
+from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerTensor, engine_tensor, layer_of
 from trtlint.buildfiles.names import without_profile
 
 _FIELD = re.compile(r"(?:^|, )([A-Z][A-Za-z]+): ")
@@ -18,6 +18,8 @@ _TENSOR_FIELD = re.compile(
     r", (Location|Dimensions|Format/Datatype|Strides|StrideOrder|Datatype|Format|DataType|IOMode|"
     r"IsShapeInferenceIO|ProfileInfo): "
 )
+_SECTIONS = ("Bindings:", "I/O Tensors:", "Engine Metadata:")
+_FLAGS = {"0": False, "1": True}
 _LEGACY = re.compile(r"Layer\(([^()]{1,80})\): ")
 _LEGACY_TENSOR = re.compile(r" \(([A-Za-z0-9]+)\[([^\]()]*)\]\)(?:, |$)")
 
@@ -32,7 +34,6 @@ class DumpReader:
         self.line = line
         self.layers: list[EngineLayer] = []
         self.tensors: list[EngineTensor] = []
-        self.outputs: list[str] = []
         self._section = "layers"
 
     def feed(self, text: str) -> None:
@@ -45,7 +46,7 @@ class DumpReader:
             layer = parse_legacy(text, len(self.layers))
             if layer:
                 self.layers.append(layer)
-        elif text.rstrip() in ("Bindings:", "I/O Tensors:", "Engine Metadata:"):
+        elif text.rstrip() in _SECTIONS:
             self._section = text.rstrip()
         elif self._section == "Bindings:" and text.strip() and len(self.tensors) < 4096:
             self.tensors.append(EngineTensor(text.strip()))
@@ -57,11 +58,8 @@ class DumpReader:
 
         Other lines are the output of the program that builds the engine.
         """
-        if text.startswith(("Name: ", "Layer(")) or not text.strip():
-            return True
-        if text.rstrip() in ("Bindings:", "I/O Tensors:", "Engine Metadata:"):
-            return True
-        return self._section != "layers"
+        listed = text.startswith(("Name: ", "Layer(")) or not text.strip() or text.rstrip() in _SECTIONS
+        return listed or self._section != "layers"
 
 
 def parse_layer(text: str, index: int) -> EngineLayer | None:
@@ -74,7 +72,7 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
     # Metadata comes last and may contain anything.
     rest, _, metadata = rest.partition(", Metadata:")
     fields: dict[str, str] = {}
-    tensors: dict[str, tuple[LayerTensor, ...]] = {}
+    tensors: dict[str, list[dict[str, object]]] = {}
     at = 0
     for key in ("Inputs", "Constants", "Outputs"):
         start = rest.find(f"{key}: [", at)
@@ -85,35 +83,24 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
         stop = rest.find("}], ", start)
         empty = rest.find(f"{key}: [], ", start, start + len(key) + 6)
         if empty >= 0:
-            tensors[key], at = (), empty + len(key) + 4
+            at = empty + len(key) + 4
             continue
         end = stop + 2 if stop >= 0 else len(rest)
-        tensors[key] = _tensors(rest[start + len(key) + 3 : end].removesuffix("}]"))
+        parts = rest[start + len(key) + 3 : end].removesuffix("}]").split("}, {")
+        tensors[key] = [_tensor_fields(part) for part in parts if "Name: " in part]
         at = end
     fields.update(_fields(rest[at:]))
-    weights, bias = _object(fields.get("Weights")), _object(fields.get("Bias"))
     stream = fields.get("StreamId", "")
-    return EngineLayer(
-        index,
-        name,
-        fields.get("LayerType"),
-        tensors.get("Inputs", ()),
-        tensors.get("Outputs", ()),
-        tensors.get("Constants", ()),
-        tactic=fields.get("TacticName") or None,
-        tactic_id=fields.get("TacticValue") or None,
-        metadata=metadata.strip() or None,
-        stream=int(stream) if stream.isdecimal() and len(stream) < 9 else None,
-        parameters=fields.get("ParameterType"),
-        origin=fields.get("Origin"),
-        weights=data_type(_string(weights.get("Type"))),
-        weights_count=weights["Count"] if isinstance(weights.get("Count"), int) else None,
-        bias=data_type(_string(bias.get("Type"))),
-        activation=fields.get("Activation"),
-        dynamic_filter=_flag(fields.get("HasDynamicFilter")),
-        dynamic_bias=_flag(fields.get("HasDynamicBias")),
-        profile=without_profile(name)[1],
-    )
+    values = {
+        "Name": name,
+        "Metadata": metadata.strip(),
+        "StreamId": int(stream) if stream.isdecimal() and len(stream) < 9 else None,
+        "Weights": _json(fields.get("Weights")),
+        "Bias": _json(fields.get("Bias")),
+        "HasDynamicFilter": _FLAGS.get(fields.get("HasDynamicFilter", "")),
+        "HasDynamicBias": _FLAGS.get(fields.get("HasDynamicBias", "")),
+    }
+    return layer_of(index, {**fields, **tensors, **values})
 
 
 def parse_legacy(text: str, index: int) -> EngineLayer | None:
@@ -146,54 +133,28 @@ def _legacy_tensors(text: str) -> tuple[LayerTensor, ...]:
     found = []
     at = 0
     for match in _LEGACY_TENSOR.finditer(text):
-        sizes = [size.partition(":")[0] for size in match[2].split(",")] if match[2] else []
-        dims = tuple(int(size) for size in sizes) if all(_is_int(size) for size in sizes) else None
-        found.append(
-            LayerTensor(
-                text[at : match.start()].strip(), dims, data_type(match[1]), f"{match[1]}[{match[2]}]"
-            )
-        )
+        name = text[at : match.start()].strip()
+        dims = _sizes([size.partition(":")[0] for size in match[2].split(",")] if match[2] else [])
+        shape = None if dims is None else tuple(dims)
+        found.append(LayerTensor(name, shape, data_type(match[1]), f"{match[1]}[{match[2]}]"))
         at = match.end()
     return tuple(found)
 
 
-def _tensors(text: str) -> tuple[LayerTensor, ...]:
-    return tuple(_tensor(part) for part in text.split("}, {") if "Name: " in part)
-
-
-def _tensor(text: str) -> LayerTensor:
-    name, fields = _tensor_fields(text)
-    both = fields.get("Format/Datatype")
-    return LayerTensor(
-        name,
-        _dims(fields.get("Dimensions")),
-        data_type(fields.get("Datatype") or both),
-        fields.get("Format") or both,
-        fields.get("Location"),
-    )
-
-
 def _engine_tensor(text: str) -> EngineTensor:
-    name, fields = _tensor_fields(text)
-    ranges = []
-    for part in fields.get("ProfileInfo", "").split("}, {"):
-        shapes = [_dims(_after(part, key)) for key in ("MinShape: ", "OptShape: ", "MaxShape: ")]
-        if shapes[0] is not None and shapes[1] is not None and shapes[2] is not None:
-            ranges.append((shapes[0], shapes[1], shapes[2]))
-    mode = fields.get("IOMode")
-    return EngineTensor(
-        name,
-        mode == "Input" if mode else None,
-        data_type(fields.get("DataType")),
-        _dims(fields.get("Dimensions")),
-        tuple(ranges),
-    )
+    """Parse an input or output of the engine, such as ``Name: x, IOMode: Input, ...``."""
+    fields = _tensor_fields(text)
+    profiles = str(fields.get("ProfileInfo", "")).split("}, {")
+    keys = ("MinShape", "OptShape", "MaxShape")
+    ranges = [{key: _dims(_after(profile, f"{key}: ")) for key in keys} for profile in profiles]
+    return engine_tensor({**fields, "ProfileInfo": ranges})
 
 
-def _tensor_fields(text: str) -> tuple[str, dict[str, str]]:
-    text = text.strip(" {}")
-    parts = _TENSOR_FIELD.split(text)
-    return parts[0].removeprefix("Name: "), dict(zip(parts[1::2], parts[2::2], strict=True))
+def _tensor_fields(text: str) -> dict[str, object]:
+    """Return the fields of a tensor, as in a JSON file."""
+    name, *parts = _TENSOR_FIELD.split(text.strip(" {}"))
+    fields = dict(zip(parts[::2], parts[1::2], strict=True))
+    return {**fields, "Name": name.removeprefix("Name: "), "Dimensions": _dims(fields.get("Dimensions"))}
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -207,29 +168,21 @@ def _after(text: str, key: str) -> str | None:
     return text[start + len(key) : end + 1] if start >= 0 and end >= 0 else None
 
 
-def _dims(text: str | None) -> tuple[int, ...] | None:
+def _dims(text: str | None) -> list[int] | None:
     if text is None or not text.startswith("[") or not text.endswith("]"):
         return None
-    sizes = [size.strip() for size in text[1:-1].split(",")] if text != "[]" else []
-    return tuple(int(size) for size in sizes) if all(_is_int(size) for size in sizes) else None
+    return _sizes([size.strip() for size in text[1:-1].split(",")] if text != "[]" else [])
 
 
-def _is_int(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) < 20
+def _sizes(texts: Sequence[str]) -> list[int] | None:
+    """Return the sizes of a shape, or None if one of them is not a number."""
+    digits = [text.removeprefix("-") for text in texts]
+    known = all(each.isascii() and each.isdecimal() and len(each) < 20 for each in digits)
+    return [int(text) for text in texts] if known else None
 
 
-def _object(text: str | None) -> dict[str, Any]:
+def _json(text: str | None) -> object:
     try:
-        value = json.loads(text or "")
+        return json.loads(text or "")
     except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _flag(text: str | None) -> bool | None:
-    return {"0": False, "1": True}.get(text or "")
+        return None

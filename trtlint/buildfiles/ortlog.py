@@ -30,12 +30,10 @@ class Placed(Struct, frozen=True):
     """A model node that a provider other than TensorRT runs.
 
     Attributes:
-        provider: the execution provider that runs the node, such as ``CPUExecutionProvider``.
         op: operator type.
         name: name in the log; empty for an unnamed node.
     """
 
-    provider: str
     op: str
     name: str
 
@@ -46,7 +44,6 @@ class OrtLog(Struct, frozen=True):
     Attributes:
         provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names neither.
         parts: number of subgraphs that this provider runs; None if unknown.
-        whole: True if TensorRT runs the whole graph.
         others: the nodes of other providers; None if the log does not list them.
         copies: number of copies that ONNX Runtime added between a GPU and the host.
         line: number of the log line that states ``parts``; 0 if there is no such line.
@@ -54,7 +51,6 @@ class OrtLog(Struct, frozen=True):
 
     provider: str
     parts: int | None
-    whole: bool
     others: tuple[Placed, ...] | None
     copies: int
     line: int
@@ -82,7 +78,6 @@ def ort_log(log: Log, path: Path | None) -> OrtLog | None:
     return OrtLog(
         provider=_provider(last, placed),
         parts=_parts(last, placed),
-        whole=last is not None and bool(last.groups.get("whole")),
         others=None if nodes is None else tuple(each for each in listed if each.op not in _COPIES),
         copies=sum(each.op in _COPIES for each in listed),
         line=0 if last is None else last.line,
@@ -120,6 +115,6 @@ def _nodes(path: Path) -> Iterator[Placed]:
                 if node is not None:
                     count += 1
                     op, name = (each.decode("utf-8", "replace") for each in node.groups())
-                    yield Placed(provider, op, name)
+                    yield Placed(op, name)
     except OSError:
         return

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec import Struct, convert, field
+
+from trtlint.knowledge import parsed
 
 SEARCHED = 1500
 """Maximum number of characters of a message that are searched for a regular expression.
@@ -59,7 +60,7 @@ Tells = Literal[
 _compiled = cache(re.compile)
 
 
-class LogPattern(Struct, frozen=True, eq=False):
+class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """One kind of message that a build prints: an entry of the pattern table.
 
     - ``name`` is the key of the records. ``phase`` is the phase of the build, and ``severity`` are the
@@ -104,10 +105,6 @@ class LogPattern(Struct, frozen=True, eq=False):
     tells: Tells = ""
     settles: str = ""
     duration: str = ""
-    literals: tuple[bytes, ...] = ()
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "literals", tuple(s.encode() for s in self.starts))
 
     @property
     def compiled(self) -> re.Pattern[str]:
@@ -154,7 +151,7 @@ class Table:
         self.patterns = patterns
         starts: dict[bytes, list[tuple[bytes, LogPattern]]] = {}
         for pattern in patterns:
-            for literal in pattern.literals:
+            for literal in map(str.encode, pattern.starts):
                 if len(literal) < KEY:
                     raise ValueError(f"{pattern.name}: {literal!r} is shorter than {KEY} bytes")
                 starts.setdefault(literal[:KEY], []).append((literal, pattern))
@@ -263,23 +260,5 @@ def pattern_names() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """Return the table of all patterns.  Further calls return the same object."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
-    entries: list[dict[str, Any]] = yaml.load(text, Loader=loader)
-    return Table(
-        tuple(
-            LogPattern(
-                **{
-                    **entry,
-                    "starts": tuple(entry.get("starts", ())),
-                    "contains": tuple(entry.get("contains", ())),
-                    "names": tuple(entry.get("names", ())),
-                    "lists": tuple(entry.get("lists", ())),
-                    "of_model": tuple(entry.get("of_model", ())),
-                }
-            )
-            for entry in entries
-        )
-    )
+    return Table(convert(parsed(text), tuple[LogPattern, ...]))

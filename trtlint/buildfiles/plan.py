@@ -7,14 +7,15 @@ https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.files.regular import open_regular
 
-Product = Literal["tensorrt", "tensorrt-rtx"]
+if TYPE_CHECKING:
+    from trtlint.knowledge.releases import Product
 
 MAGIC: dict[bytes, Product] = {b"ftrt": "tensorrt", b"vtrt": "tensorrt-rtx"}
 _VERSION = 24

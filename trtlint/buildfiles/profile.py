@@ -19,6 +19,8 @@ _LAST = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s{{2,3}}
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER}){{2,3}}")
 _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
 _LONGEST_ROW = 20_000
+_LARGEST = 1e12
+"""Largest time in milliseconds, about 30 years.  The sum of all times of a profile stays finite."""
 
 
 class LayerTime(Struct, frozen=True):
@@ -95,12 +97,12 @@ class TableReader:
         last = _LAST.match(message)
         try:
             if last:
-                total, average, median, share = (float(last[i]) for i in range(1, 5))
+                total, average, median, share = (_bounded(float(last[i])) for i in range(1, 5))
                 return LayerTime(last[5].rstrip(), total, average, median, share / 100)
             for count in (4, 3):  # the median may be missing
                 words = message.rsplit(None, count)
                 if len(words) == count + 1 and _NUMBERS.fullmatch(" ".join(words[1:])):
-                    total, average, *middle, share = map(float, words[1:])
+                    total, average, *middle, share = map(_bounded, map(float, words[1:]))
                     return LayerTime(words[0].strip(), total, average, next(iter(middle), None), share / 100)
         except ValueError:  # two points in a number
             pass
@@ -181,10 +183,13 @@ def times_from_json(root: object) -> Times:
 
 
 def _number(item: dict[str, Any], key: str) -> float | None:
+    """Return a number of a JSON object, or None if it is missing, too large or not a number."""
     value = item.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         return float(value)
-    except OverflowError:
-        return None
+    return None
+
+
+def _bounded(value: float) -> float:
+    """Return a time or a share, or 0 if it is infinite, not a number or too large to be real."""
+    return value if abs(value) <= _LARGEST else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,6 +29,14 @@ _ANY: GivenAs = "any"
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 """Settings that can differ between the files of one build. They are not compared."""
+_KINDS: Mapping[type, str] = {
+    Log: "log",
+    LayerInfo: "file of engine layers",
+    Profile: "profile",
+    Times: "file of times",
+    PlanHeader: "engine",
+}
+"""Contents that a build can have only once, each with its name in error messages."""
 
 
 class InspectedPlan(Struct, frozen=True):
@@ -122,10 +130,55 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
     Raises:
         BuildFileError: two files have the same kind.
     """
-    gathered = _Together()
+    found: dict[type, tuple[Any, str]] = {}
+    settings: list[tuple[BuildSettings, str]] = []
+    notes: list[str] = []
     for file in files:
-        gathered.add(file)
-    return gathered.record()
+        if file.note is not None:
+            notes.append(file.note)
+        for content in _parts(file.content):
+            if isinstance(content, BuildSettings):
+                settings.append((content, file.path))
+            elif type(content) in found:
+                message = f"a second {_KINDS[type(content)]}; pass one file of each kind for a build"
+                raise _of_file(file.path, BuildFileError(message))
+            else:
+                found[type(content)] = content, file.path
+            if isinstance(content, Log):
+                cut = cut_in_parsing(content)
+                notes += (f"{file.path}: {note}" for note in (*content.notes, cut) if note)
+    log, log_name = found.get(Log, (None, ""))
+    layers, layers_name = found.get(LayerInfo, (None, ""))
+    if log is not None and layers is None and log.dumps:
+        layers, layers_name = _last_layers(log), log_name
+    profile, profile_name = found.get(Profile, (None, ""))
+    if log is not None and profile is None and log.profiles:
+        profile, profile_name = log.profiles[-1], log_name
+    plan, plan_name = found.get(PlanHeader, (None, ""))
+    if log is not None:
+        settings.insert(0, (log.settings, log_name))
+    if plan is not None:
+        settings.append((BuildSettings(product=plan.product, version=plan.version), plan_name))
+    merged, places, conflicts = _merged(settings)
+    return BuildRecord(
+        files=tuple(file.path for file in files),
+        log=log,
+        log_name=log_name,
+        layers=layers,
+        layers_name=layers_name,
+        profile=profile,
+        profile_name=profile_name,
+        times=found.get(Times, (None, ""))[0],
+        plan=plan,
+        plan_name=plan_name,
+        settings=merged,
+        places=MappingProxyType(places),
+        notes=(*notes, *conflicts),
+    )
+
+
+def _parts(content: BuildFile | InspectedPlan) -> tuple[BuildFile, ...]:
+    return (content.layers, content.header) if isinstance(content, InspectedPlan) else (content,)
 
 
 def _of_file(path: str, error: BuildFileError) -> BuildFileError:
@@ -175,113 +228,32 @@ def _last_layers(log: Log) -> LayerInfo:
     return LayerInfo(last.layers, last.tensors)
 
 
-class _Together:
-    """Combines the contents of build files into one record."""
+def _merged(
+    sources: Iterable[tuple[BuildSettings, str]],
+) -> tuple[BuildSettings, dict[str, str], list[str]]:
+    """Merge the settings of several files. The settings of an earlier file take precedence.
 
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._notes: list[str] = []
-        self._log: tuple[Log, str] | None = None
-        self._layers: tuple[LayerInfo, str] | None = None
-        self._profile: tuple[Profile, str] | None = None
-        self._times: Times | None = None
-        self._plan: tuple[PlanHeader, str] | None = None
-        self._settings: list[tuple[BuildSettings, str]] = []
-
-    def add(self, file: FileRead) -> None:
-        try:
-            self._add(file)
-        except BuildFileError as error:
-            raise _of_file(file.path, error) from error
-
-    def _add(self, file: FileRead) -> None:
-        name, content = file.path, file.content
-        self._names.append(name)
-        if file.note is not None:
-            self._notes.append(file.note)
-        if isinstance(content, InspectedPlan):
-            self._take_layers(content.layers, name)
-            content = content.header
-        if isinstance(content, Log):
-            _single(self._log, "log")
-            self._log = content, name
-            self._notes += (f"{name}: {note}" for note in content.notes)
-            if cut := cut_in_parsing(content):
-                self._notes.append(f"{name}: {cut}")
-        elif isinstance(content, LayerInfo):
-            self._take_layers(content, name)
-        elif isinstance(content, Profile):
-            _single(self._profile, "profile")
-            self._profile = content, name
-        elif isinstance(content, Times):
-            _single(self._times, "file of times")
-            self._times = content
-        elif isinstance(content, PlanHeader):
-            _single(self._plan, "engine")
-            self._plan = content, name
-        else:
-            self._settings.append((content, name))
-
-    def _take_layers(self, layers: LayerInfo, name: str) -> None:
-        _single(self._layers, "file of engine layers")
-        self._layers = layers, name
-
-    def record(self) -> BuildRecord:
-        log, log_name = self._log or (None, "")
-        layers, layers_name = self._layers or (None, "")
-        if log is not None and layers is None and log.dumps:
-            layers, layers_name = _last_layers(log), log_name
-        profile, profile_name = self._profile or (None, "")
-        if log is not None and profile is None and log.profiles:
-            profile, profile_name = log.profiles[-1], log_name
-        plan, plan_name = self._plan or (None, "")
-        settings, places = self._merged(log, log_name, plan, plan_name)
-        return BuildRecord(
-            files=tuple(self._names),
-            log=log,
-            log_name=log_name,
-            layers=layers,
-            layers_name=layers_name,
-            profile=profile,
-            profile_name=profile_name,
-            times=self._times,
-            plan=plan,
-            plan_name=plan_name,
-            settings=settings,
-            places=MappingProxyType(places),
-            notes=tuple(self._notes),
-        )
-
-    def _merged(
-        self, log: Log | None, log_name: str, plan: PlanHeader | None, plan_name: str
-    ) -> tuple[BuildSettings, dict[str, str]]:
-        sources = [] if log is None else [(log.settings, log_name)]
-        sources += self._settings
-        if plan is not None:
-            sources.append((BuildSettings(product=plan.product, version=plan.version), plan_name))
-        merged, places = BuildSettings(), dict[str, str]()
-        for settings, name in sources:
-            for item in BuildSettings.__struct_fields__:
-                value, known = getattr(settings, item), getattr(merged, item)
-                if value is None or item == "found" or (item == "shapes" and not value):
-                    continue
-                line = settings.found.get(item)
-                place = name if line is None else f"{name}:{line}"
-                if item not in places:
-                    merged = replace(merged, **{item: value})
-                    places[item] = place
-                elif value != known and item not in _APART:
-                    first = places[item]
-                    self._notes.append(
-                        f"{place} reports {_words(item, value)}, but {first} reports {_words(item, known)}; "
-                        f"trtlint uses {first}: check that both files come from the same build"
-                    )
-        return merged, places
-
-
-def _single(known: object, what: str) -> None:
-    if known is not None:
-        raise BuildFileError(f"a second {what}; pass one file of each kind for a build")
+    Returns:
+        The settings, the source of each setting, and sentences about contradictions.
+    """
+    merged, places, conflicts = BuildSettings(), dict[str, str](), list[str]()
+    for settings, name in sources:
+        for item in BuildSettings.__struct_fields__:
+            value, known = getattr(settings, item), getattr(merged, item)
+            if value is None or item == "found" or (item == "shapes" and not value):
+                continue
+            line = settings.found.get(item)
+            place = name if line is None else f"{name}:{line}"
+            if item not in places:
+                merged = replace(merged, **{item: value})
+                places[item] = place
+            elif value != known and item not in _APART:
+                first = places[item]
+                conflicts.append(
+                    f"{place} reports {_words(item, value)}, but {first} reports {_words(item, known)}; "
+                    f"trtlint uses {first}: check that both files come from the same build"
+                )
+    return merged, places, conflicts
 
 
 def _words(name: str, value: object) -> str:

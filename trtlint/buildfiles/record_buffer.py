@@ -21,7 +21,6 @@ class RecordBuffer:
     """Stores the first records of each pattern, counts all records, and collects build settings.
 
     ``records`` are the stored records and ``counts`` the numbers of all records, both by pattern name.
-    ``ready`` is a queue of newly stored records.  The caller empties this queue.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -29,7 +28,6 @@ class RecordBuffer:
         self._room = _ROOM
         self.records: dict[str, list[Record]] = {}
         self.counts: Counter[str] = Counter()
-        self.ready: list[Record] = []
 
     def keep(
         self,
@@ -68,4 +66,3 @@ class RecordBuffer:
         kept, groups = message[:MESSAGE], MappingProxyType(found)
         record = Record(name, line, severity, kept, groups, context, common, raised)
         self.records.setdefault(name, []).append(record)
-        self.ready.append(record)

@@ -29,6 +29,12 @@ class ByteStream(Protocol):
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
 
 
+def note_of(stream: ByteStream) -> str | None:
+    """Return the reason why a stream ended early, or None if it did not."""
+    note: str | None = getattr(stream, "note", None)
+    return note
+
+
 class PrefixedStream:
     """A stream of which some bytes were already read. :meth:`read` first returns these bytes again."""
 
@@ -46,6 +52,11 @@ class PrefixedStream:
         part, self._head = self._head, b""
         return part
 
+    @property
+    def note(self) -> str | None:
+        """The reason why the stream ended early, or None if it did not."""
+        return note_of(self._rest)
+
 
 class Recoded:
     """A stream converted from another encoding to UTF-8, in chunks."""
@@ -58,8 +69,7 @@ class Recoded:
     @property
     def note(self) -> str | None:
         """The reason why the stream ended early, or None if it did not."""
-        note: str | None = getattr(self._rest, "note", None)
-        return note
+        return note_of(self._rest)
 
     def read(self, size: int = -1, /) -> bytes:
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
@@ -140,26 +150,12 @@ def decoded(raw: ByteStream) -> ByteStream:
     head = raw.read(4)
     stream: ByteStream = PrefixedStream(head, raw)
     if head[:2] == GZIP:
-        stream = Unzipped(stream)
-        head = stream.read(4)
-        inner = stream
-        stream = _Noted(head, inner)
+        unzipped = Unzipped(stream)
+        head = unzipped.read(4)
+        stream = PrefixedStream(head, unzipped)
     if head[:2] in _UTF16:
         stream.read(2)
         return Recoded(stream, _UTF16[head[:2]])
     if head[:3] == codecs.BOM_UTF8:
         stream.read(3)
     return stream
-
-
-class _Noted(PrefixedStream):
-    """A :class:`PrefixedStream` for gzip data. It has the note of :class:`Unzipped`."""
-
-    def __init__(self, head: bytes, rest: Unzipped) -> None:
-        super().__init__(head, rest)
-        self._zip = rest
-
-    @property
-    def note(self) -> str | None:
-        """The reason why the stream ended early, or None if it did not."""
-        return self._zip.note

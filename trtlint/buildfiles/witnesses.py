@@ -1,4 +1,4 @@
-"""Kinds of build files, with the descriptions for ``--help`` and the modules that read JSON files."""
+"""Kinds of build files, with the descriptions for ``--help``."""
 
 from __future__ import annotations
 
@@ -29,9 +29,3 @@ BuildFiles = Mapping[FileKind, str]
 
 GivenAs = Literal["any"] | FileKind
 """The kind that the user gives a file; ``any`` if the content of the file decides."""
-
-JSON = ("layers", "profile", "settings")
-"""Names of the modules that read JSON.  trtlint tries the modules in this order.
-
-The function ``from_json(root)`` of each module returns the parsed contents, or None for another kind of JSON.
-"""

@@ -22,7 +22,7 @@ from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.commands.upgrade import UpgradeOptions
-    from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+    from trtlint.engine.evidence.torch import TorchScriptEvidence
     from trtlint.engine.torchupgrade import TorchUpgrade
 
 _SUFFIXES = (".py", ".pt2")
@@ -88,7 +88,7 @@ def run_torch_upgrade(
 def _results(
     paths: Sequence[Path], reader: SettingsReader, releases: Sequence[TorchRelease]
 ) -> Iterator[TorchUpgrade | Problem]:
-    from trtlint.engine.evidence.torch_script import script_evidence
+    from trtlint.engine.evidence.torch import script_evidence
     from trtlint.engine.torchupgrade import program_upgrade
     from trtlint.torch_tensorrt.program import read_program
 

@@ -128,10 +128,13 @@ def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) 
     In a rule file, advice that is an alternative to the advice before it begins with "Or".  The first text
     of a report loses this word, because the report has no advice before it.
     """
-    found = [prefix + entry.do.fill(names) for prefix, entry in shown]
-    if found and found[0].startswith(_OR):
-        rest = found[0].removeprefix(_OR)
-        found[0] = rest[:1].upper() + rest[1:]
+    found: list[str] = []
+    for prefix, entry in shown:
+        text = entry.do.fill(names)
+        if not found and text.startswith(_OR):
+            rest = text.removeprefix(_OR)
+            text = rest[:1].upper() + rest[1:]
+        found.append(prefix + text)
     return tuple(found)
 
 

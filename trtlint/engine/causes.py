@@ -44,7 +44,7 @@ def _folded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     included = tuple(finding for finding in findings if _follows(finding, cause))
     if not included:
         return findings
-    left = (finding for finding in findings if finding not in included)
+    left = (finding for finding in findings if not _follows(finding, cause))
     return tuple(replace(each, includes=included) if each is cause else each for each in left)
 
 

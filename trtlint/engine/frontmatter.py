@@ -9,6 +9,7 @@ with its length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import yaml
 from msgspec import Struct
@@ -21,7 +22,9 @@ _DEEPEST = 12
 _TOO_DEEP = "nested too deeply"
 _FEW = 12
 _LONGEST_WORD = 500
-"""Largest length of a key, or of a word from a fixed set, in characters."""
+"""Largest length of a key, an id, a name, a summary, a URL or a version specifier, in characters."""
+
+_Word = TypeVar("_Word", bound=str)
 
 
 class FrontMatterError(SettingError):
@@ -56,18 +59,33 @@ class Item(Struct, frozen=True):
             raise FrontMatterError(f"{what} is empty", self.line)
         return self.value
 
-    def choice(self, what: str, choices: Iterable[str] | None) -> str:
-        """Return the text of a scalar that is one of ``choices``. If ``choices`` is None, return any text.
+    def word(self, what: str) -> str:
+        """Return the text of a scalar of limited length. ``what`` names the value in the error message.
+
+        Raises:
+            FrontMatterError: the value is not a text, or is too long.
+        """
+        return bounded(self.text(what), what, self.line)
+
+    def choice(self, what: str, choices: Iterable[_Word]) -> _Word:
+        """Return the one of ``choices`` that is the text of a scalar.
 
         Raises:
             FrontMatterError: the value is not one of the choices.  The message names the nearest choice.
         """
-        text, words = self.text(what), None if choices is None else tuple(choices)
-        if len(text) > _LONGEST_WORD:
-            raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", self.line)
-        if words is not None and text not in words:
-            raise FrontMatterError(f"{what}: unknown {text!r}{_hint(text, words)}", self.line)
-        return text
+        text, words = self.word(what), tuple(choices)
+        for word in words:
+            if word == text:
+                return word
+        raise FrontMatterError(f"{what}: unknown {text!r}{_hint(text, words)}", self.line)
+
+    def is_true(self, what: str) -> bool:
+        """Return whether a scalar is ``true``.
+
+        Raises:
+            FrontMatterError: the value is neither ``true`` nor ``false``.
+        """
+        return self.choice(what, ("true", "false")) == "true"
 
     def items(self, what: str) -> list[Item]:
         """Return the items of a list. ``what`` names the value in the error message.
@@ -79,12 +97,14 @@ class Item(Struct, frozen=True):
             raise FrontMatterError(f"{what} must be a list", self.line)
         return self.value
 
-    def mapping(self, what: str, keys: Iterable[str] | None = None) -> Mapping[str, Item]:
+    def mapping(
+        self, what: str, keys: Iterable[str] | None = None, required: Iterable[str] = ()
+    ) -> Mapping[str, Item]:
         """Return the entries of a mapping.  If ``keys`` is given, it must contain all keys of the mapping.
 
         Raises:
-            FrontMatterError: the value is not a mapping, or has an unknown key.  The message names the
-                nearest key.
+            FrontMatterError: the value is not a mapping, has an unknown key, or lacks a required key.  The
+                message about an unknown key names the nearest key.
         """
         if not isinstance(self.value, dict):
             raise FrontMatterError(f"{what} must be a mapping", self.line)
@@ -93,7 +113,21 @@ class Item(Struct, frozen=True):
             for key, item in self.value.items():
                 if key not in known:
                     raise FrontMatterError(f"{what}: unknown key {key!r}{_hint(key, known)}", item.line)
+        for key in required:
+            if key not in self.value:
+                raise FrontMatterError(f"{what}: the key {key!r} is missing", self.line)
         return self.value
+
+
+def bounded(text: str, what: str, line: int) -> str:
+    """Return a text of limited length. ``what`` names the text in the error message.
+
+    Raises:
+        FrontMatterError: the text is too long.
+    """
+    if len(text) > _LONGEST_WORD:
+        raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", line)
+    return text
 
 
 def _hint(word: str, words: Iterable[str]) -> str:

@@ -25,8 +25,6 @@ _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
 """Messages about types of layers. The layers of the engine show these types."""
-_TORCH = "torch_error"
-"""Name of the messages with errors of Torch-TensorRT."""
 _BUILDS = "buildSerializedNetwork"
 _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 """Command that writes the layers of an engine to a file.

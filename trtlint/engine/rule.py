@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from trtlint.language.pattern import Pattern
     from trtlint.language.template import Template
 
+LARGEST = 256 << 10
+"""Largest size of a rule file in bytes."""
+
 PATTERN = "pattern"
 """The kind of a rule with a pattern in ``match``."""
 

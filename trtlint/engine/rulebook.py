@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -89,17 +88,7 @@ class Rulebook(Struct, frozen=True):
         raise LookupError(f"no rule {key!r}{did_you_mean(key, known)}")
 
 
-class _Finds(Protocol):
-    @property
-    def find(self) -> str: ...
-    @property
-    def also(self) -> Also: ...
-
-
-_Finder = TypeVar("_Finder", bound=_Finds)
-
-
-def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
+def looking_at(grounds: Iterable[Ground], rules: Iterable[RuleEntry]) -> list[RuleEntry]:
     """Return the rules that are about an available kind of data, such as the model or a build."""
     there = frozenset(grounds)
     network = "network" in there

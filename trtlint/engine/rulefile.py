@@ -17,9 +17,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.evidence.conditions import read_conditions
 from trtlint.engine.finding import SEVERITIES, Severity
-from trtlint.engine.frontmatter import FrontMatterError, Item, split
+from trtlint.engine.frontmatter import FrontMatterError, Item, bounded, split
 from trtlint.engine.rule import (
     EVIDENCE,
+    LARGEST,
     LOG_MESSAGE,
     PATTERN,
     Advice,
@@ -31,10 +32,10 @@ from trtlint.engine.rule import (
     Status,
     Unfixable,
 )
-from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
 from trtlint.files.limits import LimitError, limit_work
+from trtlint.files.regular import read_bytes
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.language.pattern import Pattern, PatternError
@@ -44,8 +45,6 @@ _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
 _URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
-_LONGEST_WORD = 500
-"""Largest length of an id, a name, a summary, a URL or a version specifier, in characters."""
 
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
@@ -66,6 +65,22 @@ def load_rule(path: Path) -> Rule:
             return parse_rule(path, read_rule(path), checked=True)
     except LimitError as error:
         raise RuleError(path, 1, error.message) from None
+
+
+def read_rule(path: Path) -> str:
+    """Return the text of a rule file.
+
+    Raises:
+        RuleError: the file cannot be read.
+    """
+    try:
+        data = read_bytes(path, LARGEST)
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise RuleError(path, 1, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
@@ -106,13 +121,13 @@ class _FrontMatterReader:
         if self.path.name != f"{id_}-{name}.md":
             raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
         find, pattern = self._find()
-        where = front.get("where")
+        where, concerns, status = front.get("where"), front.get("concerns"), front.get("status")
         advice = tuple(self._advice(item) for item in front["advice"].items("advice"))
         own = (url for entry in advice for url in entry.see)
         return Rule(
             id=id_,
             name=name,
-            severity=_severity(front["severity"]),
+            severity=front["severity"].choice("severity", SEVERITIES),
             since=_matching(front["since"], "since", _RELEASE, "a release number"),
             evidence=front["evidence"].choice("evidence", EVIDENCE),
             applies=self._applies(),
@@ -124,11 +139,11 @@ class _FrontMatterReader:
             message=self._template(front["message"], "message"),
             advice=advice,
             references=tuple(dict.fromkeys([*_urls(self.front["references"], "references"), *own])),
-            concerns=self._concerns(),
+            concerns="graph" if concerns is None else concerns.choice("concerns", get_args(Concern)),
             witness=read_conditions(
                 self.front.get("witness"),
-                self._condition_on,
-                self._text_on,
+                self._condition,
+                self._template,
                 pattern_names() if self.checked else None,
                 refusal=self.checked and find != PATTERN and predicts_refusal(find),
             ),
@@ -136,7 +151,7 @@ class _FrontMatterReader:
             path=self.path,
             body=body,
             body_line=body_line,
-            status=self._status(),
+            status="stable" if status is None else status.choice("status", get_args(Status)),
             summary=self._summary(),
             unfixable=self._unfixable(),
             default=self._default(find),
@@ -170,14 +185,14 @@ class _FrontMatterReader:
         item = self.front.get("summary")
         if item is None:
             return ""
-        text = " ".join(item.text("summary").split())
-        _bounded(text, "summary", item.line)
-        return text
+        return bounded(" ".join(item.text("summary").split()), "summary", item.line)
 
     def _yields(self) -> frozenset[str]:
-        item = self.front.get("yields")
-        ids = () if item is None else item.items("yields")
-        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
+        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in self._items("yields"))
+
+    def _items(self, key: str) -> list[Item]:
+        """Return the items of a list in the front matter. Without the key, the result is empty."""
+        return self.front[key].items(key) if key in self.front else []
 
     def _find(self) -> tuple[str, Pattern | None]:
         """Read the kind of fact or the pattern that the rule is about.
@@ -201,31 +216,21 @@ class _FrontMatterReader:
         self.scope = self._scope_of(find)
         return find, None
 
-    def _condition(self, item: Item, what: str) -> Expression:
-        return self._compiled(item, what, self.scope)
-
-    def _condition_on(self, item: Item, what: str, kind: str) -> Expression:
-        return self._compiled(item, what, self._scope_of(kind))
-
-    def _text_on(self, item: Item, what: str, kind: str) -> Template:
-        return self._filled(item, what, self._scope_of(kind))
-
     def _scope_of(self, kind: str) -> Scope | None:
         return scope_of_kind(kind) if self.checked else None
 
-    def _compiled(self, item: Item, what: str, scope: Scope | None) -> Expression:
+    def _condition(self, item: Item, what: str, kind: str = "") -> Expression:
+        """Compile a condition on the facts of the rule, or on facts of another kind."""
+        scope = self._scope_of(kind) if kind else self.scope
         text = item.text(what).strip()
         try:
-            if scope is None:
-                return Expression(text)
-            return compile_expression(text, scope, condition=True)
+            return Expression(text) if scope is None else compile_expression(text, scope, condition=True)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 
-    def _template(self, item: Item, what: str) -> Template:
-        return self._filled(item, what, self.scope)
-
-    def _filled(self, item: Item, what: str, scope: Scope | None) -> Template:
+    def _template(self, item: Item, what: str, kind: str = "") -> Template:
+        """Compile a text with fields of the facts of the rule, or of facts of another kind."""
+        scope = self._scope_of(kind) if kind else self.scope
         try:
             return template(" ".join(item.text(what).split()), scope)
         except ExpressionError as error:
@@ -251,7 +256,8 @@ class _FrontMatterReader:
                 role: self._template(label, f"mark {role}") if label.value != "" else None
                 for role, label in labels.items()
             }
-        return {role.choice("mark", roles): None for role in item.items("mark")}
+        listed = item.items("mark")
+        return {role.word("mark") if roles is None else role.choice("mark", roles): None for role in listed}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
         """Return the roles that ``mark`` can name, or None if the names are not checked."""
@@ -260,20 +266,16 @@ class _FrontMatterReader:
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
 
     def _severity_when(self) -> tuple[tuple[Expression, Severity], ...]:
-        item = self.front.get("severity_when")
-        found = []
-        for entry in [] if item is None else item.items("severity_when"):
-            fields = entry.mapping("severity_when", ("where", "severity"))
-            for key in ("where", "severity"):
-                if key not in fields:
-                    raise FrontMatterError(f"severity_when: the key {key!r} is missing", entry.line)
-            found.append((self._condition(fields["where"], "where"), _severity(fields["severity"])))
+        keys, found = ("where", "severity"), []
+        for item in self._items("severity_when"):
+            fields = item.mapping("severity_when", keys, required=keys)
+            severity = fields["severity"]
+            found.append((self._condition(fields["where"], "where"), severity.choice("severity", SEVERITIES)))
         return tuple(found)
 
     def _advice(self, item: Item) -> Advice:
-        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety", "default", "see"))
-        if "do" not in fields:
-            raise FrontMatterError("advice: the key 'do' is missing", item.line)
+        keys = (*PRODUCTS, "where", "do", "fix", "safety", "default", "see")
+        fields = item.mapping("advice", keys, required=("do",))
         where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
         if safety is not None and fix is None:
             raise FrontMatterError("advice: 'safety' requires 'fix'", safety.line)
@@ -282,32 +284,19 @@ class _FrontMatterReader:
             where=None if where is None else self._condition(where, "advice where"),
             do=self._template(fields["do"], "advice do"),
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
-            safety="safe" if safety is None else _safety(safety),
+            safety="safe" if safety is None else safety.choice("safety", get_args(Safety)),
             default=_is_default(fields),
             see=() if "see" not in fields else _urls(fields["see"], "see"),
         )
 
     def _unfixable(self) -> tuple[Unfixable, ...]:
-        item = self.front.get("unfixable")
         found = []
-        for entry in [] if item is None else item.items("unfixable"):
-            fields = entry.mapping("unfixable", ("where", "because"))
-            if "because" not in fields:
-                raise FrontMatterError("unfixable: the key 'because' is missing", entry.line)
+        for item in self._items("unfixable"):
+            fields = item.mapping("unfixable", ("where", "because"), required=("because",))
             where = fields.get("where")
             condition = None if where is None else self._condition(where, "unfixable where")
             found.append(Unfixable(condition, " ".join(fields["because"].text("because").split())))
         return tuple(found)
-
-    def _concerns(self) -> Concern:
-        item = self.front.get("concerns")
-        text = "graph" if item is None else item.choice("concerns", get_args(Concern))
-        return next(concern for concern in get_args(Concern) if concern == text)
-
-    def _status(self) -> Status:
-        item = self.front.get("status")
-        text = "stable" if item is None else item.choice("status", get_args(Status))
-        return next(status for status in get_args(Status) if status == text)
 
 
 def _urls(item: Item, key: str) -> tuple[str, ...]:
@@ -323,8 +312,7 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
             continue
         if not isinstance(item.value, str):
             raise FrontMatterError(f"{product} must be a version specifier such as '>=10.7,<10.8'", item.line)
-        text = item.value.strip()
-        _bounded(text, product, item.line)
+        text = bounded(item.value.strip(), product, item.line)
         ranges[product] = "" if text == "*" else text
         try:
             SpecifierSet(ranges[product])
@@ -335,29 +323,13 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
     return ranges
 
 
-def _severity(item: Item) -> Severity:
-    text = item.choice("severity", SEVERITIES)
-    return next(severity for severity in SEVERITIES if severity == text)
-
-
 def _is_default(fields: Mapping[str, Item]) -> bool:
     """Return whether a rule or an advice has ``default: true``."""
-    return "default" in fields and fields["default"].choice("default", ("true", "false")) == "true"
-
-
-def _safety(item: Item) -> Safety:
-    text = item.choice("safety", get_args(Safety))
-    return next(safety for safety in get_args(Safety) if safety == text)
+    return "default" in fields and fields["default"].is_true("default")
 
 
 def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:
-    text = item.text(what)
-    _bounded(text, what, item.line)
+    text = item.word(what)
     if not pattern.fullmatch(text):
         raise FrontMatterError(f"{what}: {text!r} is not {words}", item.line)
     return text
-
-
-def _bounded(text: str, what: str, line: int) -> None:
-    if len(text) > _LONGEST_WORD:
-        raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", line)

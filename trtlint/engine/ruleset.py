@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from trtlint.engine.rule import Rule
+from trtlint.engine.rule import LARGEST, Rule
 from trtlint.engine.rulebook import RuleEntry, builtin_rules, looking_at, with_builtin
-from trtlint.engine.ruletext import LARGEST
 from trtlint.errors import TrtlintError
 from trtlint.facts.kinds import Ground
 from trtlint.files.regular import read_bytes

@@ -21,8 +21,7 @@ from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.ranges import RangeEvidence
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release
@@ -140,7 +139,7 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     """Return the dry build that a JSON block describes. ``record`` has the log from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
 
@@ -155,7 +154,7 @@ def _program(block: ExampleBlock) -> TorchProgramEvidence:
         content = json.loads(block.text)
         nodes = convert(content["nodes"], tuple[ProgramNode, ...])
         run = result_of(content["answers"], "", 1.0, None) if "answers" in content else None
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise BuildFileError(f"not a program: {error}") from None
     return TorchProgramEvidence(Program("model.pt2", _release(block), "", False, nodes, run))
 
@@ -179,7 +178,8 @@ def _read(block: ExampleBlock) -> FileRead:
 
 def _plan(text: str) -> PlanHeader:
     """Parse the header of an engine, such as ``tensorrt 10.7.0``."""
-    product, _, version = text.strip().partition(" ")
-    if product not in PRODUCTS or not version:
+    name, _, version = text.strip().partition(" ")
+    product = next((each for each in PRODUCTS if each == name), None)
+    if product is None or not version:
         raise BuildFileError("a code block 'plan' must name a product and a version, such as tensorrt 10.7.0")
-    return PlanHeader("tensorrt" if product == "tensorrt" else "tensorrt-rtx", version, None)
+    return PlanHeader(product, version, None)

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from trtlint.case import facts_of
 from trtlint.examples.models import ModelTextError, model_of_text
-from trtlint.examples.rules import ExampleResult, Outcome, newest, target_of
+from trtlint.examples.rules import ExampleResult, Outcome, newest, taken, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
@@ -41,14 +41,12 @@ class ConditionExample(Struct, frozen=True):
     """An example in an entry of conditions.yaml.
 
     Attributes:
-        product: the product that the example is about.
         line: the release line, such as ``10.8``.
-        target: the build target, from the product, the release and the options of the example.
+        target: the build target, from the release and the options of the example.
         text: the model in the text form.
         checked: whether the ONNX checker must accept the model.
     """
 
-    product: Product
     line: str
     target: Target
     text: str
@@ -73,14 +71,8 @@ def run_condition_examples() -> Iterator[ExampleResult]:
 def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Path) -> Iterator[ExampleResult]:
     texts = texts_of(written)
     if not texts:
-        yield ExampleResult(
-            entry.ops,
-            PATH,
-            entry.line,
-            expected,
-            "missing",
-            f"the entry has no example with the key '{expected}'",
-        )
+        why = f"the entry has no example with the key '{expected}'"
+        yield ExampleResult(entry.ops, PATH, entry.line, expected, "missing", why)
     for text in texts:
         got, detail = _outcome(entry, expected, text, folder)
         yield ExampleResult(entry.ops, PATH, entry.line, expected, got, detail)
@@ -97,10 +89,11 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
     except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
+    product = example.target.product
     reasons = [
         (condition, rejection.says)
         for condition, rejection in rejections(facts_of(model, weights=True))
-        if example.line in lines_of(example.product, rejection.versions.get(example.product, "none"))
+        if example.line in lines_of(product, rejection.versions.get(product, "none"))
     ]
     if any(condition is entry.condition for condition, _ in reasons):
         return "refused", ""
@@ -121,29 +114,14 @@ def read_example(applies: Mapping[Product, str], text: object) -> ConditionExamp
     if begin is None or not isinstance(text, str):
         raise ValueError("an example must be a model or a list of models")
     words, model = shlex.split(text[: begin.start()]), text[begin.start() :]
-    opset = _opset(words)
+    opset = taken(words, "opset")
+    if opset is not None and not opset.isdecimal():
+        raise ValueError(f"opset must be a number, not {opset!r}")
     target, _ = target_of(applies, [word for word in words if word != "unchecked"])
     release = target.version or newest(applies, target.product)
     return ConditionExample(
-        product=target.product,
         line=".".join(release.split(".")[:2]),
         target=replace(target, version=release),
-        text=model if model.startswith("<") else _HEADER.format(opset) + model,
+        text=model if model.startswith("<") else _HEADER.format(opset or _OPSET) + model,
         checked="unchecked" not in words,
     )
-
-
-def _opset(words: list[str]) -> str:
-    """Remove ``opset`` and its number from the words, and return the number as text.
-
-    Raises:
-        ValueError: the opset is not a number.
-    """
-    if "opset" not in words:
-        return _OPSET
-    at = words.index("opset")
-    number = "".join(words[at + 1 : at + 2])
-    if not number.isdecimal():
-        raise ValueError(f"opset must be a number, not {number!r}")
-    del words[at : at + 2]
-    return number

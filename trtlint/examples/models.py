@@ -3,7 +3,7 @@
 The text form has three extensions:
 
 - Lines that begin with ``#`` are comments.
-- A tensor without elements, such as ``float[64,3,7,7] w = {}``, is filled with zeros.
+- A tensor without elements, such as ``float[64,3,7,7] w = {}``, is filled with zeros or empty strings.
 - Elements of ``float16`` and ``bfloat16`` are written as numbers instead of bit patterns.
 """
 
@@ -87,13 +87,13 @@ def _proto(text: str) -> onnx.ModelProto:
 
     Raises:
         onnx.parser.ParseError: ONNX's parser refuses the text.
-        ModelTextError: a number does not fit 64 bits.  The parser uses ``std::stoll``, whose C++ exceptions
-            become ``IndexError`` and ``ValueError``:
+        ModelTextError: a number does not fit its type.  The parser's C++ exceptions become ``IndexError``,
+            ``ValueError`` and ``RuntimeError``:
             https://pybind11.readthedocs.io/en/stable/advanced/exceptions.html
     """
     try:
         return onnx.parser.parse_model(text)
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, RuntimeError):
         raise ModelTextError("a stored number is invalid or too large for its type") from None
 
 
@@ -113,7 +113,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Fill the initializers of a graph that have no elements with zeros."""
+    """Fill the initializers of a graph that have no elements with zeros, or with empty strings."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL
@@ -124,7 +124,7 @@ def _fill(graph: onnx.GraphProto) -> None:
             if room < 0 or any(size < 0 for size in shape):
                 limit = f"{_MOST_ZEROS >> 20} MiB"
                 raise BrokenTextError(f"tensors without stored values would take more than {limit} of zeros")
-            zeros = np.zeros(shape, dtype)
+            zeros = np.full(shape, "", dtype) if dtype == np.object_ else np.zeros(shape, dtype)
             tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
 
 

@@ -187,16 +187,12 @@ def run_examples(
                     yield _missing(rule, "fires", f"unknown fix {name!r}{hint}")
             for example in found:
                 if begin(ExampleResult(rule.id, rule.path, example.line, example.expected, "broken")):
-                    yield _run(rule, example, Path(folder))
+                    got, detail = _outcome(rule, example, Path(folder))
+                    yield ExampleResult(rule.id, rule.path, example.line, example.expected, got, detail)
 
 
 def _missing(rule: Rule, expected: Outcome, detail: str) -> ExampleResult:
     return ExampleResult(rule.id, rule.path, 1, expected, "missing", detail)
-
-
-def _run(rule: Rule, example: Example, folder: Path) -> ExampleResult:
-    got, detail = _outcome(rule, example, folder)
-    return ExampleResult(rule.id, rule.path, example.line, example.expected, got, detail)
 
 
 def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
@@ -257,7 +253,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
     try:
         words = shlex.split(first.options)
         checked = "unchecked" not in words
-        at, times = _taken(words, "at:"), _taken(words, "times:")
+        at, times = taken(words, "at:"), taken(words, "times:")
         if times is not None and not (times.isdecimal() and len(times) < 10):
             raise ValueError(f"times: must be a number, not {times!r}")
         if _SECTIONS[first.section] == "silent" and (at, times) != (None, None):
@@ -279,7 +275,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
     )
 
 
-def _taken(words: list[str], name: str) -> str | None:
+def taken(words: list[str], name: str) -> str | None:
     """Remove an option and its value from ``words``. Return the value, or None if the option is absent."""
     if name not in words:
         return None

@@ -74,7 +74,7 @@ def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     if made.build is None:
         return made
     result = replace(made.build.result, asked_sm=request.sm)
-    return DryBuildEvidence(replace(made.build, result=result), about=notes(result))
+    return DryBuildEvidence(replace(made.build, result=result), notes=notes(result))
 
 
 def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidence:
@@ -88,7 +88,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
                 with _room(needed):
                     result = ask(model, request, log)
             except DryBuildError as error:
-                return DryBuildEvidence(None, about=(f"no dry {request.level}: {error}",))
+                return DryBuildEvidence(None, notes=(f"no dry {request.level}: {error}",))
             except (ModelError, OSError):  # the lint reports the problem with the file
                 return DryBuildEvidence(None)
             if entry is not None:
@@ -101,7 +101,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
                 _save(job.logs, model, result, log)
             except OSError as error:
                 said.append(f"the log of the dry build cannot be written: {error.strerror or error}")
-        return DryBuildEvidence(read_back(result, log), about=tuple(said))
+        return DryBuildEvidence(read_back(result, log), notes=tuple(said))
 
 
 def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:

@@ -23,7 +23,7 @@ from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 from trtlint.policy.settings import FileSettings
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.build_input import BuildInput
+    from trtlint.buildfiles.gather import BuildInput
     from trtlint.dry_build.shapes import ShapeRange
     from trtlint.measurement.measurement import Measurement
     from trtlint.network.compare import CompareRequest

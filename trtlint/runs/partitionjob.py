@@ -57,13 +57,13 @@ class PartitionJob(Struct, frozen=True):
             found = simulate(model, self.provider, wheels, self.settings, limits=self.limits)
         except (DryBuildError, ModelError, OSError) as error:
             why = f"could not compute the partition with NVIDIA's parser: {error}"
-            return (PartitionEvidence(self.provider, self.settings, about=(why,)),)
+            return (PartitionEvidence(self.provider, self.settings, notes=(why,)),)
         about = (
             ()
             if found.partition is not None
             else (f"could not compute the partition with NVIDIA's parser: the process {found.ended}",)
         )
-        return (PartitionEvidence(self.provider, self.settings, found, about=about),)
+        return (PartitionEvidence(self.provider, self.settings, found, notes=about),)
 
     def elsewhere(self) -> PartitionJob:
         """Return the job unchanged, because it needs no folder of this machine."""

@@ -15,7 +15,7 @@ from trtlint.policy.settings import SettingsReader
 from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
-    from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+    from trtlint.engine.evidence.torch import TorchScriptEvidence
     from trtlint.runs.torchjob import TorchInput
     from trtlint.torch_tensorrt.asking import TorchRequest
     from trtlint.torch_tensorrt.calls import TorchCall
@@ -63,7 +63,7 @@ def _text_evidence(text: str, release: TorchRelease, *, checked: bool) -> TorchS
 
     If ``checked`` is true, a text without a call of Torch-TensorRT is an error.
     """
-    from trtlint.engine.evidence.torch_script import text_evidence
+    from trtlint.engine.evidence.torch import text_evidence
     from trtlint.files.problem import UnreadableError
 
     try:

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
-from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-from trtlint.engine.evidence.torch_script import script_evidence
+from trtlint.engine.evidence.torch import TorchProgramEvidence, script_evidence
 from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.torchreleases import TorchRelease

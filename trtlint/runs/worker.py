@@ -83,15 +83,10 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """Return a copy of a report in which the model has the name ``name``, also in its errors.
-
-    Errors about other files, such as a log, keep their paths.
-    """
+    """Return a copy of a report in which the model has the name ``name``, also in the errors."""
     if report.path == name:
         return report
-    errors = tuple(
-        replace(problem, path=name) if problem.path == report.path else problem for problem in report.errors
-    )
+    errors = tuple(replace(problem, path=name) for problem in report.errors)
     return replace(report, path=name, errors=errors)
 
 

@@ -195,7 +195,7 @@ def test_what_succeeded_in_words() -> None:
 
 
 def test_the_targets_and_kinds_of_facts_that_it_is_for() -> None:
-    evidence = DryBuildEvidence(DryBuild(BUILT), about=("ran",))
+    evidence = DryBuildEvidence(DryBuild(BUILT), notes=("ran",))
     some = DryBuildEvidence(None, frozenset({RTX}), ("could not run",))
     assert (evidence.notes, evidence.data) == (("ran",), DryBuild(BUILT))
     assert (some.notes, some.data, some.summary) == (("could not run",), None, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, cast
 
 import pytest
@@ -13,6 +12,7 @@ from trtlint.engine.evidence.judge import judge, lines_of
 from trtlint.engine.subjects import Subject
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.log_message import LogMessage
 
 
 class Witness(Evidence, Struct, frozen=True):
@@ -20,7 +20,6 @@ class Witness(Evidence, Struct, frozen=True):
 
     verdict: Verdict | None = None
     states_fact: bool = False
-    cites: tuple[str, ...] = ()
     time: BlockTimes | None = None
 
     def states(self, _: str) -> bool:
@@ -28,9 +27,6 @@ class Witness(Evidence, Struct, frozen=True):
 
     def judge(self, _: Question) -> Verdict | None:
         return self.verdict
-
-    def citations(self, _: Subject) -> Iterable[str]:
-        return self.cites
 
     def times(self, *_: object) -> BlockTimes | None:
         return self.time
@@ -96,20 +92,30 @@ def test_evidence_that_states_a_fact_judges_it_alone() -> None:
         assert judge(evidence, question) == expected
 
 
+def message() -> LogMessage:
+    """Return a log message with three repetitions and a cause."""
+    usual: dict[str, Any] = dict.fromkeys(
+        field for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
+    )
+    own = {"at": "log:1", "message": "a", "groups": {}, "cause_at": "log:9", "cause": "d"}
+    return LogMessage(None, (), **{**usual, **own, "echoes": ("log:2: b", "log:3: c", "log:4: e")})
+
+
 def test_lines_of_a_finding() -> None:
     slow, fast = BlockTimes("slow", 2.0, 0.5), BlockTimes("fast", 1.0, 0.25)
-    evidence = [Witness(cites=("log:1: a", "log:2: b")), Witness(cites=("log:3: c",))]
-    places = [(PLACE, Verdict(said=("yes",))), (OF_A_FACT, Verdict(said=("no", "yes")))]
-    said = ("log:1: a", "log:2: b", "log:3: c", "yes", "no")
+    evidence = [Witness(), Witness()]
+    about = Subject(None, "", (), {}, fact=message())
+    places = [(about, Verdict(said=("yes",))), (OF_A_FACT, Verdict(said=("no", "yes")))]
+    said = ("log:1: a", "log:2: b", "log:3: c", "log:9: d", "yes", "no")
     assert lines_of(evidence, places, FACTS) == (said, None)
     timed = [*evidence, Witness(time=slow), Witness(time=fast)]
     assert lines_of(timed, places, FACTS) == ((*said, "slow"), slow)
-    many = [(PLACE, Verdict(said=tuple("defgh")))]
+    many = [(about, Verdict(said=tuple("efgh")))]
     assert lines_of(timed, many, FACTS)[0] == (
         "log:1: a",
         "log:2: b",
         "log:3: c",
-        "d",
+        "log:9: d",
         "e",
         "f (+2 more)",
         "slow",

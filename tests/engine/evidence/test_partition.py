@@ -11,10 +11,10 @@ from trtlint.engine.evidence.partition import _compared, _explained
 from trtlint.partition.result import Border, Left, Partition, Split
 
 TWO = Partition("tensorrt", "predicted", (("a", "b"), ("d",)), (Left("c", "Unique"), Left("m/e", "NonZero")))
-C, E = Placed("CPUExecutionProvider", "Unique", "c"), Placed("CPUExecutionProvider", "NonZero", "e")
-UNNAMED = Placed("CPUExecutionProvider", "Cast", "")
-ADDED = Placed("CPUExecutionProvider", "Cast", "InsertedPrecisionFreeCast")
-FULL = Placed("CPUExecutionProvider", "NonZero", "m/e")
+C, E = Placed("Unique", "c"), Placed("NonZero", "e")
+UNNAMED = Placed("Cast", "")
+ADDED = Placed("Cast", "InsertedPrecisionFreeCast")
+FULL = Placed("NonZero", "m/e")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ FULL = Placed("CPUExecutionProvider", "NonZero", "m/e")
 def test_a_log_and_the_prediction(
     parts: int | None, others: tuple[Placed, ...] | None, standing: str, left: list[str] | None
 ) -> None:
-    log = OrtLog("TensorRT", parts, False, others, 3, 17)
+    log = OrtLog("TensorRT", parts, others, 3, 17)
     expected: dict[str, Any] = {"line": 17, "parts": parts, "left": left, "copies": 3, "standing": standing}
     assert _compared(log, TWO) == expected
 

@@ -157,16 +157,9 @@ class Evidence:
         """Return whether the facts of the kind ``fact`` from this evidence are true for a target."""
         return True
 
-    def judge(self, question: Question) -> Verdict | None:
+    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
         """Judge a finding at one node. Return None if the evidence has no verdict."""
-        raise NotImplementedError
-
-    def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
-        """Return the log message that a finding is about, as ``file:line: text``.
-
-        The result is empty if the finding is not about a log message.
-        """
-        return ()
+        return None
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
         """Return the measured time of the operators of a finding, or None if no time was measured."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -10,8 +10,8 @@ from trtlint.buildfiles.record import BuildRecord
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.evidence.conditions import EvidenceCondition
 from trtlint.engine.evidence.words import (
+    fulfilling,
     in_percent,
-    layer_in_words,
     milliseconds,
     names_of,
     quoted,
@@ -19,20 +19,12 @@ from trtlint.engine.evidence.words import (
     said_under,
     shortened,
 )
-from trtlint.engine.finding import Standing
 from trtlint.engine.refusals import build_failed, errors_in_log, nameless_errors, success
 from trtlint.engine.subjects import Subject
-from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.language.expression import Expression
-
-_ECHOES = 2
-"""Largest number of cited log lines that repeat a failure."""
-_ASKED = frozenset({"layer", "layers", "build"})
-"""Kinds of conditions that are about facts of a build. Conditions on log messages are handled separately."""
 
 
 class BuildEvidence(Evidence, Struct, frozen=True):
@@ -77,10 +69,6 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         """Judge a finding at one node by the log, the layers and the settings of the build."""
         return None if question.facts.of_another_model else judged(question)
 
-    def citations(self, subject: Subject) -> Iterable[str]:
-        """Return the log message that a finding is about, as ``file:line: text``."""
-        return cited_message(subject)
-
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:
         """Return the time of the engine layers that compute the operators of a finding.
 
@@ -113,18 +101,13 @@ def judged(question: Question) -> Verdict:
     facts, conditions = question.facts, question.rule.witness
     if question.subject.refusal is not None:
         return _judged_refusal(question)
-    sides: tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...] = (
-        ("confirmed", conditions.confirm),
-        ("refuted", conditions.refute),
-    )
-    for standing, asked in sides:
+    for standing, asked in conditions.sides:
         found = tuple(statements(asked, question))
         if found:
-            return Verdict(standing, tuple(said for said, _ in found), _places(found))
+            return Verdict(standing, *said_and_cited(found))
     anywhere = tuple(_anywhere(conditions.confirm, facts))
     if anywhere:
-        words = tuple(said for said, _ in anywhere)
-        return Verdict("confirmed", words, _places(anywhere), everywhere=True)
+        return Verdict("confirmed", *said_and_cited(anywhere), everywhere=True)
     return Verdict(said=tuple(_without_place(conditions.confirm, facts)))
 
 
@@ -132,13 +115,11 @@ def _judged_refusal(question: Question) -> Verdict:
     """Judge a finding that predicts an error of the parser or builder; see :mod:`trtlint.engine.refusals`."""
     facts, subject, confirm = question.facts, question.subject, question.rule.witness.confirm
     assert subject.refusal is not None
-    found = [*quotations(question)]
     errors = errors_in_log(facts, subject, holds=question.holds)
-    ended = build_failed(facts) and any(not error.overcome for error in errors)
-    found += ((at, words) for words, at in statements(confirm, question))
+    found = [*((quoted(error), error.at) for error in errors), *statements(confirm, question)]
     if found:
-        places = frozenset(at for at, _ in found if at)
-        return Verdict("confirmed", tuple(words for _, words in found), places, ended=ended)
+        ended = build_failed(facts) and any(not error.overcome for error in errors)
+        return Verdict("confirmed", *said_and_cited(found), ended=ended)
     passed = success(facts, subject.refusal)
     if passed:
         return Verdict("refuted", (passed,))
@@ -146,19 +127,9 @@ def _judged_refusal(question: Question) -> Verdict:
     return Verdict(said=(*nameless, *_without_place(confirm, facts)))
 
 
-def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the second text of each pair.
-
-    The first text of a pair is a sentence. The second text is the ``file:line`` of the log message that the
-    sentence is about, or empty if the sentence is not about a log message. Empty texts are left out.
-    """
-    return frozenset(at for _, at in found if at)
-
-
-def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield the ``file:line`` of each error about the refused nodes, and a sentence that quotes the error."""
-    for message in errors_in_log(question.facts, question.subject, holds=question.holds):
-        yield message.at, quoted(message)
+def said_and_cited(found: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the sentences from :func:`statements`, and the messages that they are about."""
+    return tuple(said for said, _ in found), frozenset(at for _, at in found if at)
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
@@ -174,24 +145,11 @@ def statements(conditions: Iterable[EvidenceCondition], question: Question) -> I
                 names = names_of(message, subject, target)
                 if condition.where is None or condition.where.truth(names) is True:
                     yield said_under(condition, names, quoted(message)), message.at
-        elif condition.kind in _ASKED and condition.where is not None:
-            for said in _fulfilling(condition, condition.where, question):
-                yield said, ""
-
-
-def _fulfilling(condition: EvidenceCondition, where: Expression, question: Question) -> Iterator[str]:
-    facts, subject = question.facts, question.subject
-    candidates: tuple[Fact, ...] = layers_of(facts, subject)
-    if condition.kind == "build":
-        candidates = facts.of("build")
-    asked = [(fact, names_of(fact, subject, question.target)) for fact in candidates]
-    truths = [where.truth(names) for _, names in asked]
-    if condition.kind == "layers" and any(truth is False for truth in truths):
-        return
-    for (fact, names), truth in zip(asked, truths, strict=True):
-        if truth is True:
-            own = layer_in_words(fact) if isinstance(fact, LayerFact) else fact.place
-            yield said_under(condition, names, own)
+        elif condition.kind == "build":
+            yield from ((said, "") for said in fulfilling(condition, question.facts.of("build"), question))
+        elif condition.kind in ("layer", "layers"):
+            layers = layers_of(question.facts, subject)
+            yield from ((said, "") for said in fulfilling(condition, layers, question))
 
 
 def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator[LogMessage]:
@@ -225,18 +183,6 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
     for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
             yield quoted_without_place(message)
-
-
-def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield the log message that a finding is about, then its repetitions, then its cause.
-
-    Each line begins with ``file:line``.
-    """
-    if isinstance(subject.fact, LogMessage):
-        yield quoted(subject.fact)
-        yield from map(shortened, subject.fact.echoes[:_ECHOES])
-        if subject.fact.cause_at is not None:
-            yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 
 
 def _time(timed: Sequence[tuple[float, float, str]], ms: float, share: float) -> str:

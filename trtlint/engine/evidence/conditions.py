@@ -38,6 +38,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trtlint.engine.finding import Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
@@ -76,6 +77,11 @@ class EvidenceConditions(Struct, frozen=True):
 
     confirm: tuple[EvidenceCondition, ...] = ()
     refute: tuple[EvidenceCondition, ...] = ()
+
+    @property
+    def sides(self) -> tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...]:
+        """The conditions, each side with the standing that it gives to a finding."""
+        return ("confirmed", self.confirm), ("refuted", self.refute)
 
 
 Compile = Callable[[Item, str, str], Expression]
@@ -138,7 +144,8 @@ def _read(
     if anywhere is not None and kind != "log":
         raise FrontMatterError("'anywhere' is only allowed for a witness with the key 'log'", anywhere.line)
     if kind == "log":
-        messages = [entry.choice(what, known) for entry in fields[kind].items(what)]
+        names = fields[kind].items(what)
+        messages = [entry.word(what) if known is None else entry.choice(what, known) for entry in names]
     elif where is not None:
         raise FrontMatterError("'where' is only allowed for a witness with the key 'log'", where.line)
     else:
@@ -148,5 +155,5 @@ def _read(
         messages=frozenset(messages),
         where=None if where is None else condition(where, what, FACTS[kind]),
         because=None if because is None else text(because, "witness because", FACTS[kind]),
-        anywhere=anywhere is not None and anywhere.choice("witness anywhere", ("true", "false")) == "true",
+        anywhere=anywhere is not None and anywhere.is_true("witness anywhere"),
     )

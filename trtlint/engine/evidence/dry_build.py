@@ -20,13 +20,12 @@ from packaging.version import Version
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
-from trtlint.engine.evidence.build import cited_message, judged, quotations, statements
-from trtlint.engine.evidence.words import shortened
+from trtlint.engine.evidence.build import judged, said_and_cited, statements
+from trtlint.engine.evidence.words import quoted, shortened
 from trtlint.engine.finding import Confidence, EvidenceSummary
-from trtlint.engine.refusals import errors_of_parser
+from trtlint.engine.refusals import errors_in_log, errors_of_parser
 from trtlint.engine.reported import about_builds, about_experiments
 from trtlint.engine.rule import Rule
-from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.log_message import LogMessage
@@ -40,20 +39,23 @@ _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
 
+_INTERNAL = frozenset({"data_files", "unfit", "tried", "network"})
+"""Fields of a dry build that reports do not contain in this form."""
+
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):
     """A dry build of the model.
 
     Attributes:
-        build: the result of the dry build; None if the dry build could not run. Then ``about`` contains the
+        build: the result of the dry build; None if the dry build could not run. Then ``notes`` contains the
             reason.
         targets: the targets of the dry build; empty for all targets.
-        about: sentences for reports about the settings and the result of the dry build.
+        notes: sentences for reports about the settings and the result of the dry build.
     """
 
     build: DryBuild | None
     targets: frozenset[Target] = frozenset()
-    about: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     kind = "dry_build"
     grounds = frozenset({"build", "trial"})
@@ -62,11 +64,6 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
     def data(self) -> DryBuild | None:
         """The result of the dry build."""
         return self.build
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about the settings and the result of the dry build."""
-        return self.about
 
     @property
     def summary(self) -> EvidenceSummary | None:
@@ -94,10 +91,6 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
     def judge(self, question: Question) -> Verdict | None:
         """Judge a finding by the result of the dry build."""
         return None if self.build is None else _judged(self.build.result, question)
-
-    def citations(self, subject: Subject) -> Iterable[str]:
-        """Return the log message that a finding is about, as ``file:line: text``."""
-        return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
         """Return ``file:line`` of all errors in the log, if ``rule`` is about parser errors.
@@ -156,29 +149,27 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
         if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
             sure = "medium"  # with other shapes, the build could succeed
         return Verdict(support=sure, said=(result.label,) if about_experiments(rule) else ())
-    if question.subject.refusal is not None:
-        return _judged_refusal(result, question)
+    verdict = None if question.subject.refusal is None else _judged_refusal(result, question, sure)
+    if verdict is not None:
+        return verdict
     if sure == "confirmed":
         return Verdict() if question.facts.of_another_model else judged(question)
     return _cited(question, sure if stage == "parse" else None)
 
 
-def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
+def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence) -> Verdict | None:
     """Judge a finding that predicts an error of the parser or builder.
 
-    An error that names the node of the finding takes precedence over a stage that succeeded.
+    An error that names the node of the finding takes precedence over a stage that succeeded. The result is
+    None if there is no such error and no success.
     """
-    refusal, stage = question.subject.refusal, _reached(result)
+    facts, subject, holds = question.facts, question.subject, question.holds
+    refusal, stage = subject.refusal, _reached(result)
     assert refusal is not None
-    sure = confidence_for(result, stage, question.target)
-    errors = (
-        errors_of_parser(question.facts, question.subject, refusal, holds=question.holds)
-        if stage == "parse"
-        else ()
-    )
+    errors = errors_of_parser(facts, subject, refusal, holds=holds) if stage == "parse" else ()
     refused = tuple(f"{error.label}: {error.code}: {shortened(error.says)}" for error in errors)
-    quoted = dict(quotations(question))
-    words, places = refused or tuple(quoted.values()), frozenset(quoted)
+    logged = {message.at: quoted(message) for message in errors_in_log(facts, subject, holds=holds)}
+    words, places = refused or tuple(logged.values()), frozenset(logged)
     if words and sure == "confirmed":
         return Verdict("confirmed", words, places)
     if words:
@@ -189,9 +180,7 @@ def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
         if passed == "confirmed":
             return Verdict("refuted", (said,))
         return Verdict(said=(said,), doubt="medium") if passed == "high" else Verdict()
-    if sure == "confirmed":
-        return Verdict() if question.facts.of_another_model else judged(question)
-    return _cited(question, sure if stage == "parse" else None)
+    return None
 
 
 def _cited(question: Question, support: Confidence | None) -> Verdict:
@@ -201,11 +190,7 @@ def _cited(question: Question, support: Confidence | None) -> Verdict:
     """
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
-    if not found:
-        return Verdict()
-    return Verdict(
-        said=tuple(said for said, _ in found), cited=frozenset(at for _, at in found), support=support
-    )
+    return Verdict("open", *said_and_cited(found), support=support) if found else Verdict()
 
 
 def _passed_words(result: DryBuildResult, stage: Stage) -> str:
@@ -217,58 +202,22 @@ def _passed_words(result: DryBuildResult, stage: Stage) -> str:
 
 def _values(result: DryBuildResult) -> dict[str, Any]:
     """Return the results of NVIDIA's parser and builder as JSON data."""
-    return {
-        "version": result.version,
-        "level": result.level,
-        "sm": result.sm,
-        "asked_sm": result.asked_sm,
-        "stage": result.stage,
-        "cause": result.cause,
-        "signal": result.signal,
-        "parsed": result.parsed,
-        "built": result.built,
-        "errors": [to_builtins(error) for error in result.errors],
-        "shapes": [
-            {
-                "name": shape.name,
-                "min": list(shape.min),
-                "opt": list(shape.opt),
-                "max": list(shape.max),
-                "chosen": shape.chosen,
-                "values": shape.values,
-            }
-            for shape in result.shapes
-        ],
-        "zeros": list(result.zeros),
-        "seconds": round(result.seconds, 3),
-        "peak": result.peak,
-        "last_lines": list(result.last_lines),
-        **({} if result.network is None else {"comparison": _comparison(result.network)}),
-    }
+    data = {key: value for key, value in result.document.items() if key not in _INTERNAL}
+    data["seconds"] = round(result.seconds, 3)
+    return data if result.network is None else {**data, "comparison": _comparison(result.network)}
 
 
 def _comparison(found: Agreement) -> dict[str, Any]:
     """Return JSON data about how well the parsed network matches the model."""
     return {
+        # These keys come first in reports; the other fields follow in the order of the struct.
         "release": found.release,
         "outcome": found.outcome,
         "reason": found.reason,
         "tensors": found.tensors,
         "compared": found.compared,
         "share": round(found.share, 4),
-        "unnamed": found.unnamed,
-        "uncomputed": found.uncomputed,
-        "reasons": [to_builtins(each) for each in found.reasons],
-        "sets": found.sets,
-        "inputs": found.inputs,
-        "differences": [
-            {**to_builtins(each), "place": list(each.place), "others": list(each.others)}
-            for each in found.differences
-        ],
-        "unclear": [to_builtins(each) for each in found.unclear],
-        "deviations": list(found.deviations),
-        "widened": found.widened,
+        **to_builtins(found),
         "seconds": round(found.seconds, 3),
         "onnxruntime_seconds": round(found.onnxruntime_seconds, 4),
-        "peak": found.peak,
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
-from trtlint.engine.evidence.words import CITED, CITED_IN_ALL, bounded
+from trtlint.engine.evidence.words import CITED, CITED_IN_ALL, bounded, cited_message
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
@@ -51,11 +51,7 @@ def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
 ) -> tuple[tuple[str, ...], BlockTimes | None]:
     """Return the lines that evidence adds to a finding, and the measured time of the finding's operators."""
-    words = (
-        line
-        for subject, verdict in places
-        for line in (*(cited for each in evidence for cited in each.citations(subject)), *verdict.said)
-    )
+    words = (line for subject, verdict in places for line in (*cited_message(subject), *verdict.said))
     said = bounded(words, CITED_IN_ALL)
     subjects = [subject for subject, _ in places]
     times = next((found for each in evidence if (found := each.times(subjects, facts)) is not None), None)

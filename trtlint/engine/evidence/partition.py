@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.engine.evidence.base import Evidence, Question
+from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.finding import EvidenceSummary, Finding, ModelReport
 from trtlint.facts.kinds import ground_of
 from trtlint.knowledge.providers import Provider
@@ -32,19 +32,21 @@ _REFUSALS = "BLD2"
 class PartitionEvidence(Evidence, Struct, frozen=True):
     """The nodes of a model that one execution provider of ONNX Runtime runs.
 
+    A partition cannot confirm a finding, because trtlint derives it from the findings.
+
     Attributes:
         provider: the execution provider.
         settings: the options of the provider that affect the partition.
         simulation: the partition according to NVIDIA's parser; None if the parser did not run.
         log: the partition in a log of ONNX Runtime; None if no log shows a partition.
-        about: sentences for reports about the partition according to NVIDIA's parser.
+        notes: sentences for reports about the partition according to NVIDIA's parser.
     """
 
     provider: Provider
     settings: ProviderSettings
     simulation: Simulation | None = None
     log: OrtLog | None = None
-    about: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     kind = "partition"
     grounds = frozenset()
@@ -56,21 +58,12 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
         return self.simulation
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about the partition according to NVIDIA's parser."""
-        return self.about
-
-    @property
     def of_any_form(self) -> PartitionEvidence:
         """Return a copy without ``simulation`` and ``log``, because these are about the original model.
 
         trtlint predicts the partition of each rewritten model again.
         """
-        return replace(self, simulation=None, log=None, about=())
-
-    def judge(self, question: Question) -> None:  # noqa: ARG002
-        """Return None. A partition cannot confirm a finding, because trtlint derives it from the findings."""
-        return
+        return replace(self, simulation=None, log=None, notes=())
 
     def conclude(
         self, evaluation: Evaluation, report: ModelReport, rules: RuleSet, target: Target

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from msgspec import Struct
 
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
-from trtlint.engine.evidence.conditions import EvidenceCondition
-from trtlint.engine.evidence.words import names_of, said_under
-from trtlint.engine.finding import Standing
-from trtlint.engine.subjects import Subject
-from trtlint.facts.facts import Facts
+from trtlint.engine.evidence.words import fulfilling
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.language.expression import Expression
 from trtlint.measurement.measurement import Measurement
-
-_ASKED = frozenset({"range", "ranges"})
-"""Kinds of conditions that are about ranges."""
 
 
 class RangeEvidence(Evidence, Struct, frozen=True):
@@ -46,13 +36,9 @@ class RangeEvidence(Evidence, Struct, frozen=True):
         measured = question.subject.fact
         if isinstance(measured, TensorRange):
             return _own(measured)
-        conditions = question.rule.witness
-        sides: tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...] = (
-            ("confirmed", conditions.confirm),
-            ("refuted", conditions.refute),
-        )
-        for standing, asked in sides:
-            said = tuple(_statements(asked, question))
+        for standing, conditions in question.rule.witness.sides:
+            asked = (each for each in conditions if each.kind in ("range", "ranges"))
+            said = tuple(words for each in asked for words in fulfilling(each, _ranges(question), question))
             if said:
                 return Verdict(standing, said)
         return None
@@ -65,27 +51,8 @@ def _own(measured: TensorRange) -> Verdict:
     return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))
 
 
-def _statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[str]:
-    for condition in conditions:
-        if condition.kind in _ASKED and condition.where is not None:
-            yield from _fulfilling(condition, condition.where, question)
-
-
-def _fulfilling(condition: EvidenceCondition, where: Expression, question: Question) -> Iterator[str]:
-    subject = question.subject
-    ranges = _ranges_of(question.facts, subject)
-    asked = [(measured, names_of(measured, subject, question.target)) for measured in ranges]
-    truths = [where.truth(names) for _, names in asked]
-    if condition.kind == "ranges" and any(truth is False for truth in truths):
-        return
-    answers = list(zip(asked, truths, strict=True))
-    for (measured, names), truth in answers[:1] if condition.kind == "ranges" else answers:
-        if truth is True:
-            yield said_under(condition, names, measured.place)
-
-
-def _ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:
+def _ranges(question: Question) -> tuple[TensorRange, ...]:
     """Return the measured ranges of the tensors that the nodes of a subject compute, the widest first."""
-    nodes = frozenset(subject.nodes)
-    found = (fact for fact in facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
+    nodes = frozenset(question.subject.nodes)
+    found = (fact for fact in question.facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
     return tuple(sorted((each for each in found if each.node in nodes), key=lambda each: -each.greatest))

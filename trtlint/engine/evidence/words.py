@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from trtlint.engine.evidence.base import Question
 from trtlint.engine.evidence.conditions import EvidenceCondition
 from trtlint.engine.scope import field_names
 from trtlint.engine.subjects import Subject
@@ -16,6 +17,8 @@ from trtlint.target.target import Target
 _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
 """Largest length of a message or a layer's name in a finding, in characters."""
+_ECHOES = 2
+"""Largest number of cited log lines that repeat a failure."""
 CITED = 3
 """Largest number of sentences about one node."""
 CITED_IN_ALL = 6
@@ -28,6 +31,25 @@ def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: s
     The sentence is ``own``, such as a quoted message, followed by the condition's ``because``.
     """
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
+
+
+def fulfilling(condition: EvidenceCondition, facts: Sequence[Fact], question: Question) -> Iterator[str]:
+    """Yield a sentence for each layer, range or build for which a condition is true.
+
+    The kinds ``layers`` and ``ranges`` need all of ``facts``: if the condition is false for one of them,
+    there is no sentence. For ``ranges``, only the first fact can give a sentence.
+    """
+    if condition.where is None:
+        return
+    names = [names_of(fact, question.subject, question.target) for fact in facts]
+    truths = [condition.where.truth(each) for each in names]
+    if condition.kind in ("layers", "ranges") and any(truth is False for truth in truths):
+        return
+    answers = list(zip(facts, names, truths, strict=True))
+    for fact, own, truth in answers[:1] if condition.kind == "ranges" else answers:
+        if truth is True:
+            place = layer_in_words(fact) if isinstance(fact, LayerFact) else fact.place
+            yield said_under(condition, own, place)
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
@@ -50,6 +72,18 @@ def quoted(message: LogMessage) -> str:
     text = " ".join(message.message.split())
     late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
     return f"{message.at}: {shortened(message.reason if late else text)}"
+
+
+def cited_message(subject: Subject) -> Iterator[str]:
+    """Yield the log message that a finding is about, then its repetitions, then its cause.
+
+    Each line begins with ``file:line``.  A finding that is not about a log message gives no lines.
+    """
+    if isinstance(subject.fact, LogMessage):
+        yield quoted(subject.fact)
+        yield from map(shortened, subject.fact.echoes[:_ECHOES])
+        if subject.fact.cause_at is not None:
+            yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 
 
 def quoted_without_place(message: LogMessage) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.engine.rule import RuleError
-from trtlint.engine.ruletext import LARGEST, read_rule
+from trtlint.engine.rule import LARGEST, RuleError
+from trtlint.engine.rulefile import read_rule
 
 
 def test_a_byte_order_mark_and_line_ends_are_left_out(tmp_path: Path) -> None:
