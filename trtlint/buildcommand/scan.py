@@ -29,6 +29,8 @@ _PARENTHESES = re.compile(r"\$\((\w+)\)")
 _AUTOMATIC = re.compile(r"\$[<^@?*+|]")
 """Pattern of an automatic make variable such as ``$<``; a shell would read some of them as operators."""
 _COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_CLOSES_SUBSTITUTION = re.compile(r"[)`]")
+"""Pattern of the end of a command substitution, which can contain an unpaired quote."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -121,14 +123,17 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
     position = 0
     while position < len(lines):
         start = position
-        joined = ""
+        joined = quote = ""
         while position < len(lines):
-            joined += _without_comment(lines[position]) if not joined else lines[position]
+            line = _without_comment(lines[position]) if not joined else lines[position]
+            joined += line
             position += 1
+            quote = _open_quote(line.removesuffix("\\"), quote)
             if joined.endswith("\\"):
                 joined = joined[:-1] + " "
                 continue
-            words = _split(joined)
+            # To split the text after each line would take quadratic time.
+            words = None if quote and not _CLOSES_SUBSTITUTION.search(line) else _split(joined)
             if words is not None:
                 yield start + 1, words
                 break
@@ -142,6 +147,21 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
                 yield start + 1, words
             elif position - start > 1:
                 position = start + 1
+
+
+def _open_quote(line: str, quote: str) -> str:
+    """Return the quote that is open after a line, or an empty string.  ``quote`` is open before the line."""
+    escaped = False
+    for char in line:
+        if escaped:
+            escaped = False
+        elif char == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+    return quote
 
 
 def _without_comment(line: str) -> str:
