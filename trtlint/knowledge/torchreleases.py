@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.errors import SettingError
 from trtlint.knowledge import data
@@ -45,7 +45,7 @@ class TorchReleaseError(SettingError):
     """Error: a release of Torch-TensorRT is unknown."""
 
 
-class TorchRelease(Struct, frozen=True):
+class TorchRelease(Struct, frozen=True, rename={"version": "release"}):
     """A release of Torch-TensorRT.
 
     Attributes:
@@ -57,7 +57,7 @@ class TorchRelease(Struct, frozen=True):
 
     version: str
     tensorrt: str
-    tagged: bool
+    tagged: bool = True
 
     @property
     def line(self) -> str:
@@ -100,8 +100,7 @@ class TorchArgument(Struct, frozen=True):
 @cache
 def torch_releases() -> tuple[TorchRelease, ...]:
     """Return the known releases of Torch-TensorRT, oldest first."""
-    rows = data("torch_tensorrt")["releases"]
-    return tuple(TorchRelease(row["release"], row["tensorrt"], row.get("tagged", True)) for row in rows)
+    return convert(data("torch_tensorrt")["releases"], tuple[TorchRelease, ...])
 
 
 def torch_release(text: str) -> TorchRelease:
@@ -251,8 +250,7 @@ def torch_operators() -> Mapping[str, TorchOperator]:
     An operator has up to two keys: its own name, and the name in its field ``lowered``.
     """
     found: dict[str, TorchOperator] = {}
-    for name, row in data("torch_operators").items():
-        known = TorchOperator(tuple(row["asked"]), frozenset(row["falls_back"]), row["lowered"])
+    for name, known in convert(data("torch_operators"), dict[str, TorchOperator]).items():
         found[name] = known
-        found.setdefault(row["lowered"], known)
+        found.setdefault(known.lowered, known)
     return found
