@@ -18,7 +18,7 @@ from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
 from trtlint.model.misreading import Misreading
-from trtlint.model.protos import DTYPES, domain_of, opsets, text
+from trtlint.model.protos import DTYPES, bodies_of, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
 from trtlint.model.scopes import add_outer_values, remove_outer_values
@@ -236,8 +236,7 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
     If the declared types contradict the operators, inference ignores the declared types.
     """
     proto = decode(data)
-    settings = (attribute for node in proto.graph.node for attribute in node.attribute)
-    has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
+    has_bodies = any(True for node in proto.graph.node for _ in bodies_of(node))
     changed, notes = clean_dimensions(proto.graph)
     for note in notes:
         tensors.note(note)

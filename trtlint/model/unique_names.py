@@ -9,11 +9,11 @@ inference would use a shape from one body for the other body.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
 
 import onnx
 
-from trtlint.model.protos import bodies, defined, text
+from trtlint.model.protos import bodies_of, defined, text
 
 _Renames = list[Mapping[str, str]]
 """The renamed values of a graph and of its outer graphs.  The innermost graph is last."""
@@ -33,7 +33,7 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
-    for body in _bodies(graph.node):
+    for body in _bodies(graph):
         _rename_body(body, [], taken, originals)
     return originals
 
@@ -45,14 +45,13 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
     """
     if not originals:
         return
-    for body in _bodies(graph.node):
+    for body in _bodies(graph):
         _apply(body, lambda name: originals.get(name, name))
         restore_names(body, originals)
 
 
-def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the graphs in the attributes of nodes, without graphs that are nested in these graphs."""
-    return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
+def _bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    return (body for node in graph.node for body in bodies_of(node))
 
 
 def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], originals: dict[str, str]) -> None:
@@ -66,7 +65,7 @@ def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], origi
     renames = [*around, own] if own else around
     if renames:
         _apply(body, lambda name: _renamed(name, renames))
-    for inner in _bodies(body.node):
+    for inner in _bodies(body):
         _rename_body(inner, renames, taken, originals)
 
 
