@@ -15,7 +15,7 @@ from trtlint.model.values import Constants
 def empty_model(path: Path) -> Model:
     """Return a model without nodes, named after the build log or engine at ``path``."""
     graph = Graph(onnx.GraphProto())
-    tensors = TensorStore(path, None, [])
+    tensors = TensorStore(path)
     return Model(
         path=path,
         graph=graph,

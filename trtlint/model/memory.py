@@ -88,7 +88,7 @@ class MemoryModel:
             target = structure.graph.initializer.add(name=name, data_type=int(tensor.dtype.value))
             target.dims.extend(int(size) for size in tensor.shape.numpy())
             _leave(target, tensor.numpy, held)
-        return reader.read_structure(structure.SerializeToString(), lambda notes: _MemoryTensors(held, notes))
+        return reader.read_structure(structure.SerializeToString(), _MemoryTensors(held))
 
 
 class _MemoryTensors(TensorStore):
@@ -98,8 +98,8 @@ class _MemoryTensors(TensorStore):
     tensor.
     """
 
-    def __init__(self, held: list[_Values], notes: list[str]) -> None:
-        super().__init__(Path(NAME), None, notes)
+    def __init__(self, held: list[_Values]) -> None:
+        super().__init__(Path(NAME))
         self._held = held
 
     def place(self, tensor: onnx.TensorProto) -> None:

@@ -59,8 +59,7 @@ class TensorStore:
 
     Args:
         path: model file.
-        status: ``os.stat`` of the file when it was read; None for a model in memory.
-        notes: list of notes about reading the model; further notes are appended.
+        status: ``os.stat`` of the file when it was read; None for a model that is not in a local file.
 
     Attributes:
         notes: problems while reading the model, without duplicates.
@@ -69,9 +68,9 @@ class TensorStore:
             reason, such as ``is at an absolute path``.
     """
 
-    def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
+    def __init__(self, path: Path, status: os.stat_result | None = None) -> None:
         self.path = path
-        self.notes = notes
+        self.notes: list[str] = []
         self._stamp = None if status is None else _stamp(status)
         self._changed = False
         self._files: dict[str, tuple[Path, int] | None] = {}

@@ -18,9 +18,9 @@ from trtlint.model.elements import format_type
 from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import RANDOM
-from trtlint.model.reader import TensorStore
 from trtlint.model.sizes import Dimensions
 from trtlint.model.symbolic import SymbolicShapes
+from trtlint.model.tensors import TensorStore
 
 
 class Constants:

@@ -47,7 +47,7 @@ class RemoteModel(Struct, frozen=True):
                 (data,) = file.parts([(0, file.size)])
             else:
                 data = RemoteView(file)
-            raw = read_structure(data, lambda notes: RemoteTensors(self.address, file, data, notes))
+            raw = read_structure(data, RemoteTensors(file, data))
             file.require_unchanged()
         except RemoteError as error:
             raise ModelError(error.message) from error
@@ -63,10 +63,8 @@ class RemoteTensors(TensorStore):
         file: the remote file, which counts the bytes that were read.
     """
 
-    def __init__(
-        self, address: Address, file: RemoteFile, data: RemoteView | bytes, notes: list[str]
-    ) -> None:
-        super().__init__(Path(address.name), None, notes)
+    def __init__(self, file: RemoteFile, data: RemoteView | bytes) -> None:
+        super().__init__(Path(file.address.name))
         self.file = file
         self._data = data
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)

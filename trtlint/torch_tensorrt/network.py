@@ -7,7 +7,6 @@ layer becomes an operator of the domain ``tensorrt``. The fact modules ignore op
 from __future__ import annotations
 
 import base64
-import os
 import struct
 import zlib
 from collections import defaultdict
@@ -61,7 +60,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         tree = Graph(made)
     except _DAMAGED:
         return None
-    tensors = TensorStore(path, os.stat_result((0,) * 10), [])
+    tensors = TensorStore(path)
     return Model(
         path=path,
         graph=tree,
