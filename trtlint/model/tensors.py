@@ -129,7 +129,7 @@ class TensorStore:
             array = None
         if array is not None and array.size == math.prod(shape):
             return array.reshape(shape)
-        if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor)):
+        if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or is_left(tensor)):
             kind = f"shape {list(shape)} and element type {tensor.data_type}"
             self.note(
                 f"the values of tensor {text(tensor.name)!r} are unknown: the stored data do not "
@@ -144,10 +144,6 @@ class TensorStore:
         if place is None:
             return None
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
-
-    def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Return whether the reader left the elements of a tensor in the model file."""
-        return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
         """Return the file, offset and length of a tensor's elements, if they are raw little-endian bytes.
@@ -183,7 +179,7 @@ class TensorStore:
 
     def check(self, tensor: onnx.TensorProto) -> None:
         """Add a note if the external data of a tensor cannot be read."""
-        if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL and not is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):
                 self.misplaced[text(tensor.name)] = fault
@@ -301,7 +297,8 @@ def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _is_left(tensor: onnx.TensorProto) -> bool:
+def is_left(tensor: onnx.TensorProto) -> bool:
+    """Return whether the reader left the elements of a tensor in the model file."""
     return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
 
 

@@ -20,7 +20,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import RANDOM
 from trtlint.model.sizes import Dimensions
 from trtlint.model.symbolic import SymbolicShapes
-from trtlint.model.tensors import TensorStore
+from trtlint.model.tensors import TensorStore, is_left
 
 
 class Constants:
@@ -156,7 +156,7 @@ class Constants:
             return False
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return bool(tensor.int32_data)
-        return self._tensors.is_left(tensor) and self._tensors.place(tensor) is None
+        return is_left(tensor) and self._tensors.place(tensor) is None
 
     def _fold(self) -> None:
         if self._folded:
