@@ -34,11 +34,11 @@ class Model(Struct, frozen=True):
         path: the file, as the user named it.
         graph: the graph with inlined functions and inferred types.
         constants: values that do not depend on the inputs of the model.
+        tensors: reads the values of stored tensors from the file.
         opsets: opset version by domain; the default domain is ``""``.
         ir_version: IR version of the file.
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
-        tensors: reads the values of stored tensors from the file.
         declared: element types that the file declares for the outputs of the model, such as ``f32``, by the
             names of the outputs.  ``graph`` has other types if the operators contradict the declared types.
         calls: the model-local functions that the file calls; the graph contains their bodies.
@@ -51,12 +51,12 @@ class Model(Struct, frozen=True):
     path: Path
     graph: Graph
     constants: Constants
-    opsets: Mapping[str, int]
-    ir_version: int
-    producer: str
-    metadata: Mapping[str, str]
     tensors: TensorStore
-    declared: Mapping[str, str]
+    opsets: Mapping[str, int] = field(default_factory=dict)
+    ir_version: int = 0
+    producer: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[FunctionCall, ...] = ()
     call_paths: tuple[str, ...] = ()
     untyped: str = ""
@@ -105,6 +105,15 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
     except LimitError as error:
         raise ModelError(error.message) from None
     return model
+
+
+def empty_model(path: Path) -> Model:
+    """Return a model without nodes, for a build log or engine that comes without its ONNX file.
+
+    ``path`` is the path of the log or engine.
+    """
+    graph, tensors = Graph(onnx.GraphProto()), TensorStore(path)
+    return Model(path, graph, Constants(graph, tensors), tensors)
 
 
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
@@ -162,11 +171,11 @@ def interpret(
         path=path,
         graph=graph,
         constants=Constants(graph, tensors),
+        tensors=tensors,
         opsets=versions,
         ir_version=proto.ir_version,
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
-        tensors=tensors,
         declared=inferred.declared or _output_types(proto),
         calls=inlined.calls,
         call_paths=inlined.paths,

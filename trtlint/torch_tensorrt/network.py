@@ -65,12 +65,10 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         path=path,
         graph=tree,
         constants=Constants(tree, tensors),
+        tensors=tensors,
         opsets={"": _OPSET},
         ir_version=onnx.IR_VERSION,
         producer=TORCH_TENSORRT,
-        metadata={},
-        tensors=tensors,
-        declared={},
     )
 
 
