@@ -7,6 +7,7 @@ external data at a special location: https://github.com/onnx/onnx/blob/main/docs
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,9 +69,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
 def _empty(tensor: onnx.TensorProto) -> None:
     """Remove the elements of a tensor if they may be weights."""
-    count = 1
-    for dim in tensor.dims:
-        count *= max(dim, 0)
+    count = math.prod(max(dim, 0) for dim in tensor.dims)
     stored = sum(len(getattr(tensor, field)) for field in _PAYLOADS)
     inline = tensor.data_location != onnx.TensorProto.EXTERNAL
     whole = tensor.data_type in _WHOLE and stored <= _KEPT_BYTES
