@@ -115,6 +115,11 @@ class Value:
         return None if shape is None else len(shape)
 
     @property
+    def is_static(self) -> bool:
+        """True if all dimensions are numbers in the file."""
+        return self.shape is not None and all(isinstance(dim, int) for dim in self.shape)
+
+    @property
     def is_needed(self) -> bool:
         """True if an operator reads the value, or if the value is an output of the model or of a body."""
         return bool(self.uses) or self.is_output or self.leaves_body

@@ -100,15 +100,10 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
     return frozenset(found)
 
 
-def is_static(value: Value) -> bool:
-    """Return whether all dimensions of a value are numbers in the file."""
-    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
-
-
 def _is_fixed(node: Node) -> bool:
     """Return whether the file fixes the result of a ``Shape`` or ``Size``."""
     value = node.input(0)
-    return value is not None and is_static(value)
+    return value is not None and value.is_static
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:

@@ -182,8 +182,7 @@ class Constants:
         present = [value for value in node.inputs if value is not None]
         if node.op in ("Shape", "Size") and present:
             self._data_free.add(output)
-            shape = present[0].shape
-            if shape is not None and all(isinstance(dim, int) for dim in shape):
+            if present[0].is_static:
                 self._foldable.add(output)
         elif (
             not present
