@@ -58,14 +58,10 @@ class RemoteTensors(TensorStore):
     """Reads small amounts of tensor data from a remote model.
 
     External data files are never requested, because a model must not decide which addresses are opened.
-
-    Attributes:
-        file: the remote file, which counts the bytes that were read.
     """
 
     def __init__(self, file: RemoteFile, data: RemoteView | bytes) -> None:
         super().__init__(Path(file.address.name))
-        self.file = file
         self._data = data
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)
 
