@@ -179,13 +179,12 @@ class _Constructs:
 
         The result is None if there is no such ``Loop``.
         """
-        loop, owner = None, self._graph.owner(node)
-        while owner is not None:
+        loop = None
+        for owner in self._graph.owners(node.scope):
             if owner.op == "Loop":
                 loop = owner
             elif self._is_construct(owner):
                 return loop if owner.op == "If" else None
-            owner = self._graph.owner(owner)
         return None
 
     @cached_property
