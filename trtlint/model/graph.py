@@ -123,11 +123,11 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Add an edge from the node that computes a value to a node that reads the value."""
-        assert value.producer is not None
-        self._edges.append((value.producer, target, value, port))
-        self._successors[value.producer][target] = None
-        self._predecessors[target][value.producer] = None
+        """Add an edge from the node that computes a value, if any, to a node that reads the value."""
+        if value.producer is not None:
+            self._edges.append((value.producer, target, value, port))
+            self._successors[value.producer][target] = None
+            self._predecessors[target][value.producer] = None
 
     def successors(self, node: Node) -> Iterable[Node]:
         """Return the operators that read the outputs of a node.
@@ -259,8 +259,7 @@ class _GraphBuilder:
                     graph.add_body(scope, node, Body(tuple(inner.inputs), tuple(inner.outputs)), inner.names)
                     for port, value in enumerate(inner.outputs):
                         value.leaves_body = True
-                        if value.producer is not None:
-                            graph.add_edge(value, node, _BODY_PORT - port)
+                        graph.add_edge(value, node, _BODY_PORT - port)
             order.append(node)
         self.outputs: list[Value] = [self._resolve(info.name, None) for info in proto.output]
 
@@ -289,8 +288,7 @@ class _GraphBuilder:
             return None
         value = self._resolve(name, node)
         value.uses.append((node, port))
-        if value.producer is not None:
-            self.graph.add_edge(value, node, port)
+        self.graph.add_edge(value, node, port)
         return value
 
 
