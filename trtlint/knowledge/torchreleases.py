@@ -147,16 +147,16 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
     for table in reversed(tables):
         for version, row in data("torch_arguments")[table].get(name, {}).items():
             reading[version] = table, row
-    order = [each.version for each in torch_releases() if each.version in reading]
+    order = [each for each in torch_releases() if each.version in reading]
     if not order:
         return TorchArgument(name, False, "", "", "", "")
-    at = release.version if release.version in reading else order[-1]
-    table, row = reading[at]
+    at = next((each for each in order if each.version == release.version), order[-1])
+    table, row = reading[at.version]
     return TorchArgument(
         name,
         release.version in reading,
-        _line(order[0]),
-        _line(order[-1]),
+        order[0].line,
+        order[-1].line,
         str(row[1]) if len(row) > 1 else "",
         _source(at, f"torch_tensorrt/{_FILES[table]}", int(str(row[0]))),
     )
@@ -198,14 +198,10 @@ def needed_by(name: str) -> tuple[str, ...]:
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
-def _source(version: str, file: str, line: int) -> str:
-    if torch_release(version).tagged:
-        return f"https://github.com/pytorch/TensorRT/blob/v{version}/py/{file}#L{line}"
-    return f"https://pypi.org/project/torch-tensorrt/{version}/ ({file}:{line})"
-
-
-def _line(version: str) -> str:
-    return ".".join(version.split(".")[:2])
+def _source(release: TorchRelease, file: str, line: int) -> str:
+    if release.tagged:
+        return f"https://github.com/pytorch/TensorRT/blob/v{release.version}/py/{file}#L{line}"
+    return f"https://pypi.org/project/torch-tensorrt/{release.version}/ ({file}:{line})"
 
 
 class TorchOperator(Struct, frozen=True):
