@@ -35,9 +35,8 @@ BOOLEANS: Mapping[str, bool] = {
 https://github.com/microsoft/onnxruntime/blob/01a80f60b000/include/onnxruntime/core/common/parse_string.h
 """
 
-_SHAPES = (
-    r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*(?:[,;][^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*)*[,;]?"
-)
+_SHAPE = r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*"
+_SHAPES = rf"{_SHAPE}(?:[,;]{_SHAPE})*[,;]?"
 _FORMS: Mapping[str, str] = {"int": r"-?\d{1,19}", "size": r"\d{1,20}", "level": r"[0-5]"}
 WORDS: Mapping[str, str] = {
     "bool": "0, 1, true or false",
