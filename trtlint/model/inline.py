@@ -19,7 +19,16 @@ from msgspec import Struct
 
 from trtlint.model.errors import ModelError
 from trtlint.model.misreading import Misreading, misreadings
-from trtlint.model.protos import FunctionKey, bodies_of, defined, function_key, functions_of, opsets, text
+from trtlint.model.protos import (
+    FunctionKey,
+    bodies_of,
+    defined,
+    function_key,
+    functions_of,
+    named_parts,
+    opsets,
+    text,
+)
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
@@ -255,12 +264,8 @@ class _Inliner:
         # Rename these too: a name of the body could hide a value of the graph that is passed in.
         own = {name: self._fresh(name, path) for name in dict.fromkeys(defined(body)) if name}
         inner = {**names, **own}
-        for info in (*body.input, *body.output, *body.value_info):
-            info.name = inner.get(text(info.name), text(info.name))
-        for tensor in body.initializer:
-            tensor.name = inner.get(text(tensor.name), text(tensor.name))
-        for sparse in body.sparse_initializer:
-            sparse.values.name = inner.get(text(sparse.values.name), text(sparse.values.name))
+        for part in named_parts(body):
+            part.name = inner.get(text(part.name), text(part.name))
         for node in body.node:
             self._bind(node, inner, attributes, path)
 

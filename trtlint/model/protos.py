@@ -115,6 +115,14 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
             yield text(output)
 
 
+def named_parts(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto | onnx.TensorProto]:
+    """Yield the parts of a graph that have the name of a value: declarations and stored tensors."""
+    for declared in (graph.input, graph.output, graph.value_info):
+        yield from declared
+    yield from graph.initializer
+    yield from (sparse.values for sparse in graph.sparse_initializer)
+
+
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     """Return a dimension as a number or a name, or None if the size is unknown.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableSequence
 
 import onnx
 
-from trtlint.model.protos import bodies_of, defined, text
+from trtlint.model.protos import bodies_of, defined, named_parts, text
 
 _Renames = list[Mapping[str, str]]
 """The renamed values of a graph and of its outer graphs.  The innermost graph is last."""
@@ -81,17 +81,10 @@ def _apply(body: onnx.GraphProto, name_of: Callable[[str], str]) -> None:
     for node in body.node:
         _replace(node.input, name_of)
         _replace(node.output, name_of)
-    stored = [*body.initializer, *(sparse.values for sparse in body.sparse_initializer)]
-    named: list[onnx.ValueInfoProto | onnx.TensorProto] = [
-        *body.input,
-        *body.output,
-        *body.value_info,
-        *stored,
-    ]
-    for each in named:
-        new = name_of(text(each.name))
-        if new != text(each.name):
-            each.name = new
+    for part in named_parts(body):
+        new = name_of(text(part.name))
+        if new != text(part.name):
+            part.name = new
 
 
 def _replace(names: MutableSequence[str], name_of: Callable[[str], str]) -> None:
