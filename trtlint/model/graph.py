@@ -299,9 +299,8 @@ def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
     """
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
-        where = None if node is None else node.path
         message = (
             f"the tensor {text(tensor.name)!r} has {count:,} dimensions; trtlint supports at most "
             f"{MOST_DIMENSIONS}"
         )
-        raise ModelError(message, node=where)
+        raise ModelError(message, node=None if node is None else node.path)

@@ -163,7 +163,7 @@ def interpret(
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     versions = opsets(proto)
-    retype(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
+    retype(graph, versions.get("", 1))
     if versions.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} supports ({onnx.defs.onnx_opset_version()})"
         tensors.note(f"opset {versions['']} is newer than {known}: types may be unknown")

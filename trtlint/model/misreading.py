@@ -28,6 +28,7 @@ from trtlint.model.protos import (
     opsets,
     text,
 )
+from trtlint.model.schemas import schema_at
 
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
 
@@ -176,9 +177,8 @@ class _CallWalk:
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
         """Return ONNX's default value of a number or string attribute, or None if there is no default."""
         domain = domain_of(node.domain)
-        version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:
-            schema = onnx.defs.get_schema(text(node.op_type), version, domain)
+            schema = schema_at(text(node.op_type), self.versions.get(domain, 1), domain)
         except onnx.defs.SchemaError:
             return None
         declared = schema.attributes.get(name)
