@@ -62,11 +62,12 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
     """Return the printed name and the architecture of a GPU, or None if the GPU is unknown.
 
     The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  The search also ignores
-    board details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB``.  The number of a GPU identifies its
-    series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of a GPU, or of a
-    cloud instance such as ``g5.xlarge``.
+    details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB`` and ``RTX 3080 Ti Laptop GPU``.  The number of a
+    GPU identifies its series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of
+    a GPU, or of a cloud instance such as ``g5.xlarge``.
     """
-    wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
+    words = re.split(r"[\s_-]+", _MOBILE.sub("", text.strip()))
+    wanted = _squeeze(" ".join(word for word in words if not _BOARD.fullmatch(word)))
     for entry in architectures():
         for name in entry.names:
             if _squeeze(name) == wanted:
@@ -129,6 +130,8 @@ _BOARD = re.compile(
     r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
 )
 """Pattern of the words that nvidia-smi and shops add to a GPU name."""
+_MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
+"""Pattern of the words at the end of the name of a GPU in a laptop."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
 
 
