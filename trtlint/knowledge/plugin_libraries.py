@@ -44,10 +44,10 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
-    if plugin in data("operators")["plugins"]:
-        releases = data("operators")["plugins"][plugin]
-        get = "use a newer TensorRT release, because old releases lack some of NVIDIA's plugins"
-        get = get if releases == "*" else f"use TensorRT {releases}, whose plugin library contains the plugin"
+    if releases := data("operators")["plugins"].get(plugin):
+        get = f"use TensorRT {releases}, whose plugin library contains the plugin"
+        if releases == "*":
+            get = "use a newer TensorRT release, because old releases lack some of NVIDIA's plugins"
         return (PluginLibrary(_NVIDIA, "TensorRT", get, _INIT),)
     return _by_plugin().get(plugin, ())
 
