@@ -24,7 +24,7 @@ from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem
 from trtlint.policy.review import Policy, Ran, Review
 from trtlint.remote.addresses import Address
-from trtlint.target.completion import Completed, built_with, complete_all
+from trtlint.target.completion import Completed, built_with, complete
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Case(Struct, frozen=True, dict=True):
 
         The missing settings come from the build command and from the files of a build.
         """
-        from_command = dict.fromkeys(built_with(self.targets, self.command))
         found: dict[Target, Completed] = {}
-        for each in complete_all(tuple(from_command), self._record):
+        for target in dict.fromkeys(built_with(self.targets, self.command)):
+            each = complete(target, self._record)
             found.setdefault(each.target, each)
         return tuple(found.values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.files.brackets import deepest, depth
+from trtlint.files.brackets import deepest
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from trtlint.files.brackets import deepest, depth
     [("", 0), ("a", 0), ("(a)(b)", 1), ("([)]", 2), ("(((", 3), ("))((", 2), ('("(")', 2)],
 )
 def test_the_deepest_bracket_counts(text: str, most: int) -> None:
-    assert depth(text, "([", ")]") == most
+    assert deepest(text, "([", ")]")[0] == most
 
 
 def test_the_line_of_the_deepest_bracket() -> None:

@@ -73,7 +73,7 @@ def test_links_to_files_are_followed_unless_told_otherwise(tmp_path: Path) -> No
 def test_no_more_is_read_than_files_of_a_kind_have(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"x" * 4096)
-    assert len(regular.read_text(file, 4096)) == 4096
+    assert len(regular.read_bytes(file, 4096)) == 4096
     with pytest.raises(OSError, match="longer than 3 KiB") as caught:
         regular.read_bytes(file, 4095)
     assert caught.value.strerror
@@ -87,4 +87,4 @@ def test_names_that_no_file_can_have_are_errors_of_the_system(name: str) -> None
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        regular.read_text(tmp_path / "missing", 10)
+        regular.read_bytes(tmp_path / "missing", 10)

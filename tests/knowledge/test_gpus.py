@@ -29,6 +29,12 @@ from trtlint.target.parsing import TargetError, parse_gpu
         ("g4dn.12xlarge", 75, "T4"),
         ("p5en.48xlarge", 90, "H200"),
         ("g2-standard-4", 89, "L4"),
+        ("RTX 3080 Ti Laptop GPU", 86, "RTX 3080 Ti Laptop GPU"),
+        ("RTX 5070 Ti Laptop GPU", 120, "RTX 5070 Ti Laptop GPU"),
+        ("RTX 2070 with Max-Q Design", 75, "RTX 2070 with Max-Q Design"),
+        ("NVIDIA RTX A2000 Laptop GPU", 86, "RTX A2000"),
+        ("NVIDIA RTX 4000 Ada Generation Laptop GPU", 89, "RTX 4000 Ada"),
+        ("Quadro RTX 5000 with Max-Q Design", 75, "Quadro RTX 5000"),
     ],
 )
 def test_what_people_type_is_known(text: str, sm: int, name: str) -> None:

@@ -16,7 +16,7 @@ from trtlint.knowledge.tables import TableEntry, written
 
 
 def release(version: str, product: Product = "tensorrt") -> Release:
-    return Release(product, version, None, None, None, None, (), (), (), ())
+    return Release(product, version)
 
 
 @pytest.mark.parametrize(

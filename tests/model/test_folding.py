@@ -147,6 +147,24 @@ def test_results_are_small(expression: str, size: int | None) -> None:
     assert (None if found is None else found.size) == size
 
 
+@pytest.mark.parametrize(
+    ("dtype", "dividend", "divisor", "quotient"),
+    [
+        ("int64", 2**32, 2**31, 2),
+        ("int32", 2**16, 2**15, 2),
+        ("int64", -(2**32), -(2**31), 2),
+        ("int64", 2**32, -(2**31) - 1, -1),
+        ("uint8", 200, 3, 66),
+    ],
+)
+def test_quotients_of_large_integers(dtype: str, dividend: int, divisor: int, quotient: int) -> None:
+    """The product of the operands may not fit into their type."""
+    text = f"""< ir_version: 8, opset_import: ["" : 18] > g (float x) => (float y)
+    < {dtype} a = {{{dividend}}}, {dtype} b = {{{divisor}}} > {{ y = Identity (x) z = Div (a, b) }}"""
+    model = model_of(text)
+    assert model.constants.integers(model.graph.resolve("z")) == (quotient,)
+
+
 @pytest.mark.parametrize("expression", expressions(UNKNOWN))
 def test_results_that_are_not_computed(expression: str) -> None:
     model = model_of(f"{HEAD} z = {expression} }}")

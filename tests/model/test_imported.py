@@ -218,15 +218,6 @@ def test_branches_that_never_run(
     assert decided_if(None, model.graph, model.constants) is None
 
 
-def test_the_depth_of_the_search_for_an_if_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    body = BRANCHES.format(condition="b = Identity (yes)")
-    model = graph("float[2] x, bool x2", body, "bool yes = {1}")
-    (sine,) = model.graph.by_op("Sin")
-    for depth, found in ((2, False), (3, True)):
-        monkeypatch.setattr(imported, "_DEEPEST", depth)
-        assert (decided_if(sine, model.graph, model.constants) is not None) is found
-
-
 @pytest.mark.parametrize(("shape", "needed"), [("float[3]", "Shape Neg"), ("float[N]", "Exp Shape Neg")])
 def test_nodes_whose_shape_alone_is_used(shape: str, needed: str) -> None:
     model = graph(f"{shape} x", "unread = Sin (x)  e = Exp (x)  s = Shape (e)  y = Neg (s)")

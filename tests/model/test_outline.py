@@ -104,6 +104,29 @@ def test_nothing_that_was_to_be_hidden_is_left(tmp_path: Path) -> None:
     assert hidden.graph.node[-1].op_type == function.name
 
 
+def test_texts_and_sizes_of_sequences_are_hidden(tmp_path: Path) -> None:
+    sequence = helper.make_tensor_sequence_value_info("q", TensorProto.FLOAT, ["secret_sequence", 3])
+    optional = helper.make_optional_type_proto(sequence.type)
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value_string="secret"),
+        helper.make_node("Constant", [], ["t"], value_strings=["secret"]),
+        helper.make_node("SequenceConstruct", ["x"], ["q"]),
+        helper.make_node("Optional", [], ["o"], type=optional),
+        helper.make_node("Pad", ["x", "p"], ["y"], mode="reflect"),
+    ]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 3]) for name in "xy"]
+    pads = helper.make_tensor("p", TensorProto.INT64, [4], [0, 0, 0, 1])
+    outputs = [values[1], sequence, helper.make_value_info("o", optional)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", values[:1], outputs, [pads])), tmp_path / "m")
+    hidden = outline(tmp_path / "m", hide_names=True)
+    data = hidden.SerializeToString()
+    assert b"secret" not in data
+    assert b"reflect" in data
+    shown = hidden.graph.output[2].type.optional_type.elem_type.sequence_type.elem_type
+    assert [dim.dim_param[:1] for dim in shown.tensor_type.shape.dim] == ["w", ""]
+    assert hidden.graph.output[0].type.tensor_type.shape.dim[1].dim_value == 3
+
+
 @pytest.mark.slow
 @given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
 def test_names_that_differ_go_on_differing(

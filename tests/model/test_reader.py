@@ -294,7 +294,7 @@ def test_external_data_stay_in_the_folder(tmp_path: Path) -> None:
     raw = read(write(folder, proto))
     for index in range(len(locations)):
         assert raw.tensors.array(stored(raw, index)) is None
-    notes = "\n".join(raw.notes)
+    notes = "\n".join(raw.tensors.notes)
     assert notes.count("outside the model's folder") == 4
     assert "'pipe.bin' are not a file" in notes
 
@@ -318,7 +318,7 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
     raw = read(path)
     path.write_bytes(b"short")
     assert raw.tensors.array(stored(raw)) is None
-    assert "changed" in raw.notes[0]
+    assert "changed" in raw.tensors.notes[0]
 
 
 # ---- files that are no model
@@ -484,7 +484,7 @@ HEAD = number(1, 8) + field(8, number(2, 17))
 
 
 def structure(data: bytes, *, whole: bool = False) -> RawModel:
-    return read_structure(data, lambda notes: TensorStore(Path("m"), None, notes), whole=whole)
+    return read_structure(data, TensorStore(Path("m")), whole=whole)
 
 
 @pytest.mark.parametrize(

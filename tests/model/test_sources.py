@@ -157,3 +157,4 @@ def test_the_number_of_lookups_is_limited_by_model(project: Path, monkeypatch: p
     assert not sources.find(again).found
     third = source(("/b/third.py", 9), ("/b/net/attention.py", 57))
     assert sources.finder()(third).found
+    assert sources.finder()(again).found

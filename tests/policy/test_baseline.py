@@ -311,13 +311,13 @@ def test_the_work_on_a_baseline_is_limited(
 ) -> None:
     work.run("models", "--write-baseline", "known.json")
 
-    def endless(*_: object) -> str:
+    def endless(*_: object) -> bytes:
         deadline = time.process_time() + 30
         while time.process_time() < deadline:
             pass
-        return ""
+        return b""
 
-    monkeypatch.setattr("trtlint.policy.baseline.read_text", endless)
+    monkeypatch.setattr("trtlint.policy.baseline.read_bytes", endless)
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
     assert work.run("models", "--baseline", "known.json") == 2
     said = capsys.readouterr().err

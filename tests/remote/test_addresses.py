@@ -25,6 +25,7 @@ from trtlint.remote.addresses import (
         ("https://example.com/a/m.onnx", "https://example.com/a/m.onnx"),
         ("HTTPS://example.com/m.onnx?sig=secret#x", "HTTPS://example.com/m.onnx"),
         ("hf://owner/repository@main/onnx/model.onnx", "hf://owner/repository@main/onnx/model.onnx"),
+        ("hf://gpt2@main/onnx/model.onnx", "hf://gpt2@main/onnx/model.onnx"),
         ("s3://bucket/key/m.onnx", "s3://bucket/key/m.onnx"),
         ("http://127.0.0.1:80/m.onnx", "http://127.0.0.1:80/m.onnx"),
         ("https://[::1]:8000/m.onnx", "https://[::1]:8000/m.onnx"),
@@ -54,6 +55,12 @@ _SECRET = "https://example.com: remove the password from the address; it would a
         ("https://user:secret@example.com/m.onnx", _SECRET),
         ("https://user@example.com/m.onnx", _SECRET),
         ("https://:secret@example.com/m.onnx", _SECRET),
+        ("ftp://user:secret@example.com/m.onnx", f"ftp://example.com/m.onnx: {_KNOWN}"),
+        (
+            "https://secret@example.com:99999/m.onnx",
+            "https://example.com:99999/m.onnx: Port out of range 0-65535",
+        ),
+        ("https://user:secret@example.com/a b", "'https://example.com/a b' is not a valid address"),
         ("http://user@127.0.0.1/m.onnx", _SECRET.replace("https://example.com", "http://127.0.0.1")),
         ("http://example.com/m.onnx?a=secret", f"http://example.com/m.onnx: {_LOCAL}"),
         ("http://10.0.0.1/m.onnx", f"http://10.0.0.1/m.onnx: {_LOCAL}"),
@@ -135,5 +142,5 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
 def test_remote_models_are_refused() -> None:
     require_local(["m.onnx", "https"])
     with pytest.raises(AddressError) as error:
-        require_local(["m.onnx", "https://example.org/m.onnx?token=1"])
+        require_local(["m.onnx", "https://user:secret@example.org/m.onnx?token=1#secret"])
     assert str(error.value) == "https://example.org/m.onnx: this is a remote model; download the file first"

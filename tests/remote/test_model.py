@@ -151,8 +151,8 @@ def test_addresses_in_formats_for_machines(large: Path, capsys: pytest.CaptureFi
 
 def tensors(size: int, data: Any = b"") -> RemoteTensors:
     """Return the tensors of a remote model of this size."""
-    file: Any = SimpleNamespace(size=size)
-    return RemoteTensors(parse("https://a.example/m.onnx?secret=1"), file, data, [])
+    file: Any = SimpleNamespace(size=size, address=parse("https://a.example/m.onnx?secret=1"))
+    return RemoteTensors(file, data)
 
 
 class Bytes:

@@ -15,6 +15,7 @@ import yaml
 from packaging.version import Version
 
 from trtlint.errors import ArgumentError
+from trtlint.knowledge import data
 from trtlint.knowledge.gpus import architectures, gpu_names
 from trtlint.knowledge.releases import PRODUCTS, Product, minors, releases
 from trtlint.target.flags import Flag
@@ -332,10 +333,9 @@ class TestKnowledge:
             assert numbers == sorted(set(numbers))
             for release in found:
                 assert len(release.number.release) == 3
-                assert release.sources
-                assert all(url.startswith("http") for url in release.sources)
-                assert release.released is None or re.fullmatch(r"20\d\d-\d\d", release.released)
-                assert all(parse_gpu(str(sm)).sm == sm for sm in (*release.added_sm, *release.removed_sm))
+            for row in data("versions")[product]:
+                assert row["sources"]
+                assert all(data("versions")["pages"][key].startswith("http") for key in row["sources"])
         assert minors("tensorrt")[0] == "8.6"
         assert "11.4" in minors("tensorrt")
         assert minors("tensorrt-rtx") == tuple(f"1.{minor}" for minor in range(8))

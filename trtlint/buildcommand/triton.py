@@ -17,7 +17,7 @@ from typing import Any
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Role, Served, ServedTensor
 from trtlint.files.beside import real_file
-from trtlint.files.brackets import depth
+from trtlint.files.brackets import deepest
 from trtlint.files.regular import read_bytes
 
 NAME = "config.pbtxt"
@@ -155,7 +155,7 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
     """
     from google.protobuf import text_format
 
-    if depth(text, "{<[", "}>]") > _DEEPEST:
+    if deepest(text, "{<[", "}>]")[0] > _DEEPEST:
         raise CommandError(f"{source or NAME}: messages are nested more than {_DEEPEST} deep")
     config = _message()()
     try:

@@ -209,7 +209,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     except (BuildFileError, MeasuredTextError, PythonScriptError, TorchReleaseError) as error:
         return "unreadable", " ".join(str(error).split())
     record = next((each.record for each in evidence if isinstance(each, BuildEvidence)), None)
-    target = example.target if record is None else complete(example.target, record).target
+    target = complete(example.target, record).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
     facts = facts_of(model, command=example.command, evidence=evidence, weights=True)

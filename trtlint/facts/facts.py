@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.kinds import Ground, ground_of, grounds, is_available, module_of
-from trtlint.model.absent import empty_model
-from trtlint.model.load import Model
+from trtlint.model.load import Model, empty_model
 from trtlint.model.walks import cut_short, watching
 
 if TYPE_CHECKING:

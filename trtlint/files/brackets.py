@@ -6,21 +6,15 @@ A recursive parser cannot read a text with very deep brackets.
 from __future__ import annotations
 
 
-def depth(text: str, opening: str, closing: str) -> int:
-    """Return the largest depth of open brackets, including brackets in strings and comments.
+def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
+    """Return the largest depth of open brackets, and the first line with this depth, from 1.
+
+    Brackets in strings and comments count.
 
     Args:
         text: the text.
         opening: the opening brackets, one character each.
         closing: the closing brackets, one character each.
-    """
-    return deepest(text, opening, closing)[0]
-
-
-def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
-    """Return the largest depth of open brackets, and the first line with this depth, from 1.
-
-    The arguments are those of :func:`depth`.
     """
     most = now = 0
     line = at = 1

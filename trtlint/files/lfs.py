@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trtlint.files.regular import open_regular, regular_status
 
-_FIRST_LINE = b"version https://git-lfs.github.com/spec/"
+FIRST_LINE = b"version https://git-lfs.github.com/spec/"
 _LONGEST = 1024
 """Maximum size of a pointer in bytes."""
 
@@ -22,6 +22,6 @@ def is_pointer(path: Path) -> bool:
         if regular_status(path).st_size >= _LONGEST:
             return False
         with open_regular(path) as file:
-            return file.read(len(_FIRST_LINE)) == _FIRST_LINE
+            return file.read(len(FIRST_LINE)) == FIRST_LINE
     except OSError:
         return False

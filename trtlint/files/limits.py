@@ -144,7 +144,8 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
     """
     token = None if allowance is None else _current.set(allowance)
     try:
-        watch = _Watch(allowance or _usual(sum(map(_size, files))), widens=allowance is not None)
+        limits = allowance or scale_allowance(SECONDS, MEMORY, sum(map(_size, files)))
+        watch = _Watch(limits, widens=allowance is not None)
         if not watch.begin():
             yield
             return
@@ -164,10 +165,6 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
     if stopped:
         gc.collect()
         raise LimitError(stopped)
-
-
-def _usual(size: int) -> Allowance:
-    return scale_allowance(SECONDS, MEMORY, size)
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:

@@ -109,20 +109,6 @@ def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
     return data
 
 
-def read_text(path: Path, most: int) -> str:
-    """Return the content of a regular file, which must be UTF-8.
-
-    Args:
-        path: file to read.
-        most: largest size in bytes.
-
-    Raises:
-        OSError: the file cannot be read, is not regular, or is too large.
-        UnicodeDecodeError: the file is not UTF-8.
-    """
-    return read_bytes(path, most).decode("utf-8")
-
-
 def kind_of(mode: int) -> str:
     """Describe a file that is not regular, such as ``a pipe`` or ``a folder``."""
     return next((words for test, words in _KINDS if test(mode)), "a special file")

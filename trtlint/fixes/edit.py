@@ -14,7 +14,7 @@ from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
 from trtlint.model.contents import nodes
 from trtlint.model.graph import Graph, Node
-from trtlint.model.protos import bodies, defined, domain_of, text
+from trtlint.model.protos import bodies_of, defined, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
 """First IR version in which initializers need not be graph inputs."""
@@ -227,10 +227,9 @@ def _sort(container: onnx.GraphProto) -> None:
 def needs(node: onnx.NodeProto) -> Iterator[str]:
     """Yield the names of the tensors that a node and its bodies read from the surrounding graph."""
     yield from (text(name) for name in node.input if name)
-    for attribute in node.attribute:
-        for body in bodies(attribute):
-            own = set(defined(body))
-            yield from (name for name in _reads(body) if name not in own)
+    for body in bodies_of(node):
+        own = set(defined(body))
+        yield from (name for name in _reads(body) if name not in own)
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:

@@ -92,7 +92,7 @@ def read_source(path: Path) -> SourceModel:
         raw = read(path, whole=True)
         proto = decode(raw.data)
         inlined = inline(proto) if raw.has_functions else NOTHING_INLINED
-        raw.notes.extend(inlined.notes)
+        raw.tensors.notes.extend(inlined.notes)
     # Rewrites add ONNX operators, also to models that only use other domains.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
-Line = tuple[int, int]
-"""A release line as numbers that can be compared: (10, 7) is 10.7."""
 
-
-class FlagHistory(Struct, frozen=True):
-    """The history of one trtexec option, from flags.yaml.
+class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
+    """The history of one trtexec option, from flags.yaml.  Release lines are texts such as ``10.7``.
 
     Attributes:
         name: the option with its dashes, such as ``--fp16``.
@@ -28,39 +25,22 @@ class FlagHistory(Struct, frozen=True):
             otherwise None.
         noop: the first release line that ignores the option; None if no line ignores it.
         instead: the option to use instead; empty if unknown.
-        sources: URLs of the public sources.
     """
 
     name: str
-    group: str
-    since: Line | None
-    deprecated: Line | None
-    removed: Line | None
-    absent: tuple[Line, Line] | None
-    noop: Line | None
-    instead: str
-    sources: tuple[str, ...]
+    group: str = ""
+    since: str | None = None
+    deprecated: str | None = None
+    removed: str | None = None
+    absent: tuple[str, str] | None = None
+    noop: str | None = None
+    instead: str = ""
 
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
     """Return the histories of the options that a release added, deprecated or removed, by option name."""
-    content = data("flags")
-    found = {}
-    for row in content["flags"]:
-        absent = row.get("absent")
-        found[row["flag"]] = FlagHistory(
-            row["flag"],
-            row.get("group", ""),
-            _line(row.get("since")),
-            _line(row.get("deprecated")),
-            _line(row.get("removed")),
-            None if absent is None else (_as_line(absent[0]), _as_line(absent[1])),
-            _line(row.get("noop")),
-            row.get("instead", ""),
-            tuple(content["pages"][key] for key in row["sources"]),
-        )
-    return found
+    return {row.name: row for row in convert(data("flags")["flags"], list[FlagHistory])}
 
 
 @cache
@@ -77,12 +57,3 @@ def nearest_flag(name: str) -> str | None:
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)
-
-
-def _line(text: str | None) -> Line | None:
-    return None if text is None else _as_line(text)
-
-
-def _as_line(text: str) -> Line:
-    major, minor = text.split(".")
-    return int(major), int(minor)

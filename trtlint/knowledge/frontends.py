@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 
@@ -27,52 +27,32 @@ class FrontEnd(Struct, frozen=True):
         marks: texts that identify the program in log lines that do not begin with the program's prefix.
     """
 
-    name: str
-    verbose: str
-    plugin: str
-    memory: str
-    build: str
-    profile: str
-    shape: str
-    joined: str
-    marks: tuple[str, ...]
+    name: str = ""
+    verbose: str = "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)"
+    plugin: str = (
+        "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen "
+        "before the program parses the network or loads the engine"
+    )
+    memory: str = "--memPoolSize=workspace:MIB or config.set_memory_pool_limit"
+    build: str = "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it"
+    profile: str = (
+        "trtexec --minShapes={shapes} --optShapes={shapes} --maxShapes={shapes}. Or call"
+        " builder.create_optimization_profile(), then set_shape for each input, and add the profile to the"
+        " config"
+    )
+    shape: str = "{name}:{x}"
+    joined: str = ","
+    marks: tuple[str, ...] = ()
 
 
-UNKNOWN = FrontEnd(
-    "",
-    "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
-    "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen "
-    "before the program parses the network or loads the engine",
-    "--memPoolSize=workspace:MIB or config.set_memory_pool_limit",
-    "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
-    "trtexec --minShapes={shapes} --optShapes={shapes} --maxShapes={shapes}. Or call"
-    " builder.create_optimization_profile(), then set_shape for each input, and add the profile to the"
-    " config",
-    "{name}:{x}",
-    ",",
-    (),
-)
-"""Default texts for an unknown program.  They describe trtexec and TensorRT's API."""
+UNKNOWN = FrontEnd()
+"""An unknown program.  Its texts describe trtexec and TensorRT's API."""
 
 
 @cache
 def front_ends() -> Mapping[str, FrontEnd]:
     """Return all known programs that build engines, by name."""
-    rows = (
-        FrontEnd(
-            row["name"],
-            row.get("verbose", UNKNOWN.verbose),
-            row.get("plugin", UNKNOWN.plugin),
-            row.get("memory", UNKNOWN.memory),
-            row.get("build", UNKNOWN.build),
-            row.get("profile", UNKNOWN.profile),
-            row.get("shape", UNKNOWN.shape),
-            row.get("joined", UNKNOWN.joined),
-            tuple(row.get("marks", ())),
-        )
-        for row in data("frontends")
-    )
-    return {row.name: row for row in rows}
+    return {row.name: row for row in convert(data("frontends"), list[FrontEnd])}
 
 
 def front_end(name: str | None) -> FrontEnd:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
@@ -17,7 +18,6 @@ class Architecture(Struct, frozen=True):
 
     Attributes:
         sm: compute capability times ten, such as 89 for SM 8.9.
-        arch: NVIDIA's name of the architecture, such as Ada.
         names: the names of single GPUs, such as ``L4``.
         families: the names of series of GPUs, such as ``RTX 40``.
         tf32: whether the GPUs compute in TF32; None if not documented.
@@ -32,37 +32,21 @@ class Architecture(Struct, frozen=True):
     """
 
     sm: int
-    arch: str
     names: tuple[str, ...]
-    families: tuple[str, ...]
-    tf32: bool | None
-    bf16: bool | None
-    fp8: bool | None
-    first: str | None
-    last: str | None
-    rtx: str | None
-    instances: Mapping[str, str]
+    families: tuple[str, ...] = ()
+    tf32: bool | None = None
+    bf16: bool | None = None
+    fp8: bool | None = None
+    first: str | None = None
+    last: str | None = None
+    rtx: str | None = None
+    instances: Mapping[str, str] = MappingProxyType({})
 
 
 @cache
 def architectures() -> tuple[Architecture, ...]:
     """Return the GPUs of every known compute capability, the lowest capability first."""
-    return tuple(
-        Architecture(
-            row["sm"],
-            row["arch"],
-            tuple(row["names"]),
-            tuple(row.get("families", ())),
-            row.get("tf32"),
-            row.get("bf16"),
-            row.get("fp8"),
-            row.get("first"),
-            row.get("last"),
-            row.get("rtx"),
-            row.get("instances", {}),
-        )
-        for row in data("gpus")
-    )
+    return convert(data("gpus"), tuple[Architecture, ...])
 
 
 @cache
@@ -78,11 +62,12 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
     """Return the printed name and the architecture of a GPU, or None if the GPU is unknown.
 
     The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  The search also ignores
-    board details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB``.  The number of a GPU identifies its
-    series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of a GPU, or of a
-    cloud instance such as ``g5.xlarge``.
+    details from nvidia-smi, as in ``NVIDIA A100-SXM4-80GB`` and ``RTX 3080 Ti Laptop GPU``.  The number of a
+    GPU identifies its series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of
+    a GPU, or of a cloud instance such as ``g5.xlarge``.
     """
-    wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
+    words = re.split(r"[\s_-]+", _MOBILE.sub("", text.strip()))
+    wanted = _squeeze(" ".join(word for word in words if not _BOARD.fullmatch(word)))
     for entry in architectures():
         for name in entry.names:
             if _squeeze(name) == wanted:
@@ -114,9 +99,7 @@ def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
     Very similar names come first, then names of the same series.  If there are neither, the names are the
     most similar ones of all GPUs.
     """
-    squeezed = _squeeze(text)
-    letters = re.match(r"[a-z]*", squeezed)
-    prefix = letters[0] if letters else ""
+    prefix = _letters(text)
     series = [name for name in gpu_names() if prefix and _letters(name) == prefix]
     if prefix and not series:
         words = [word for word in re.split(r"[\s_-]+", text.casefold()) if word.isalpha() and len(word) > 2]
@@ -128,8 +111,7 @@ def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
 
 def _letters(name: str) -> str:
     """Return the letters at the start of a GPU name, in lower case: ``rtx`` for ``RTX 40``."""
-    found = re.match(r"[a-z]*", _squeeze(name))
-    return found[0] if found else ""
+    return re.split(r"[^a-z]", _squeeze(name), maxsplit=1)[0]
 
 
 def gpu_names() -> tuple[str, ...]:
@@ -137,20 +119,19 @@ def gpu_names() -> tuple[str, ...]:
     return tuple(name for entry in architectures() for name in (*entry.names, *entry.families))
 
 
-_MEMBER = r"(|xx|series|[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?)"
-"""Regular expression for the text after a series name such as ``rtx40``, in lower case without blanks.
-
-The text is empty, or the rest of a model number.
-"""
 _NUMBER = r"[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?"
 """Regular expression for the rest of a model number, after the number of the series.
 
 It matches the text after ``40`` in ``4090``, and the text after ``30`` in ``3080 Ti``.
 """
+_MEMBER = rf"(|xx|series|{_NUMBER})"
+"""Regular expression for the text after a series name such as ``rtx40``, in lower case without blanks."""
 _BOARD = re.compile(
     r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
 )
 """Pattern of the words that nvidia-smi and shops add to a GPU name."""
+_MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
+"""Pattern of the words at the end of the name of a GPU in a laptop."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
 
 

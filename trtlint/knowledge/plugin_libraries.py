@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.frontends import FrontEnd
@@ -19,7 +19,7 @@ _INIT = (
 )
 
 
-class PluginLibrary(Struct, frozen=True):
+class PluginLibrary(Struct, frozen=True, rename={"file": "library"}):
     """A library that contains TensorRT plugins.
 
     Attributes:
@@ -33,7 +33,7 @@ class PluginLibrary(Struct, frozen=True):
     file: str
     project: str
     get: str
-    load: str
+    load: str = ""
 
 
 def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
@@ -44,10 +44,10 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
-    if plugin in data("operators")["plugins"]:
-        releases = data("operators")["plugins"][plugin]
-        get = "use a newer TensorRT release, because old releases lack some of NVIDIA's plugins"
-        get = get if releases == "*" else f"use TensorRT {releases}, whose plugin library contains the plugin"
+    if releases := data("operators")["plugins"].get(plugin):
+        get = f"use TensorRT {releases}, whose plugin library contains the plugin"
+        if releases == "*":
+            get = "use a newer TensorRT release, because old releases lack some of NVIDIA's plugins"
         return (PluginLibrary(_NVIDIA, "TensorRT", get, _INIT),)
     return _by_plugin().get(plugin, ())
 
@@ -69,14 +69,11 @@ def _by_plugin() -> Mapping[str, tuple[PluginLibrary, ...]]:
     found: dict[str, tuple[PluginLibrary, ...]] = {}
     for row in data("plugin_libraries"):
         for name in row["plugins"]:
-            found[name] = (*found.get(name, ()), _library(row))
+            found[name] = (*found.get(name, ()), convert(row, PluginLibrary))
     return found
 
 
 @cache
 def _by_namespace() -> Mapping[str, PluginLibrary]:
-    return {row["namespace"]: _library(row) for row in data("plugin_libraries") if "namespace" in row}
-
-
-def _library(row: Mapping[str, str]) -> PluginLibrary:
-    return PluginLibrary(row["library"], row["project"], row["get"], row.get("load", ""))
+    rows = (row for row in data("plugin_libraries") if "namespace" in row)
+    return {row["namespace"]: convert(row, PluginLibrary) for row in rows}

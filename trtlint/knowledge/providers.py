@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
@@ -35,9 +35,8 @@ BOOLEANS: Mapping[str, bool] = {
 https://github.com/microsoft/onnxruntime/blob/01a80f60b000/include/onnxruntime/core/common/parse_string.h
 """
 
-_SHAPES = (
-    r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*(?:[,;][^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*)*[,;]?"
-)
+_SHAPE = r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*"
+_SHAPES = rf"{_SHAPE}(?:[,;]{_SHAPE})*[,;]?"
 _FORMS: Mapping[str, str] = {"int": r"-?\d{1,19}", "size": r"\d{1,20}", "level": r"[0-5]"}
 WORDS: Mapping[str, str] = {
     "bool": "0, 1, true or false",
@@ -51,7 +50,7 @@ WORDS: Mapping[str, str] = {
 """Descriptions of the allowed values for messages, by kind of option."""
 
 
-class ProviderOption(Struct, frozen=True):
+class ProviderOption(Struct, frozen=True, rename={"only": "rtx"}):
     """An option of a TensorRT provider of ONNX Runtime.
 
     Attributes:
@@ -65,9 +64,9 @@ class ProviderOption(Struct, frozen=True):
 
     name: str
     kind: str
-    since: str
-    group: str
-    only: str
+    since: str = ""
+    group: str = ""
+    only: str = ""
 
     def takes(self, value: str) -> bool:
         """Return whether the option allows a value."""
@@ -84,12 +83,7 @@ class ProviderOption(Struct, frozen=True):
 @cache
 def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
     """Return the options of a provider by name."""
-    return {
-        row["name"]: ProviderOption(
-            row["name"], row["kind"], row.get("since", ""), row.get("group", ""), row.get("rtx", "")
-        )
-        for row in data("providers")[provider]
-    }
+    return {row.name: row for row in convert(data("providers")[provider], list[ProviderOption])}
 
 
 def nearest_option(name: str, provider: Provider) -> str:

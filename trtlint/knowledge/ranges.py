@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -46,15 +47,7 @@ def in_words(product: Product, specifier: str) -> str:
         return f"{name} {specifier}"
     allowed = SpecifierSet(specifier, prereleases=True)
     everything = known(product)
-    runs: list[list[Version]] = []
-    for version in everything:
-        if version not in covered:
-            continue
-        previous = everything.index(version) - 1
-        if runs and runs[-1][-1] == everything[previous]:
-            runs[-1].append(version)
-        else:
-            runs.append([version])
+    runs = [list(run) for inside, run in groupby(everything, covered.__contains__) if inside]
     words = [_run(run, everything) for run in runs]
     if runs[-1][-1] == everything[-1] and _AFTER in allowed:
         words[-1] = f"{_edge(runs[-1], 0, everything)} and newer"

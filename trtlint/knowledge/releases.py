@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from packaging.version import Version
 
 from trtlint.knowledge import data
@@ -20,32 +20,21 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 class Release(Struct, frozen=True):
     """A release of TensorRT or TensorRT-RTX, from versions.yaml.
 
-    Every release has a product and a version. Every other field is None or empty if no public source has
-    its value.
+    The fields with a default are None or empty if no public source has their value.
 
     Attributes:
         product: TensorRT or TensorRT-RTX.
         version: the number that NVIDIA prints, such as ``10.13.3``.
         build: the fourth part of the version number in wheel names.
-        released: year and month of the release, such as ``2025-09``.
         opset_max: the highest ONNX opset that the documentation of the parser names.
-        min_sm: the lowest compute capability times ten, such as 75.
-        added_sm: compute capabilities that this release added.
-        removed_sm: compute capabilities that this release removed.
         cuda: the documented CUDA versions.
-        sources: URLs of the public sources.
     """
 
     product: Product
     version: str
-    build: int | None
-    released: str | None
-    opset_max: int | None
-    min_sm: int | None
-    added_sm: tuple[int, ...]
-    removed_sm: tuple[int, ...]
-    cuda: tuple[str, ...]
-    sources: tuple[str, ...]
+    build: int | None = None
+    opset_max: int | None = None
+    cuda: tuple[str, ...] = ()
 
     @property
     def number(self) -> Version:
@@ -98,22 +87,7 @@ def _number(text: str) -> Version:
 @cache
 def releases(product: Product) -> tuple[Release, ...]:
     """Return every known release of a product, oldest first."""
-    content = data("versions")
-    return tuple(
-        Release(
-            product,
-            row["version"],
-            row.get("build"),
-            row.get("released"),
-            row.get("opset_max"),
-            row.get("min_sm"),
-            tuple(row.get("added_sm", ())),
-            tuple(row.get("removed_sm", ())),
-            tuple(row.get("cuda", ())),
-            tuple(content["pages"][key] for key in row["sources"]),
-        )
-        for row in content[product]
-    )
+    return tuple(convert({**row, "product": product}, Release) for row in data("versions")[product])
 
 
 @cache

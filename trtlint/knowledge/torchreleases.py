@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.errors import SettingError
 from trtlint.knowledge import data
@@ -45,7 +45,7 @@ class TorchReleaseError(SettingError):
     """Error: a release of Torch-TensorRT is unknown."""
 
 
-class TorchRelease(Struct, frozen=True):
+class TorchRelease(Struct, frozen=True, rename={"version": "release"}):
     """A release of Torch-TensorRT.
 
     Attributes:
@@ -57,7 +57,7 @@ class TorchRelease(Struct, frozen=True):
 
     version: str
     tensorrt: str
-    tagged: bool
+    tagged: bool = True
 
     @property
     def line(self) -> str:
@@ -100,8 +100,7 @@ class TorchArgument(Struct, frozen=True):
 @cache
 def torch_releases() -> tuple[TorchRelease, ...]:
     """Return the known releases of Torch-TensorRT, oldest first."""
-    rows = data("torch_tensorrt")["releases"]
-    return tuple(TorchRelease(row["release"], row["tensorrt"], row.get("tagged", True)) for row in rows)
+    return convert(data("torch_tensorrt")["releases"], tuple[TorchRelease, ...])
 
 
 def torch_release(text: str) -> TorchRelease:
@@ -148,16 +147,16 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
     for table in reversed(tables):
         for version, row in data("torch_arguments")[table].get(name, {}).items():
             reading[version] = table, row
-    order = [each.version for each in torch_releases() if each.version in reading]
+    order = [each for each in torch_releases() if each.version in reading]
     if not order:
         return TorchArgument(name, False, "", "", "", "")
-    at = release.version if release.version in reading else order[-1]
-    table, row = reading[at]
+    at = next((each for each in order if each.version == release.version), order[-1])
+    table, row = reading[at.version]
     return TorchArgument(
         name,
         release.version in reading,
-        _line(order[0]),
-        _line(order[-1]),
+        order[0].line,
+        order[-1].line,
         str(row[1]) if len(row) > 1 else "",
         _source(at, f"torch_tensorrt/{_FILES[table]}", int(str(row[0]))),
     )
@@ -199,14 +198,10 @@ def needed_by(name: str) -> tuple[str, ...]:
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
-def _source(version: str, file: str, line: int) -> str:
-    if torch_release(version).tagged:
-        return f"https://github.com/pytorch/TensorRT/blob/v{version}/py/{file}#L{line}"
-    return f"https://pypi.org/project/torch-tensorrt/{version}/ ({file}:{line})"
-
-
-def _line(version: str) -> str:
-    return ".".join(version.split(".")[:2])
+def _source(release: TorchRelease, file: str, line: int) -> str:
+    if release.tagged:
+        return f"https://github.com/pytorch/TensorRT/blob/v{release.version}/py/{file}#L{line}"
+    return f"https://pypi.org/project/torch-tensorrt/{release.version}/ ({file}:{line})"
 
 
 class TorchOperator(Struct, frozen=True):
@@ -251,8 +246,7 @@ def torch_operators() -> Mapping[str, TorchOperator]:
     An operator has up to two keys: its own name, and the name in its field ``lowered``.
     """
     found: dict[str, TorchOperator] = {}
-    for name, row in data("torch_operators").items():
-        known = TorchOperator(tuple(row["asked"]), frozenset(row["falls_back"]), row["lowered"])
+    for name, known in convert(data("torch_operators"), dict[str, TorchOperator]).items():
         found[name] = known
-        found.setdefault(row["lowered"], known)
+        found.setdefault(known.lowered, known)
     return found

@@ -15,7 +15,7 @@ from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.language.valuefunctions import VALUE_FUNCTIONS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
-from trtlint.model.imported import beyond_shapes, is_static
+from trtlint.model.imported import beyond_shapes
 from trtlint.model.protos import DTYPES
 from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown
@@ -122,7 +122,7 @@ def _dtypes(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _static(_: object, value: Value) -> object:
-    return is_static(value)
+    return value.is_static
 
 
 def _default(_: object, x: object, otherwise: object) -> object:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import onnx
 
 from trtlint.files.problem import first_few
-from trtlint.model.protos import bodies, text
+from trtlint.model.protos import bodies_of, text
 
 _MOST_NAMED = 4
 """Largest number of dimensions that one note names; the note counts the remaining ones."""
@@ -49,7 +49,7 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
 def clean_bodies(graph: onnx.GraphProto) -> bool:
     """Clear dimensions below 1 in the bodies of operators.  Return whether a dimension was cleared."""
     changed = False
-    for body in (body for node in graph.node for attribute in node.attribute for body in bodies(attribute)):
+    for body in (body for node in graph.node for body in bodies_of(node)):
         for info in (*body.input, *body.output, *body.value_info):
             changed |= _clean(info, least=1)
         changed |= clean_bodies(body)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, domain_of, text
 from trtlint.model.schemas import attribute_type
+from trtlint.model.sizes import merge_shapes
 
 _Default = TypeVar("_Default")
 
@@ -87,16 +88,11 @@ class Value:
         tensor = declared.tensor_type
         if self._dtype is None:
             self._dtype = DTYPES.get(tensor.elem_type)
-        if (self._shape is not None and None not in self._shape) or not tensor.HasField("shape"):
-            return
-        if len(tensor.shape.dim) > MOST_DIMENSIONS:
-            return
-        # TensorRT ignores declared shapes of computed values: a 0 may be an exporter's "unknown".
-        dims = tuple(dimension(dim) or None for dim in tensor.shape.dim)
-        if self._shape is None:
-            self._shape = dims
-        elif len(dims) == len(self._shape):
-            self._shape = tuple(b if a is None else a for a, b in zip(self._shape, dims, strict=True))
+        known = self._shape is not None and None not in self._shape
+        if not known and tensor.HasField("shape") and len(tensor.shape.dim) <= MOST_DIMENSIONS:
+            # TensorRT ignores declared shapes of computed values: a 0 may be an exporter's "unknown".
+            dims = tuple(dimension(dim) or None for dim in tensor.shape.dim)
+            self._shape = merge_shapes(self._shape, dims)
 
     @property
     def dtype(self) -> ElementType | None:
@@ -117,6 +113,11 @@ class Value:
         """The number of dimensions, or None if it is unknown."""
         shape = self.shape
         return None if shape is None else len(shape)
+
+    @property
+    def is_static(self) -> bool:
+        """True if all dimensions are numbers in the file."""
+        return self.shape is not None and all(isinstance(dim, int) for dim in self.shape)
 
     @property
     def is_needed(self) -> bool:

@@ -43,7 +43,7 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
     first: dict[str, Node] = {}
     for node in graph.nodes:
         empty = list(node.proto.output).count("")
-        if not empty or _is_inlined(node, inlined):
+        if not empty or node.path.startswith(inlined):
             continue
         if empty > 1 or node.scope in first:
             found[node] = "twice"
@@ -68,9 +68,5 @@ def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
     return any(
         "" in other.proto.input
         for other in made
-        if other is not None and other.scope == node.scope and not _is_inlined(other, inlined)
+        if other is not None and other.scope == node.scope and not other.path.startswith(inlined)
     )
-
-
-def _is_inlined(node: Node, inlined: tuple[str, ...]) -> bool:
-    return bool(inlined) and node.path.startswith(inlined)

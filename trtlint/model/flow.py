@@ -10,7 +10,6 @@ recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from weakref import WeakKeyDictionary
@@ -103,7 +102,6 @@ class _Constructs:
         them out of the loop.
         """
         late: set[Node] = set()
-        bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
         for node in self._graph.nodes:
             if self._is_construct(node):
                 late.add(node)
@@ -113,13 +111,9 @@ class _Constructs:
             owner = self._graph.owner(node)
             branch = owner is not None and owner.op == "If" and self._is_construct(owner)
             before = any(other in late for other in self._graph.predecessors(node))
-            if branch or before or any(value in bound for value in node.inputs):
+            if branch or before or any(value in self._formal for value in node.inputs):
                 late.add(node)
         return frozenset(late)
-
-    def _bound(self, node: Node) -> Iterator[Value]:
-        for body in self._graph.bodies(node).values():
-            yield from body.inputs
 
     @cached_property
     def _leading(self) -> frozenset[Node]:
@@ -185,13 +179,12 @@ class _Constructs:
 
         The result is None if there is no such ``Loop``.
         """
-        loop, owner = None, self._graph.owner(node)
-        while owner is not None:
+        loop = None
+        for owner in self._graph.owners(node.scope):
             if owner.op == "Loop":
                 loop = owner
             elif self._is_construct(owner):
                 return loop if owner.op == "If" else None
-            owner = self._graph.owner(owner)
         return None
 
     @cached_property
@@ -202,7 +195,7 @@ class _Constructs:
         return dict(found)
 
     @cached_property
-    def _formal(self) -> dict[Value, str]:
+    def _formal(self) -> dict[Value | None, str]:
         """The inputs of all loop bodies, each with the scope of its body."""
         return {
             value: f"{node.path}/{name}"

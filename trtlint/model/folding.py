@@ -71,9 +71,7 @@ def _known(array: Array | None) -> Array:
 
 
 def _need(inputs: Sequence[Array | None], port: int) -> Array:
-    if port >= len(inputs):
-        raise UnfoldableError
-    array = inputs[port]
+    array = inputs[port] if port < len(inputs) else None
     if array is None:
         raise UnfoldableError
     return array
@@ -81,6 +79,11 @@ def _need(inputs: Sequence[Array | None], port: int) -> Array:
 
 def _ints(array: Array | None) -> list[int]:
     return [int(x) for x in np.asarray(_known(array)).reshape(-1)]
+
+
+def _optional_ints(inputs: Sequence[Array | None], port: int) -> list[int] | None:
+    array = inputs[port] if port < len(inputs) else None
+    return None if array is None else _ints(array)
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
@@ -91,7 +94,7 @@ def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | 
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]
-    return _ints(inputs[port]) if port < len(inputs) and inputs[port] is not None else None
+    return _optional_ints(inputs, port)
 
 
 def _bounded(shape: Sequence[int]) -> tuple[int, ...]:
@@ -125,7 +128,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
 def _divide(a: Array, b: Array) -> Array:
     if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer):
         # ONNX truncates integer division towards zero, numpy rounds towards minus infinity.
-        return _masked(ma.where(a * b < 0, -(abs(a) // abs(b)), a // b).astype(a.dtype))
+        return _masked(ma.where((a < 0) != (b < 0), -(abs(a) // abs(b)), a // b).astype(a.dtype))
     return _masked(ma.true_divide(a, b))
 
 
@@ -191,8 +194,7 @@ def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
     data = _need(inputs, 0)
     if len(inputs) > 1:
         starts, ends = _ints(_need(inputs, 1)), _ints(_need(inputs, 2))
-        axes = _ints(inputs[3]) if len(inputs) > 3 and inputs[3] is not None else None
-        steps = _ints(inputs[4]) if len(inputs) > 4 and inputs[4] is not None else None
+        axes, steps = _optional_ints(inputs, 3), _optional_ints(inputs, 4)
     else:  # before opset 10 the bounds were attributes
         starts, ends = list(node.attribute("starts", ())), list(node.attribute("ends", ()))
         axes, steps = node.attribute("axes"), None

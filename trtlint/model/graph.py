@@ -70,6 +70,7 @@ class Graph:
         self._repeats: dict[str, int] = defaultdict(int)
         order: list[Node] = []
         scope = _GraphBuilder(self, proto, "", None, order)
+        self._names[""] = scope.names
         self.inputs: tuple[Value, ...] = tuple(scope.inputs)
         for value in self.inputs:
             value.is_input = True
@@ -122,11 +123,11 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Add an edge from the node that computes a value to a node that reads the value."""
-        assert value.producer is not None
-        self._edges.append((value.producer, target, value, port))
-        self._successors[value.producer][target] = None
-        self._predecessors[target][value.producer] = None
+        """Add an edge from the node that computes a value, if any, to a node that reads the value."""
+        if value.producer is not None:
+            self._edges.append((value.producer, target, value, port))
+            self._successors[value.producer][target] = None
+            self._predecessors[target][value.producer] = None
 
     def successors(self, node: Node) -> Iterable[Node]:
         """Return the operators that read the outputs of a node.
@@ -156,16 +157,10 @@ class Graph:
         """True if two nodes of one graph (the main graph or one body) have the same name."""
         return bool(self._repeats)
 
-    def add_owner(self, scope: str, node: Node) -> None:
-        """Record ``node`` as the operator that owns the body ``scope``."""
-        self._owners[scope] = node
-
-    def add_body(self, scope: str, body: Body) -> None:
-        """Record the inputs and outputs of the body ``scope``."""
+    def add_body(self, scope: str, owner: Node, body: Body, names: Mapping[str, Value]) -> None:
+        """Record the body ``scope`` of the operator ``owner``, and the values that it defines, by name."""
+        self._owners[scope] = owner
         self._bodies[scope] = body
-
-    def add_names(self, scope: str, names: Mapping[str, Value]) -> None:
-        """Record the values that the graph ``scope`` defines, by name."""
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
@@ -221,7 +216,6 @@ class _GraphBuilder:
         self.graph = graph
         self.parent = parent
         self.names: dict[str, Value] = {}
-        graph.add_names(path, self.names)
         types = {text(info.name): info.type for info in proto.value_info}
         declared = graph.declared if parent is None else {}
         for initializer in proto.initializer:
@@ -233,7 +227,6 @@ class _GraphBuilder:
             graph.sparse[value] = sparse
             value.set_type(onnx.helper.make_tensor_type_proto(sparse.values.data_type, sparse.dims))
         self.inputs: list[Value] = []
-        self.outputs: list[Value] = []
         for info in proto.input:
             # Before IR 4 every initializer was also listed as an input; it is still a constant.
             known = self.names.get(text(info.name))
@@ -262,15 +255,13 @@ class _GraphBuilder:
                     _check_dimensions(attribute.t, node)
                 for body in bodies(attribute):
                     scope = f"{node.path}/{text(attribute.name)}"
-                    graph.add_owner(scope, node)
                     inner = _GraphBuilder(graph, body, scope, self, order)
-                    graph.add_body(scope, Body(tuple(inner.inputs), tuple(inner.outputs)))
+                    graph.add_body(scope, node, Body(tuple(inner.inputs), tuple(inner.outputs)), inner.names)
                     for port, value in enumerate(inner.outputs):
                         value.leaves_body = True
-                        if value.producer is not None:
-                            graph.add_edge(value, node, _BODY_PORT - port)
+                        graph.add_edge(value, node, _BODY_PORT - port)
             order.append(node)
-        self.outputs = [self._resolve(info.name, None) for info in proto.output]
+        self.outputs: list[Value] = [self._resolve(info.name, None) for info in proto.output]
 
     def _declare(self, name: str, node: Node | None, port: int = 0) -> Value:
         name = text(name)
@@ -297,8 +288,7 @@ class _GraphBuilder:
             return None
         value = self._resolve(name, node)
         value.uses.append((node, port))
-        if value.producer is not None:
-            self.graph.add_edge(value, node, port)
+        self.graph.add_edge(value, node, port)
         return value
 
 
@@ -309,9 +299,8 @@ def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
     """
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
-        where = None if node is None else node.path
         message = (
             f"the tensor {text(tensor.name)!r} has {count:,} dimensions; trtlint supports at most "
             f"{MOST_DIMENSIONS}"
         )
-        raise ModelError(message, node=where)
+        raise ModelError(message, node=None if node is None else node.path)

@@ -14,8 +14,6 @@ from trtlint.model.walks import search
 
 _MOST_VISITED = 500
 """Limit of values visited in a search for the sources of a value.  One more visit detects the limit."""
-_DEEPEST = 64
-"""Depth limit of the nested subgraphs that are searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(
@@ -69,14 +67,11 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 
     The node itself can be this ``If``.  The result is None if all conditions are unknown.
     """
-    for _ in range(_DEEPEST):
-        if node is None:
-            return None
-        if node.op == "If" and not node.domain:
-            taken = constants.scalar(node.input(0))
+    for each in () if node is None else (node, *graph.owners(node.scope)):
+        if each.op == "If" and not each.domain:
+            taken = constants.scalar(each.input(0))
             if taken is not None:
-                return node, bool(taken)
-        node = graph.owner(node)
+                return each, bool(taken)
     return None
 
 
@@ -100,15 +95,10 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
     return frozenset(found)
 
 
-def is_static(value: Value) -> bool:
-    """Return whether all dimensions of a value are numbers in the file."""
-    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
-
-
 def _is_fixed(node: Node) -> bool:
     """Return whether the file fixes the result of a ``Shape`` or ``Size``."""
     value = node.input(0)
-    return value is not None and is_static(value)
+    return value is not None and value.is_static
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
@@ -118,12 +108,10 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     ``If`` by one of its branches.
     """
     found: list[str] = []
-    owner = graph.owner(node) if node.scope else None
-    while owner is not None:
+    for owner in graph.owners(node.scope):
         condition = owner.input(0)
         if owner.op != "If" or condition is None or not (is_stored(condition) or known_at_build(condition)):
             found.append(owner.op)
-        owner = graph.owner(owner) if owner.scope else None
     return tuple(found)
 
 

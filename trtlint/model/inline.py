@@ -19,7 +19,16 @@ from msgspec import Struct
 
 from trtlint.model.errors import ModelError
 from trtlint.model.misreading import Misreading, misreadings
-from trtlint.model.protos import bodies, defined, domain_of, opsets, text
+from trtlint.model.protos import (
+    FunctionKey,
+    bodies_of,
+    defined,
+    function_key,
+    functions_of,
+    named_parts,
+    opsets,
+    text,
+)
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
@@ -36,7 +45,6 @@ _BYTES_PER_NODE = 100
 _LONGEST_PATH = 1000
 """Longest path of a call in a name, in characters.  A longer path is cut at its beginning."""
 
-_Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
 
 
@@ -94,11 +102,9 @@ def inline(proto: onnx.ModelProto) -> Inlined:
 
 class _Inliner:
     def __init__(self, proto: onnx.ModelProto) -> None:
-        self.functions: dict[_Key, onnx.FunctionProto] = {}
-        for function in proto.functions:
-            self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
+        self.functions = functions_of(proto)
         self.notes: list[str] = []
-        self.calls: dict[_Key, FunctionCall] = {}
+        self.calls: dict[FunctionKey, FunctionCall] = {}
         self.paths: list[str] = []
         self._depth = 0
         self._taken: set[str] = set(_names(proto.graph))
@@ -132,7 +138,7 @@ class _Inliner:
             raise _too_deep()
 
     def _size(
-        self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, tuple[int, int]]
+        self, nodes: _Nodes, calls: tuple[FunctionKey, ...], sizes: dict[FunctionKey, tuple[int, int]]
     ) -> tuple[int, int]:
         """Return how many nodes the result of inlining has, and how deeply its bodies are nested.
 
@@ -143,7 +149,7 @@ class _Inliner:
         for node, level in _walk(nodes):
             total += 1
             height = max(height, level)
-            key = _callee(node)
+            key = function_key(node)
             if key not in self.functions:
                 continue
             if key in calls:
@@ -176,13 +182,12 @@ class _Inliner:
         graph.node.extend(inlined)
 
     def _node(self, node: onnx.NodeProto, graph: onnx.GraphProto, path: str) -> Iterator[onnx.NodeProto]:
-        function = self.functions.get(_callee(node))
+        function = self.functions.get(function_key(node))
         if function is not None:
             yield from self._call(node, function, graph, path)
             return
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                self.graph(body)
+        for body in bodies_of(node):
+            self.graph(body)
         yield node
 
     def _call(
@@ -190,7 +195,7 @@ class _Inliner:
     ) -> Iterator[onnx.NodeProto]:
         path = path[-_LONGEST_PATH:]
         if not self._depth:
-            key = _callee(call)
+            key = function_key(call)
             self.calls.setdefault(key, FunctionCall(key[1], key[0], path))
             self.paths.append(path)
         self._spend(function.ByteSize())
@@ -241,13 +246,13 @@ class _Inliner:
                 self._spend(actual.ByteSize())
                 attribute.CopyFrom(actual)
                 attribute.name = name
-            for body in bodies(attribute):
-                self._bind_body(body, names, attributes, path)
             bound.append(attribute)
         if len(bound) < len(node.attribute):
             kept = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in bound]
             del node.attribute[:]
             node.attribute.extend(kept)
+        for body in bodies_of(node):
+            self._bind_body(body, names, attributes, path)
 
     def _bind_body(
         self,
@@ -259,12 +264,8 @@ class _Inliner:
         # Rename these too: a name of the body could hide a value of the graph that is passed in.
         own = {name: self._fresh(name, path) for name in dict.fromkeys(defined(body)) if name}
         inner = {**names, **own}
-        for info in (*body.input, *body.output, *body.value_info):
-            info.name = inner.get(text(info.name), text(info.name))
-        for tensor in body.initializer:
-            tensor.name = inner.get(text(tensor.name), text(tensor.name))
-        for sparse in body.sparse_initializer:
-            sparse.values.name = inner.get(text(sparse.values.name), text(sparse.values.name))
+        for part in named_parts(body):
+            part.name = inner.get(text(part.name), text(part.name))
         for node in body.node:
             self._bind(node, inner, attributes, path)
 
@@ -277,14 +278,6 @@ class _Inliner:
             fresh = f"{base}#{count}"
         self._taken.add(fresh)
         return fresh
-
-
-def _key(domain: str, name: str, overload: str) -> _Key:
-    return domain_of(domain), text(name), text(overload)
-
-
-def _callee(node: onnx.NodeProto) -> _Key:
-    return _key(node.domain, node.op_type, node.overload)
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -308,13 +301,12 @@ def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
         some, level = waiting.pop()
         for node in some:
             yield node, level
-            waiting += ((body.node, level + 1) for attribute in node.attribute for body in bodies(attribute))
+            waiting += ((body.node, level + 1) for body in bodies_of(node))
 
 
 def _names(graph: onnx.GraphProto) -> Iterator[str]:
     """Yield the names of the values defined in a graph and in its nested bodies."""
     yield from defined(graph)
     for node in graph.node:
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _names(body)
+        for body in bodies_of(node):
+            yield from _names(body)

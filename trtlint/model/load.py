@@ -18,7 +18,7 @@ from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
 from trtlint.model.misreading import Misreading
-from trtlint.model.protos import DTYPES, domain_of, opsets, text
+from trtlint.model.protos import DTYPES, bodies_of, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
 from trtlint.model.scopes import add_outer_values, remove_outer_values
@@ -34,11 +34,11 @@ class Model(Struct, frozen=True):
         path: the file, as the user named it.
         graph: the graph with inlined functions and inferred types.
         constants: values that do not depend on the inputs of the model.
+        tensors: reads the values of stored tensors from the file.
         opsets: opset version by domain; the default domain is ``""``.
         ir_version: IR version of the file.
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
-        tensors: reads the values of stored tensors from the file.
         declared: element types that the file declares for the outputs of the model, such as ``f32``, by the
             names of the outputs.  ``graph`` has other types if the operators contradict the declared types.
         calls: the model-local functions that the file calls; the graph contains their bodies.
@@ -51,12 +51,12 @@ class Model(Struct, frozen=True):
     path: Path
     graph: Graph
     constants: Constants
-    opsets: Mapping[str, int]
-    ir_version: int
-    producer: str
-    metadata: Mapping[str, str]
     tensors: TensorStore
-    declared: Mapping[str, str]
+    opsets: Mapping[str, int] = field(default_factory=dict)
+    ir_version: int = 0
+    producer: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[FunctionCall, ...] = ()
     call_paths: tuple[str, ...] = ()
     untyped: str = ""
@@ -107,6 +107,15 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
     return model
 
 
+def empty_model(path: Path) -> Model:
+    """Return a model without nodes, for a build log or engine that comes without its ONNX file.
+
+    ``path`` is the path of the log or engine.
+    """
+    graph, tensors = Graph(onnx.GraphProto()), TensorStore(path)
+    return Model(path, graph, Constants(graph, tensors), tensors)
+
+
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
     """Read an ONNX file without the elements of large tensors.  Inline functions and infer types.
 
@@ -154,7 +163,7 @@ def interpret(
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     versions = opsets(proto)
-    retype(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
+    retype(graph, versions.get("", 1))
     if versions.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} supports ({onnx.defs.onnx_opset_version()})"
         tensors.note(f"opset {versions['']} is newer than {known}: types may be unknown")
@@ -162,11 +171,11 @@ def interpret(
         path=path,
         graph=graph,
         constants=Constants(graph, tensors),
+        tensors=tensors,
         opsets=versions,
         ir_version=proto.ir_version,
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
-        tensors=tensors,
         declared=inferred.declared or _output_types(proto),
         calls=inlined.calls,
         call_paths=inlined.paths,
@@ -236,8 +245,7 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
     If the declared types contradict the operators, inference ignores the declared types.
     """
     proto = decode(data)
-    settings = (attribute for node in proto.graph.node for attribute in node.attribute)
-    has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
+    has_bodies = any(True for node in proto.graph.node for _ in bodies_of(node))
     changed, notes = clean_dimensions(proto.graph)
     for note in notes:
         tensors.note(note)

@@ -88,7 +88,7 @@ class MemoryModel:
             target = structure.graph.initializer.add(name=name, data_type=int(tensor.dtype.value))
             target.dims.extend(int(size) for size in tensor.shape.numpy())
             _leave(target, tensor.numpy, held)
-        return reader.read_structure(structure.SerializeToString(), lambda notes: _MemoryTensors(held, notes))
+        return reader.read_structure(structure.SerializeToString(), _MemoryTensors(held))
 
 
 class _MemoryTensors(TensorStore):
@@ -98,8 +98,8 @@ class _MemoryTensors(TensorStore):
     tensor.
     """
 
-    def __init__(self, held: list[_Values], notes: list[str]) -> None:
-        super().__init__(Path(NAME), None, notes)
+    def __init__(self, held: list[_Values]) -> None:
+        super().__init__(Path(NAME))
         self._held = held
 
     def place(self, tensor: onnx.TensorProto) -> None:
@@ -132,19 +132,15 @@ def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
         part = parts.get(field.number)
         if part == reader.TRAINING:
             continue
+        own = getattr(target, field.name)
         if part is None:
             _copy_field(field, value, target)
-        elif part == reader.TENSOR and _is_repeated(value):
-            for tensor in value:
-                _copy_tensor(tensor, getattr(target, field.name).add(), held)
-        elif part == reader.TENSOR:
-            _copy_tensor(value, getattr(target, field.name), held)
         elif _is_repeated(value):
             for message in value:
-                _copy_part(message, getattr(target, field.name).add(), part, held)
+                _copy_part(message, own.add(), part, held)
         else:
-            getattr(target, field.name).SetInParent()
-            _copy_part(value, getattr(target, field.name), part, held)
+            own.SetInParent()
+            _copy_part(value, own, part, held)
 
 
 def _is_repeated(value: Any) -> bool:
@@ -162,7 +158,9 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
     """Copy a submessage of type ``kind``.  A node without large tensors is copied in one step."""
-    if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
+    if kind == reader.TENSOR:
+        _copy_tensor(message, target, held)
+    elif kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:
         _copy(message, target, kind, held)

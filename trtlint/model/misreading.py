@@ -18,7 +18,17 @@ from typing import Literal
 import onnx
 from msgspec import Struct
 
-from trtlint.model.protos import bodies, defined, domain_of, opsets, text
+from trtlint.model.protos import (
+    FunctionKey,
+    bodies_of,
+    defined,
+    domain_of,
+    function_key,
+    functions_of,
+    opsets,
+    text,
+)
+from trtlint.model.schemas import schema_at
 
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
 
@@ -26,8 +36,6 @@ _MOST_VISITED = 500_000
 """Limit of visited operators and names.  The operators and names in a function count again for every call."""
 _MOST_FOUND = 1000
 _DEEPEST = 64
-
-_Key = tuple[str, str, str]
 
 
 class Misreading(Struct, frozen=True):
@@ -82,18 +90,17 @@ _Environment = Mapping[str, _Binding]
 
 class _CallWalk:
     def __init__(self, proto: onnx.ModelProto) -> None:
-        self.functions: dict[_Key, onnx.FunctionProto] = {}
+        self.functions = functions_of(proto)
         self.by_name: dict[str, onnx.FunctionProto] = {}
-        self._others: set[_Key] = set()
+        self._others: set[FunctionKey] = set()
         for function in proto.functions:
-            self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
             first = self.by_name.setdefault(text(function.name), function)
             if first is not function and list(first.node) != list(function.node):
-                self._others.add(_key(function.domain, function.name, function.overload))
+                self._others.add(function_key(function))
         self.versions = opsets(proto)
         self.tensors: set[str] = set()
         self.left = _MOST_VISITED
-        self._seen: set[_Key] = set()
+        self._seen: set[FunctionKey] = set()
 
     def graph(self, graph: onnx.GraphProto) -> Iterator[Misreading]:
         """Yield the misinterpreted function calls in a graph and in its nested bodies."""
@@ -110,17 +117,16 @@ class _CallWalk:
             if self.left < 0:
                 return
             path = prefix + (text(node.name) or f"{text(node.op_type)}_{index}")
-            function = self.functions.get(_key(node.domain, node.op_type, node.overload))
+            function = self.functions.get(function_key(node))
             if function is not None and depth < _DEEPEST:
                 yield from self._call(node, function, path, given, depth)
             elif function is None:
                 if depth:
                     yield from self._lost(node, path, given)
-                for attribute in node.attribute:
-                    for body in bodies(attribute):
-                        inner = self._add(defined(body))
-                        yield from self._nodes(body.node, prefix if depth else "", given, depth, inner)
-                        self.tensors.difference_update(inner)
+                for body in bodies_of(node):
+                    inner = self._add(defined(body))
+                    yield from self._nodes(body.node, prefix if depth else "", given, depth, inner)
+                    self.tensors.difference_update(inner)
             added |= self._add(map(text, node.output))
 
     def _call(
@@ -132,7 +138,7 @@ class _CallWalk:
         depth: int,
     ) -> Iterator[Misreading]:
         name, domain = text(function.name), domain_of(function.domain)
-        key = _key(function.domain, function.name, function.overload)
+        key = function_key(function)
         if key not in self._seen:
             self._seen.add(key)
             yield Misreading("operator", name, domain, path, "")
@@ -171,9 +177,8 @@ class _CallWalk:
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
         """Return ONNX's default value of a number or string attribute, or None if there is no default."""
         domain = domain_of(node.domain)
-        version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:
-            schema = onnx.defs.get_schema(text(node.op_type), version, domain)
+            schema = schema_at(text(node.op_type), self.versions.get(domain, 1), domain)
         except onnx.defs.SchemaError:
             return None
         declared = schema.attributes.get(name)
@@ -211,7 +216,3 @@ def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Env
 
 def _scalar(attribute: onnx.AttributeProto) -> onnx.AttributeProto | None:
     return attribute if attribute.type in _SCALARS else None
-
-
-def _key(domain: str, name: str, overload: str) -> _Key:
-    return domain_of(domain), text(name), text(overload)

@@ -68,9 +68,8 @@ def origin(model: Model, node: Node) -> Origin:
     If the metadata of a node in a body contain no origin, the metadata of the operator that owns the body
     are used.
     """
-    current: Node | None = node
     module: str | None = None
-    while current is not None:
+    for current in (node, *model.graph.owners(node.scope)):
         metadata = {text(entry.key): text(entry.value) for entry in current.proto.metadata_props}
         doc = text(current.proto.doc_string)
         named = _module_of_name(text(current.proto.name))
@@ -80,7 +79,6 @@ def origin(model: Model, node: Node) -> Origin:
             source = _source(metadata.get(_TRACE, ""), doc)
             if stable is not None or source is not None:
                 return Origin(stable or module, stable, source)
-        current = model.graph.owner(current)
     return Origin(module)
 
 

@@ -7,6 +7,7 @@ external data at a special location: https://github.com/onnx/onnx/blob/main/docs
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,8 @@ _WHOLE = frozenset(
 _PAYLOADS = (
     "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
 )  # fmt: skip
+_TEXTS = frozenset({"value_string", "value_strings", "stopwords", "pool_strings", "pattern", "delimiter"})
+"""Attributes of ONNX's operators with texts of any content.  Other texts, such as modes, are kept."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -68,9 +71,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
 def _empty(tensor: onnx.TensorProto) -> None:
     """Remove the elements of a tensor if they may be weights."""
-    count = 1
-    for dim in tensor.dims:
-        count *= max(dim, 0)
+    count = math.prod(max(dim, 0) for dim in tensor.dims)
     stored = sum(len(getattr(tensor, field)) for field in _PAYLOADS)
     inline = tensor.data_location != onnx.TensorProto.EXTERNAL
     whole = tensor.data_type in _WHOLE and stored <= _KEPT_BYTES
@@ -149,7 +150,18 @@ class _NameHider:
         value.ClearField("doc_string")
         del value.metadata_props[:]
         value.name = self.name(value.name)
-        for dim in value.type.tensor_type.shape.dim:
+        self._type(value.type)
+
+    def _type(self, type_: onnx.TypeProto) -> None:
+        """Hide the names of dimensions in a type, and in the types of the elements of a sequence or map."""
+        for inner in (
+            type_.sequence_type.elem_type,
+            type_.optional_type.elem_type,
+            type_.map_type.value_type,
+        ):
+            if inner.WhichOneof("value") is not None:
+                self._type(inner)
+        for dim in (*type_.tensor_type.shape.dim, *type_.sparse_tensor_type.shape.dim):
             dim.ClearField("denotation")
             if dim.HasField("dim_param"):
                 dim.dim_param = self.name(dim.dim_param)
@@ -164,7 +176,9 @@ class _NameHider:
             names[:] = [self.name(name) for name in names]
         for attribute in node.attribute:
             attribute.ClearField("doc_string")
-            if called or domain_of(node.domain):
+            for type_ in (attribute.tp, *attribute.type_protos):
+                self._type(type_)
+            if called or domain_of(node.domain) or attribute.name in _TEXTS:
                 if attribute.HasField("s"):
                     attribute.s = b""
                 del attribute.strings[:]

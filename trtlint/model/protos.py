@@ -66,6 +66,21 @@ def domain_of(name: str | bytes) -> str:
     return "" if name == "ai.onnx" else text(name)
 
 
+FunctionKey = tuple[str, str, str]
+"""The domain, name and overload of a model-local function."""
+
+
+def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
+    """Return the key of a function, from its definition or from a call."""
+    name = proto.name if isinstance(proto, onnx.FunctionProto) else proto.op_type
+    return domain_of(proto.domain), text(name), text(proto.overload)
+
+
+def functions_of(proto: onnx.ModelProto) -> dict[FunctionKey, onnx.FunctionProto]:
+    """Return the model-local functions of a model by key.  The first of two equal keys counts."""
+    return {function_key(function): function for function in reversed(proto.functions)}
+
+
 def opsets(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
     """Return the imported opset versions of a model or a function, by domain."""
     return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
@@ -81,6 +96,12 @@ def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
     return [attribute.g] if attribute.HasField("g") else attribute.graphs
 
 
+def bodies_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """Yield the graphs in the attributes of a node, without graphs that are nested in these graphs."""
+    for attribute in node.attribute:
+        yield from bodies(attribute)
+
+
 def defined(graph: onnx.GraphProto) -> Iterator[str]:
     """Yield the names of the values that a graph defines, without values of its nested bodies."""
     for info in graph.input:
@@ -92,6 +113,14 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
     for node in graph.node:
         for output in node.output:
             yield text(output)
+
+
+def named_parts(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto | onnx.TensorProto]:
+    """Yield the parts of a graph that have the name of a value: declarations and stored tensors."""
+    for declared in (graph.input, graph.output, graph.value_info):
+        yield from declared
+    yield from graph.initializer
+    yield from (sparse.values for sparse in graph.sparse_initializer)
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:

@@ -10,13 +10,14 @@ The field numbers are defined in https://github.com/onnx/onnx/blob/main/onnx/onn
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import onnx
 from google.protobuf.message import DecodeError
-from msgspec import Struct, field
+from msgspec import Struct
 
 from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import open_view
@@ -25,7 +26,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
 
-__all__ = ["RawModel", "TensorStore", "read"]
+_Proto = TypeVar("_Proto", onnx.ModelProto, onnx.GraphProto)
 
 KEPT = 1024
 """Bytes of the largest tensor payload that is kept: scalars, axes, shapes, small vectors."""
@@ -85,7 +86,6 @@ class RawModel(Struct, frozen=True):
         data: the model as a serialized ModelProto.  A tensor without its elements is marked as external data
             at the location :data:`~trtlint.model.tensors.LEFT`.
         tensors: reads the values of any tensor of the model.
-        notes: notes for the user about data that cannot be read.  ``tensors`` adds further notes.
         has_functions: whether the model defines functions.
         declared: declared types of intermediate values in the main graph (``value_info``), as fields of a
             serialized GraphProto.  ``data`` does not contain them, so that inference does not rely on them.
@@ -94,7 +94,6 @@ class RawModel(Struct, frozen=True):
 
     data: bytes
     tensors: TensorStore
-    notes: list[str] = field(default_factory=list)
     has_functions: bool = False
     declared: bytes = b""
     domains: frozenset[str] = frozenset()
@@ -118,7 +117,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
                 raise ModelError("the file is empty")
             data = open_view(file, status.st_size)
             try:
-                return read_structure(data, lambda notes: TensorStore(path, status, notes), whole=whole)
+                return read_structure(data, TensorStore(path, status), whole=whole)
             finally:
                 _require_unchanged(status, os.fstat(file.fileno()))
     except IrregularError as error:
@@ -136,14 +135,12 @@ def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
         raise ModelError("the file changed while it was read")
 
 
-def read_structure(
-    data: Buffer, store: Callable[[list[str]], TensorStore], *, whole: bool = False
-) -> RawModel:
+def read_structure(data: Buffer, tensors: TensorStore, *, whole: bool = False) -> RawModel:
     """Read a model from its bytes, without the elements of its large tensors.
 
     Args:
         data: the bytes of the model.
-        store: function that returns the reader of the model's tensors.  Its argument is the list of notes.
+        tensors: reads the values of the model's tensors.
         whole: see :func:`read`.
 
     Raises:
@@ -153,7 +150,6 @@ def read_structure(
     foreign = sniff.foreign(head)
     if foreign:
         raise ModelError(foreign)
-    notes: list[str] = []
     compactor = _Compactor(data, whole=whole)
     try:
         compact = compactor.message(MODEL, 0, len(data), 0)
@@ -163,11 +159,9 @@ def read_structure(
         if text:
             raise ModelError(text) from error
         raise
-    notes += compactor.notes
     return RawModel(
         compact,
-        store(notes),
-        notes,
+        tensors,
         has_functions=_FUNCTIONS in compactor.seen,
         declared=b"".join(compactor.declared),
         domains=frozenset(compactor.domains - {"", "ai.onnx"}),
@@ -180,10 +174,7 @@ def decode(data: bytes) -> onnx.ModelProto:
     Raises:
         ModelError: the bytes are not a ModelProto.
     """
-    try:
-        return onnx.ModelProto.FromString(data)
-    except (DecodeError, ValueError) as error:  # the exception depends on the protobuf implementation
-        raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
+    return _decode(data, onnx.ModelProto)
 
 
 def decode_graph(data: bytes) -> onnx.GraphProto:
@@ -192,9 +183,13 @@ def decode_graph(data: bytes) -> onnx.GraphProto:
     Raises:
         ModelError: the bytes are not a GraphProto.
     """
+    return _decode(data, onnx.GraphProto)
+
+
+def _decode(data: bytes, kind: type[_Proto]) -> _Proto:
     try:
-        return onnx.GraphProto.FromString(data)
-    except (DecodeError, ValueError) as error:
+        return kind.FromString(data)
+    except (DecodeError, ValueError) as error:  # the exception depends on the protobuf implementation
         raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
 
 
@@ -204,7 +199,6 @@ class _Compactor:
     def __init__(self, data: Buffer, *, whole: bool = False) -> None:
         self.data = data
         self._whole = whole
-        self.notes: list[str] = []
         self.seen: set[int] = set()
         self.declared: list[bytes] = []
         self.domains: set[str] = set()

@@ -56,9 +56,8 @@ _BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
 
 If the attribute is absent, the type comes from an input or is a default.
 """
-_TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
-"""Operators whose result has the type of a tensor attribute."""
-
+_OF_VALUE = frozenset({"Constant", "ConstantOfShape"})
+"""Operators whose result has the type of the tensor in their attribute ``value``."""
 
 _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("Gelu", "BiasGelu", "FastGelu", "QuickGelu"), 0),
@@ -84,9 +83,8 @@ def retype(graph: Graph, opset: int) -> None:
         if node.op == "If":
             _retype_branches(graph, node)
             continue
-        tensor = _TENSORS.get(node.op)
-        if tensor is not None:
-            proto = node.attribute(tensor)
+        if node.op in _OF_VALUE:
+            proto = node.attribute("value")
             if isinstance(proto, onnx.TensorProto) and proto.data_type in DTYPES:
                 node.outputs[0].set_dtype(DTYPES[proto.data_type])
             continue

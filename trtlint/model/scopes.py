@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, MutableSequence
 import onnx
 from msgspec import Struct, field
 
-from trtlint.model.protos import bodies, text
+from trtlint.model.protos import bodies_of, text
 
 _CARRIED = 2
 """Number of inputs of a ``Loop`` before the values that it passes from one iteration to the next.
@@ -49,13 +49,12 @@ class _OuterValues:
         known = _Outer({**outer.types, **_types(graph)}, {**outer.stored, **dict(_stored(graph))})
         added = False
         for node in graph.node:
-            for attribute in node.attribute:
-                for body in bodies(attribute):
-                    if node.op_type == "Loop" and not node.domain:
-                        added |= _carry(node, body, known.types)
-                    # Visit inner bodies first: they get copies from `known`, not from the copies in `body`.
-                    added |= self.graph(body, known)
-                    added |= self._copy(body, known.stored)
+            for body in bodies_of(node):
+                if node.op_type == "Loop" and not node.domain:
+                    added |= _carry(node, body, known.types)
+                # Visit inner bodies first: they get copies from `known`, not from the copies in `body`.
+                added |= self.graph(body, known)
+                added |= self._copy(body, known.stored)
         return added
 
     def _copy(self, body: onnx.GraphProto, stored: Mapping[str, onnx.TensorProto]) -> bool:
@@ -78,10 +77,9 @@ _COPY_MARK = "\0"
 def remove_outer_values(graph: onnx.GraphProto) -> None:
     """Remove the tensors that :func:`add_outer_values` copied into bodies."""
     for node in graph.node:
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                _drop(body.initializer)
-                remove_outer_values(body)
+        for body in bodies_of(node):
+            _drop(body.initializer)
+            remove_outer_values(body)
 
 
 def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
-    (
-        0,
-        b"version https://git-lfs.github.com/spec/",
-        "a Git LFS pointer, not the model; fetch the model with `git lfs pull`",
-    ),
+from trtlint.files import lfs
+
+_SIGNATURES: tuple[tuple[int, bytes | tuple[bytes, ...], str], ...] = (
+    (0, lfs.FIRST_LINE, "a Git LFS pointer, not the model; fetch the model with `git lfs pull`"),
     (0, b"PK\x03\x04", "a zip archive (a PyTorch checkpoint or an archived model?), not an ONNX model"),
     (0, b"\x80\x02", "a Python pickle (a PyTorch checkpoint?), not an ONNX model"),
-    (0, b"\x80\x03", "a Python pickle, not an ONNX model"),
-    (0, b"\x80\x04", "a Python pickle, not an ONNX model"),
-    (0, b"\x80\x05", "a Python pickle, not an ONNX model"),
+    (0, (b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle, not an ONNX model"),
     (0, b"\x1f\x8b", "gzip-compressed; decompress it first"),
     (0, b"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first"),
     (0, b"BZh", "bzip2-compressed; decompress it first"),
     (0, b"\xfd7zXZ\x00", "xz-compressed; decompress it first"),
-    (0, b"ftrt", "a TensorRT engine (plan), not the ONNX model it was built from"),
-    (0, b"ptrt", "a TensorRT engine (plan), not the ONNX model it was built from"),
+    (0, (b"ftrt", b"ptrt"), "a TensorRT engine (plan), not the ONNX model it was built from"),
     (0, b"vtrt", "a TensorRT-RTX engine, not the ONNX model it was built from"),
     (4, b"ORTM", "an ONNX Runtime flatbuffer (.ort), not an ONNX model"),
     (4, b"TFL3", "a TensorFlow Lite model, not an ONNX model"),
@@ -27,7 +22,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (8, b'{"', "a safetensors file, not an ONNX model"),
     (0, b"\x93NUMPY", "a NumPy array, not an ONNX model"),
 )
-"""Offset and bytes of each file signature, and the message for the user."""
+"""Offset and possible bytes of each file signature, and the message for the user."""
 
 _TEXTS: tuple[tuple[bytes, str], ...] = (
     (b"{", "JSON text"),

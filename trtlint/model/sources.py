@@ -67,10 +67,13 @@ class Sources:
         """
         if not source.frames:
             return source
-        if source.frames not in self._known:
+        if source.frames in self._known:
+            own = self._known[source.frames]
+        else:
             found = (self._frame(frame) for frame in source.frames)
-            self._known[source.frames] = next((line for line in found if line is not None), None)
-        own = self._known[source.frames]
+            own = next((line for line in found if line is not None), None)
+            if self._looks >= 0:  # beyond the limit, the frames of another model may still be found
+                self._known[source.frames] = own
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:

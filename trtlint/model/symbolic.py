@@ -115,9 +115,9 @@ class SymbolicShapes:
             sizes = [None] * count
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
-    def _shape(self, value: Value) -> Dimensions | None:
+    def _shape(self, value: Value | None) -> Dimensions | None:
         """Return the shape of a value, computed here or else by ONNX's inference."""
-        return self._shapes.get(value, value.shape)
+        return None if value is None else self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
         """Return the elements of an integer tensor that holds sizes, or None if they cannot be computed.
@@ -141,10 +141,9 @@ class SymbolicShapes:
         return self._known[value]
 
     def _shape_of(self, node: Node) -> Dimensions | None:
-        before = node.input(0)
-        data = None if before is None else self._shape(before)
+        data = self._shape(node.input(0))
         if node.op == "ConstantOfShape":
-            return self._sizes(before)
+            return self._sizes(node.input(0))
         if node.op == "Range":
             return self._counted(node)
         if node.op == "Reshape":
@@ -154,7 +153,7 @@ class SymbolicShapes:
         if data is None or node.op in _SAME_SHAPE:
             return data
         if node.op in _OF_ALL:
-            parts = [None if value is None else self._shape(value) for value in node.inputs]
+            parts = [self._shape(value) for value in node.inputs]
             found = [part for part in parts if part is not None]
             return _together(node, found) if len(found) == len(parts) else None
         if node.op == "Transpose":
@@ -165,8 +164,7 @@ class SymbolicShapes:
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
         """Return the output shape of an operator such as ``Gather`` or ``Slice``, from all its inputs."""
         if node.op == "Gather":
-            indices, axis = node.input(1), node.attribute("axis", 0)
-            picked = None if indices is None else self._shape(indices)
+            picked, axis = self._shape(node.input(1)), node.attribute("axis", 0)
             if picked is None or not -len(data) <= axis < len(data):
                 return None
             return data[: axis % len(data)] + picked + data[axis % len(data) + 1 :]
@@ -203,7 +201,7 @@ class SymbolicShapes:
         sizes = self._elements(shape) if known else None
         if sizes is not None:
             return sizes
-        dims = None if shape is None else self._shape(shape)
+        dims = self._shape(shape)
         count = dims[0] if dims is not None and len(dims) == 1 else None
         return (None,) * count if isinstance(count, int) and count <= _MOST_DIMENSIONS else None
 
@@ -220,8 +218,7 @@ class SymbolicShapes:
 
     def _elements_of(self, node: Node, depth: int) -> Dimensions | None:
         if node.op == "Shape":
-            before = node.input(0)
-            data = None if before is None else self._shape(before)
+            data = self._shape(node.input(0))
             return None if data is None else data[slice(node.attribute("start", 0), node.attribute("end"))]
         parts = [self._elements(value, depth) for value in node.inputs]
         if not parts or parts[0] is None:

@@ -59,8 +59,7 @@ class TensorStore:
 
     Args:
         path: model file.
-        status: ``os.stat`` of the file when it was read; None for a model in memory.
-        notes: list of notes about reading the model; further notes are appended.
+        status: ``os.stat`` of the file when it was read; None for a model that is not in a local file.
 
     Attributes:
         notes: problems while reading the model, without duplicates.
@@ -69,9 +68,9 @@ class TensorStore:
             reason, such as ``is at an absolute path``.
     """
 
-    def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
+    def __init__(self, path: Path, status: os.stat_result | None = None) -> None:
         self.path = path
-        self.notes = notes
+        self.notes: list[str] = []
         self._stamp = None if status is None else _stamp(status)
         self._changed = False
         self._files: dict[str, tuple[Path, int] | None] = {}
@@ -130,7 +129,7 @@ class TensorStore:
             array = None
         if array is not None and array.size == math.prod(shape):
             return array.reshape(shape)
-        if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor)):
+        if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or is_left(tensor)):
             kind = f"shape {list(shape)} and element type {tensor.data_type}"
             self.note(
                 f"the values of tensor {text(tensor.name)!r} are unknown: the stored data do not "
@@ -145,10 +144,6 @@ class TensorStore:
         if place is None:
             return None
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
-
-    def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Return whether the reader left the elements of a tensor in the model file."""
-        return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
         """Return the file, offset and length of a tensor's elements, if they are raw little-endian bytes.
@@ -184,7 +179,7 @@ class TensorStore:
 
     def check(self, tensor: onnx.TensorProto) -> None:
         """Add a note if the external data of a tensor cannot be read."""
-        if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL and not is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):
                 self.misplaced[text(tensor.name)] = fault
@@ -302,7 +297,8 @@ def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _is_left(tensor: onnx.TensorProto) -> bool:
+def is_left(tensor: onnx.TensorProto) -> bool:
+    """Return whether the reader left the elements of a tensor in the model file."""
     return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
 
 

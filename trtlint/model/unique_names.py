@@ -9,14 +9,12 @@ inference would use a shape from one body for the other body.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableSequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableSequence
 
 import onnx
 
-from trtlint.model.protos import bodies, defined, text
-
-_Renames = list[Mapping[str, str]]
-"""The renamed values of a graph and of its outer graphs.  The innermost graph is last."""
+from trtlint.model.protos import bodies_of, defined, named_parts, text
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
@@ -33,8 +31,8 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
-    for body in _bodies(graph.node):
-        _rename_body(body, [], taken, originals)
+    for body in _bodies(graph):
+        _rename_body(body, ChainMap(), taken, originals)
     return originals
 
 
@@ -45,17 +43,22 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
     """
     if not originals:
         return
-    for body in _bodies(graph.node):
-        _apply(body, lambda name: originals.get(name, name))
+    for body in _bodies(graph):
+        _rename(body, originals)
         restore_names(body, originals)
 
 
-def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the graphs in the attributes of nodes, without graphs that are nested in these graphs."""
-    return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
+def _bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    return (body for node in graph.node for body in bodies_of(node))
 
 
-def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], originals: dict[str, str]) -> None:
+def _rename_body(
+    body: onnx.GraphProto, around: ChainMap[str, str], taken: set[str], originals: dict[str, str]
+) -> None:
+    """Rename the values of a body and of its nested bodies.
+
+    ``around`` has the new names of the values in outer graphs.
+    """
     own: dict[str, str] = {}
     for name in dict.fromkeys(defined(body)):
         if name in taken and name:
@@ -63,40 +66,26 @@ def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], origi
             own[name] = f"{name}\0{len(originals)}"
             originals[own[name]] = name
     taken.update(defined(body))
-    renames = [*around, own] if own else around
+    renames = around.new_child(own) if own else around
     if renames:
-        _apply(body, lambda name: _renamed(name, renames))
-    for inner in _bodies(body.node):
+        _rename(body, renames)
+    for inner in _bodies(body):
         _rename_body(inner, renames, taken, originals)
 
 
-def _renamed(name: str, renames: _Renames) -> str:
-    for names in reversed(renames):
-        if name in names:
-            return names[name]
-    return name
-
-
-def _apply(body: onnx.GraphProto, name_of: Callable[[str], str]) -> None:
+def _rename(body: onnx.GraphProto, renames: Mapping[str, str]) -> None:
     """Rename the values in one body.  Bodies nested in it are not changed."""
     for node in body.node:
-        _replace(node.input, name_of)
-        _replace(node.output, name_of)
-    stored = [*body.initializer, *(sparse.values for sparse in body.sparse_initializer)]
-    named: list[onnx.ValueInfoProto | onnx.TensorProto] = [
-        *body.input,
-        *body.output,
-        *body.value_info,
-        *stored,
-    ]
-    for each in named:
-        new = name_of(text(each.name))
-        if new != text(each.name):
-            each.name = new
+        _replace(node.input, renames)
+        _replace(node.output, renames)
+    for part in named_parts(body):
+        new = renames.get(text(part.name))
+        if new is not None:
+            part.name = new
 
 
-def _replace(names: MutableSequence[str], name_of: Callable[[str], str]) -> None:
+def _replace(names: MutableSequence[str], renames: Mapping[str, str]) -> None:
     for position, name in enumerate(names):
-        new = name_of(text(name))
-        if new != text(name):
+        new = renames.get(text(name))
+        if new is not None:
             names[position] = new

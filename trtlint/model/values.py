@@ -18,9 +18,9 @@ from trtlint.model.elements import format_type
 from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import RANDOM
-from trtlint.model.reader import TensorStore
 from trtlint.model.sizes import Dimensions
 from trtlint.model.symbolic import SymbolicShapes
+from trtlint.model.tensors import TensorStore, is_left
 
 
 class Constants:
@@ -156,7 +156,7 @@ class Constants:
             return False
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return bool(tensor.int32_data)
-        return self._tensors.is_left(tensor) and self._tensors.place(tensor) is None
+        return is_left(tensor) and self._tensors.place(tensor) is None
 
     def _fold(self) -> None:
         if self._folded:
@@ -182,8 +182,7 @@ class Constants:
         present = [value for value in node.inputs if value is not None]
         if node.op in ("Shape", "Size") and present:
             self._data_free.add(output)
-            shape = present[0].shape
-            if shape is not None and all(isinstance(dim, int) for dim in shape):
+            if present[0].is_static:
                 self._foldable.add(output)
         elif (
             not present

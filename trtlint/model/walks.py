@@ -65,8 +65,8 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
         operators: types of ONNX operators that the search passes, such as
             :data:`~trtlint.model.operators.MOVING`.  The search ends at any other operator.
     """
-    yield value
-    for _ in range(MAX_STEPS):
+    for _ in range(1 + MAX_STEPS):
+        yield value
         node = value.producer
         if node is None or node.domain or node.op not in operators:
             return
@@ -74,10 +74,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
         if before is None:
             return
         value = before
-        yield value
-    node = value.producer
-    if node is not None and not node.domain and node.op in operators and node.input(0) is not None:
-        cut_short()
+    cut_short()
 
 
 def behind(value: Value, operators: Set[str]) -> Value:

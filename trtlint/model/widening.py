@@ -56,9 +56,7 @@ def widen_model(proto: onnx.ModelProto, types: Types = FP32) -> None:
         for tensor in graph.initializer:
             widen_tensor(tensor, types)
         for info in (*graph.input, *graph.output):
-            copy = onnx.ValueInfoProto()
-            copy.CopyFrom(info)
-            widen_type(info, copy, types)
+            widen_type(info, info, types)
         del graph.value_info[:]
     for node in nodes(proto):
         widen_node(node, types)

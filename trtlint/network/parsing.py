@@ -22,6 +22,7 @@ from trtlint.files.regular import open_regular
 from trtlint.model.contents import all_tensors
 from trtlint.model.external import place_of
 from trtlint.model.reader import decode, read
+from trtlint.model.tensors import is_left
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
@@ -138,7 +139,7 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
             del tensor.external_data[:]
             tensor.external_data.add(key="location", value=_OUTSIDE)
     for tensor in all_tensors(proto):
-        stored = place_of(tensor) if raw.tensors.is_left(tensor) else None
+        stored = place_of(tensor) if is_left(tensor) else None
         if stored is not None and stored[2] is not None:
             # keep the stored bytes, because the parser does not read all representations alike
             tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2]).tobytes())

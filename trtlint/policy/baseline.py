@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.files.regular import read_text
+from trtlint.files.regular import read_bytes
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
 from trtlint.policy.config import relative, shown
@@ -98,7 +98,7 @@ class Baseline:
     @classmethod
     def _parsed(cls, file: Path) -> Baseline:
         try:
-            document = json.loads(read_text(file, _MOST_BYTES))
+            document = json.loads(read_bytes(file, _MOST_BYTES).decode("utf-8"))
         except FileNotFoundError:
             raise BaselineError(
                 f"{shown(file)}: no such baseline; create it with --write-baseline {shown(file)}"

@@ -23,7 +23,7 @@ from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
 from trtlint.files.globs import matches_path
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.files.regular import read_text
+from trtlint.files.regular import read_bytes
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import RuleLayer
@@ -257,7 +257,7 @@ def _toml(file: Path) -> dict[str, Any]:
         import tomli as tomllib
     try:
         with limit_work(file):
-            return tomllib.loads(read_text(file, _MOST_BYTES))
+            return tomllib.loads(read_bytes(file, _MOST_BYTES).decode("utf-8"))
     except LimitError as error:
         raise ConfigError(f"{shown(file)}: {error.message}") from None
     except OSError as error:

@@ -18,6 +18,7 @@ from trtlint.errors import SettingError
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
 """Names of the packages that fsspec needs, by scheme."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_USER = re.compile(r"(?<=://)[^/@]*@")
 _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
@@ -31,8 +32,7 @@ class Address(Struct, frozen=True):
 
     Attributes:
         url: the full address.
-        name: the address in reports. The query and the fragment are removed, because they may contain
-            secrets.
+        name: the address in reports, without the parts that may contain secrets.
         scheme: the scheme in lower case, such as ``https``.
     """
 
@@ -57,7 +57,7 @@ def parse(text: str) -> Address:
     """
     match = _ADDRESS.match(text)
     scheme = match[1].lower() if match is not None else ""
-    shown = text.partition("?")[0].partition("#")[0]
+    shown = _shown(text)
     if scheme not in PACKAGES:
         known = ", ".join(f"{name}://" for name in PACKAGES if name != "http")
         raise AddressError(f"{shown}: unsupported address; use one of {known}")
@@ -85,7 +85,14 @@ def require_local(names: Iterable[str]) -> None:
         AddressError: a model is remote.
     """
     for name in filter(is_address, names):
-        raise AddressError(f"{name.partition('?')[0]}: this is a remote model; download the file first")
+        raise AddressError(f"{_shown(name)}: this is a remote model; download the file first")
+
+
+def _shown(text: str) -> str:
+    """Return an address without the parts that may contain secrets: query, fragment, user and password."""
+    shown = text.partition("?")[0].partition("#")[0]
+    # The text before an @ in hf://gpt2@main is the name of a repository.
+    return shown if shown.lower().startswith("hf://") else _USER.sub("", shown)
 
 
 def is_loopback(host: str) -> bool:

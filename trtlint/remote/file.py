@@ -59,7 +59,6 @@ class RemoteFile(Struct):
         version: version of the content, such as the ETag with quotes; empty if unknown.
         partial: whether the server supports range requests.
         fetched: bytes read so far.
-        requests: number of requests so far.
     """
 
     address: Address
@@ -67,7 +66,6 @@ class RemoteFile(Struct):
     version: str
     partial: bool
     fetched: int = 0
-    requests: int = 1
     _system: Any = None
     _path: str = ""
     _until: float = 0.0
@@ -82,7 +80,6 @@ class RemoteFile(Struct):
             RemoteError: a part cannot be read.
         """
         self._spend(sum(stop - start for start, stop in spans))
-        self.requests += len(spans)
         try:
             found = self._parts(spans)
         except Exception as error:  # every file system raises its own exceptions
@@ -104,7 +101,6 @@ class RemoteFile(Struct):
                 "file and lint the copy"
             )
         self._spend(self.size)
-        self.requests += 1
         try:
             more = {"most": self.size, "etag": self._etag} if self._is_http else {}
             data: bytes = self._system.cat_file(self._path, **more)
@@ -122,7 +118,6 @@ class RemoteFile(Struct):
         """
         if self._etag:
             return  # every request sent this ETag in If-Match, so the server has checked it
-        self.requests += 1
         self._system.invalidate_cache()
         if _info(self._system, self._path, self.address)[:2] != (self.size, self.version):
             raise RemoteError("the file changed while it was read")

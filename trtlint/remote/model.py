@@ -47,7 +47,7 @@ class RemoteModel(Struct, frozen=True):
                 (data,) = file.parts([(0, file.size)])
             else:
                 data = RemoteView(file)
-            raw = read_structure(data, lambda notes: RemoteTensors(self.address, file, data, notes))
+            raw = read_structure(data, RemoteTensors(file, data))
             file.require_unchanged()
         except RemoteError as error:
             raise ModelError(error.message) from error
@@ -58,16 +58,10 @@ class RemoteTensors(TensorStore):
     """Reads small amounts of tensor data from a remote model.
 
     External data files are never requested, because a model must not decide which addresses are opened.
-
-    Attributes:
-        file: the remote file, which counts the bytes that were read.
     """
 
-    def __init__(
-        self, address: Address, file: RemoteFile, data: RemoteView | bytes, notes: list[str]
-    ) -> None:
-        super().__init__(Path(address.name), None, notes)
-        self.file = file
+    def __init__(self, file: RemoteFile, data: RemoteView | bytes) -> None:
+        super().__init__(Path(file.address.name))
         self._data = data
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -35,20 +35,16 @@ class Completed(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def complete(target: Target, record: BuildRecord) -> Completed:
+def complete(target: Target, record: BuildRecord | None) -> Completed:
     """Fill in unset properties of a target from the files of a build.
 
-    The properties are version, GPU, precision flags, typing and TF32.
+    The properties are version, GPU, precision flags, typing and TF32.  Without a build, the target does not
+    change.
     """
+    if record is None:
+        return Completed(target, ())
     taken = _Completion(target, record)
     return Completed(taken.target, tuple(taken.notes))
-
-
-def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple[Completed, ...]:
-    """Fill in the unset properties of several targets.  Without a build, the targets do not change."""
-    if record is None:
-        return tuple(Completed(target, ()) for target in targets)
-    return tuple(complete(target, record) for target in targets)
 
 
 def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:

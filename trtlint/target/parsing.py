@@ -51,8 +51,7 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
     version = ".".join(map(str, parts))
     if len(parts) > 4 or number.is_prerelease or not releases_matching(version, product):
         known = [release.number.release for release in releases(product)]
-        if any(parts[:2] == other[:2] for other in known):
-            near = [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]
+        if near := [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]:
             raise TargetError(f"{name} {version} is not a known release; nearest: {', '.join(near)}")
         lines = [tuple(map(int, minor.split("."))) for minor in minors(product)]
         place = sum(line < parts for line in lines)

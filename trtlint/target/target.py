@@ -143,10 +143,7 @@ class Target(Struct, frozen=True):
     @property
     def release(self) -> tuple[int, int] | None:
         """The release line as numbers, such as (10, 7) for 10.7; None if the target has no version."""
-        if self.version is None:
-            return None
-        major, minor = self.releases[0].number.release[:2]
-        return major, minor
+        return _line_of(self.version, self.product)
 
     def completed(self, settings: Mapping[str, bool], product: Product | None = None) -> Target:
         """Return this target with unset properties filled in, for example from a build command.
@@ -170,10 +167,7 @@ class Target(Struct, frozen=True):
     @property
     def leaving(self) -> tuple[int, int] | None:
         """The release line before an upgrade, as numbers; None if there is no upgrade."""
-        if self.previous is None:
-            return None
-        major, minor = releases_matching(self.previous, self.product)[0].number.release[:2]
-        return major, minor
+        return _line_of(self.previous, self.product)
 
     @property
     def opset_max(self) -> int | None:
@@ -370,3 +364,10 @@ class Target(Struct, frozen=True):
         if flag == "bf16":
             return None if self.sm is None else self.sm >= 80
         return None
+
+
+def _line_of(version: str | None, product: Product) -> tuple[int, int] | None:
+    if version is None:
+        return None
+    major, minor = releases_matching(version, product)[0].number.release[:2]
+    return major, minor

@@ -7,7 +7,6 @@ layer becomes an operator of the domain ``tensorrt``. The fact modules ignore op
 from __future__ import annotations
 
 import base64
-import os
 import struct
 import zlib
 from collections import defaultdict
@@ -61,17 +60,15 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         tree = Graph(made)
     except _DAMAGED:
         return None
-    tensors = TensorStore(path, os.stat_result((0,) * 10), [])
+    tensors = TensorStore(path)
     return Model(
         path=path,
         graph=tree,
         constants=Constants(tree, tensors),
+        tensors=tensors,
         opsets={"": _OPSET},
         ir_version=onnx.IR_VERSION,
         producer=TORCH_TENSORRT,
-        metadata={},
-        tensors=tensors,
-        declared={},
     )
 
 

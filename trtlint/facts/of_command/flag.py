@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.knowledge.flags import FlagHistory, Line, flag_histories, nearest_flag
+from trtlint.knowledge.flags import FlagHistory, flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
 
 if TYPE_CHECKING:
@@ -83,20 +83,17 @@ def find(facts: Facts) -> Iterator[Flag]:
 
 def _states(option: Option, source: str, history: FlagHistory) -> Iterator[Flag]:
     end = history.removed
-    if history.since is not None:
-        since = _text(history.since)
+    if since := history.since:
         yield _flag(option, source, "future", history, since, f"<{since}")
     if history.absent is not None:
         first, last = history.absent
-        yield _flag(option, source, "absent", history, _text(first), f">={_text(first)},<{_after(last)}")
-    if history.deprecated is not None:
-        since = _text(history.deprecated)
-        until = f",<{_text(end)}" if end else ""
+        yield _flag(option, source, "absent", history, first, f">={first},<{_after(last)}")
+    if since := history.deprecated:
+        until = f",<{end}" if end else ""
         yield _flag(option, source, "deprecated", history, since, f">={since}{until}")
     if end is not None:
-        yield _flag(option, source, "removed", history, _text(end), f">={_text(end)}")
-    if history.noop is not None:
-        since = _text(history.noop)
+        yield _flag(option, source, "removed", history, end, f">={end}")
+    if since := history.noop:
         yield _flag(option, source, "idle", history, since, f">={since}")
 
 
@@ -123,10 +120,7 @@ def _flag(
     )
 
 
-def _text(line: Line) -> str:
-    return f"{line[0]}.{line[1]}"
-
-
-def _after(line: Line) -> str:
+def _after(line: str) -> str:
     """Return the release line after ``line``.  It is the exclusive end of a range that includes ``line``."""
-    return f"{line[0]}.{line[1] + 1}"
+    major, minor = line.split(".")
+    return f"{major}.{int(minor) + 1}"

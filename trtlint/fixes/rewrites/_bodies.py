@@ -8,7 +8,7 @@ import onnx
 
 from trtlint.fixes.patch import Draft
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import bodies, defined, text
+from trtlint.model.protos import bodies_of, defined, text
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
@@ -69,25 +69,23 @@ def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
     """Rename the inputs and outputs of a node, and the values that its bodies read."""
     node.input[:] = [names.get(text(name), text(name)) for name in node.input]
     node.output[:] = [names.get(text(name), text(name)) for name in node.output]
-    for attribute in node.attribute:
-        for body in bodies(attribute):
-            own = set(defined(body))
-            outer = {name: new for name, new in names.items() if name not in own}
-            for info in body.output:
-                info.name = outer.get(text(info.name), text(info.name))
-            for inner in body.node:
-                _rename(inner, outer)
+    for body in bodies_of(node):
+        own = set(defined(body))
+        outer = {name: new for name, new in names.items() if name not in own}
+        for info in body.output:
+            info.name = outer.get(text(info.name), text(info.name))
+        for inner in body.node:
+            _rename(inner, outer)
 
 
 def _forget_shapes(node: onnx.NodeProto) -> None:
     """Remove the declared shapes of values in the bodies of a node."""
-    for attribute in node.attribute:
-        for body in bodies(attribute):
-            del body.value_info[:]
-            for info in body.output:
-                info.type.tensor_type.ClearField("shape")
-            for inner in body.node:
-                _forget_shapes(inner)
+    for body in bodies_of(node):
+        del body.value_info[:]
+        for info in body.output:
+            info.type.tensor_type.ClearField("shape")
+        for inner in body.node:
+            _forget_shapes(inner)
 
 
 def hangs_on_sizes(value: Value) -> bool:
