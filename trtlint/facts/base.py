@@ -42,6 +42,7 @@ class Fact(Struct, frozen=True):
     """
 
     kind: ClassVar[str] = ""
+    """The name of the module that defines the class."""
     roles: ClassVar[Mapping[str, str]] = {}
     """The possible values of ``Step.role``, each with its meaning."""
 
@@ -49,6 +50,10 @@ class Fact(Struct, frozen=True):
     """The node that a report names, or None for a fact about the whole model or a graph input."""
     chain: tuple[Step, ...]
     """The nodes that the fact describes, each with its role, in data-flow order."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.kind = cls.__module__.rpartition(".")[2]
 
     @property
     def place(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.patterns import table
@@ -66,9 +66,6 @@ class BuildFact(Fact, frozen=True):
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
     """
-
-    kind: ClassVar[str] = "build"
-    roles: ClassVar[Mapping[str, str]] = {}
 
     file: str
     has_log: bool

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -44,9 +44,6 @@ class EngineFact(Fact, frozen=True):
         inputs: names of the engine's inputs, if the file distinguishes inputs from outputs.
         outputs: names of the engine's outputs.
     """
-
-    kind: ClassVar[str] = "engine"
-    roles: ClassVar[Mapping[str, str]] = {}
 
     file: str
     layers: int

@@ -96,7 +96,6 @@ class LayerFact(Fact, frozen=True):
         share: the time of the layer as a share of the time of all layers, 0 to 1.
     """
 
-    kind: ClassVar[str] = "layer"
     roles: ClassVar[Mapping[str, str]] = {"inside": "a node that the layer computes"}
 
     name: str

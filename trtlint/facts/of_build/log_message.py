@@ -137,7 +137,6 @@ class LogMessage(Fact, frozen=True):
             If the library is unknown, the option or call that loads any plugin library.
     """
 
-    kind: ClassVar[str] = "log_message"
     roles: ClassVar[Mapping[str, str]] = {"named": "a node that the message names"}
 
     name: LogName

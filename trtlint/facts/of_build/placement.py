@@ -36,7 +36,6 @@ class Placement(Fact, frozen=True):
         share: the time of the layers as a share of the time of all layers, 0 to 1.
     """
 
-    kind: ClassVar[str] = "placement"
     roles: ClassVar[Mapping[str, str]] = {"node": "the node"}
 
     layers: tuple[str, ...]

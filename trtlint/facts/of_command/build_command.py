@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
@@ -32,8 +32,6 @@ class BuildCommandFact(Fact, frozen=True):
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
     """
-
-    kind: ClassVar[str] = "build_command"
 
     tool: Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -50,8 +50,6 @@ class InputShape(Fact, frozen=True):
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
             ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.
     """
-
-    kind: ClassVar[str] = "input_shape"
 
     name: str
     is_input: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.buildcommand.layerspecs import LayerOption
 from trtlint.facts.base import Fact
@@ -36,8 +36,6 @@ class LayerSpecFact(Fact, frozen=True):
         nodes: number of model nodes whose names match. None if there is no model, or if trtlint cannot count
             the nodes, for example because a ``*`` may match a node without a name.
     """
-
-    kind: ClassVar[str] = "layer_spec"
 
     option: LayerOption
     name: str

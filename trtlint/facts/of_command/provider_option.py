@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.providers import (
@@ -55,8 +55,6 @@ class ProviderOptionFact(Fact, frozen=True):
         group: ``precision`` or empty.
         source: file and line; empty for options given as text.
     """
-
-    kind: ClassVar[str] = "provider_option"
 
     provider: Provider
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.providers import BOOLEANS, Provider
@@ -36,8 +36,6 @@ class ProviderSession(Fact, frozen=True):
         absolute_cache: whether the path of the engine cache is absolute.
         source: file and line; empty for options given as text.
     """
-
-    kind: ClassVar[str] = "provider_session"
 
     provider: Provider
     names: tuple[str, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Value
@@ -51,8 +51,6 @@ class ServedTensorFact(Fact, frozen=True):
         batch_fits: whether the first dimension in the model is dynamic. A server that forms batches requires
             a dynamic first dimension. None if unknown, or if the server does not form batches.
     """
-
-    kind: ClassVar[str] = "served_tensor"
 
     name: str
     role: Literal["input", "output"]

@@ -109,7 +109,6 @@ class Attention(Fact, frozen=True):
             Transpose moves an axis other than the last two.
     """
 
-    kind: ClassVar[str] = "attention"
     roles: ClassVar[Mapping[str, str]] = {
         "scale": "a multiplication or division that scales Q, K or the scores",
         "cut": "the operator that splits one packed tensor into Q, K and V",

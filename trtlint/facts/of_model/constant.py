@@ -123,7 +123,6 @@ class Constant(Fact, frozen=True):
         values: statistics of the elements, which trtlint reads from the file on demand.
     """
 
-    kind: ClassVar[str] = "constant"
     roles: ClassVar[Mapping[str, str]] = {
         "constant": "the node that holds the constant or, for an initializer, its first reader",
         "path": "an operator between the constant and the Softmax",

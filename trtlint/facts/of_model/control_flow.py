@@ -46,7 +46,6 @@ class ControlFlow(Fact, frozen=True):
         nodes: number of operators in the bodies, including nested bodies.
     """
 
-    kind: ClassVar[str] = "control_flow"
     roles: ClassVar[Mapping[str, str]] = {
         "condition": "computes the condition, or the trip count",
         "operator": "the If or Loop",

@@ -42,7 +42,6 @@ class Convolution(Fact, frozen=True):
             output depends on the convolution.
     """
 
-    kind: ClassVar[str] = "convolution"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "convolution": "the convolution",

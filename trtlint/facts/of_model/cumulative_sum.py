@@ -27,7 +27,6 @@ class CumulativeSum(Fact, frozen=True):
             axis or attributes differ.
     """
 
-    kind: ClassVar[str] = "cumulative_sum"
     roles: ClassVar[Mapping[str, str]] = {"sum": "the cumulative sum"}
 
     axis: int | None

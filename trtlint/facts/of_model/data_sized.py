@@ -31,7 +31,6 @@ class DataSized(Fact, frozen=True):
             tensors of the data-dependent size.
     """
 
-    kind: ClassVar[str] = "data_sized"
     roles: ClassVar[Mapping[str, str]] = {
         "source": "computes a tensor whose size depends on input values, such as NonZero",
         "computing": "computes with a tensor whose size depends on input values",

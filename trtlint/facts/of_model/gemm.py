@@ -39,7 +39,6 @@ class Gemm(Fact, frozen=True):
             depends on the product.
     """
 
-    kind: ClassVar[str] = "gemm"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "gemm": "the matrix product",

@@ -36,7 +36,6 @@ class KnownBad(Fact, frozen=True):
         source: public URL of the evidence.
     """
 
-    kind: ClassVar[str] = "known_bad"
     roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that a bad TensorRT release affects"}
 
     hurts: Hurts

@@ -34,7 +34,6 @@ class MisreadCall(Fact, frozen=True):
         value: if ``reason`` is ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 
-    kind: ClassVar[str] = "misread_call"
     roles: ClassVar[Mapping[str, str]] = {"call": "the first operator of the model-local function"}
 
     reason: Reason

@@ -42,7 +42,6 @@ class MixedTypes(Fact, frozen=True):
         followers: number of operators with mixed types downstream of this operator.
     """
 
-    kind: ClassVar[str] = "mixed_types"
     roles: ClassVar[Mapping[str, str]] = {
         "origin": "the Cast that introduces one of the types",
         "operand": "the operator that computes an operand",

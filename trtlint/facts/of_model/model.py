@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
@@ -72,9 +72,6 @@ class ModelFact(Fact, frozen=True):
         external: whether weights are in external data files.
         file: the path as the user wrote it, quoted for a shell.
     """
-
-    kind: ClassVar[str] = "model"
-    roles: ClassVar[Mapping[str, str]] = {}
 
     opset: int | None
     ir: int

@@ -69,7 +69,6 @@ class NodeFact(Fact, frozen=True):
             graph.
     """
 
-    kind: ClassVar[str] = "node"
     roles: ClassVar[Mapping[str, str]] = {"node": "the operator"}
 
     op: str

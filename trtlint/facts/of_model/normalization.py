@@ -47,7 +47,6 @@ class Normalization(Fact, frozen=True):
         follows_attention: whether the normalization is a few operators downstream of an attention block.
     """
 
-    kind: ClassVar[str] = "normalization"
     roles: ClassVar[Mapping[str, str]] = {
         "operator": "the normalization operator",
         "mean": "the mean of the tensor",

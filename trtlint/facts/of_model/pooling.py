@@ -27,7 +27,6 @@ class Pooling(Fact, frozen=True):
             window (see ``beyond``); empty if unknown.
     """
 
-    kind: ClassVar[str] = "pooling"
     roles: ClassVar[Mapping[str, str]] = {"pool": "the operator"}
 
     op: str

@@ -61,7 +61,6 @@ class Quantized(Fact, frozen=True):
             model input and the operator.
     """
 
-    kind: ClassVar[str] = "quantized"
     roles: ClassVar[Mapping[str, str]] = {
         "operand": "quantizes or dequantizes an operand",
         "operator": "the operator",

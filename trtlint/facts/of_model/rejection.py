@@ -75,7 +75,6 @@ class Rejection(Fact, frozen=True):
             code) or ``documented``.
     """
 
-    kind: ClassVar[str] = "rejection"
     roles: ClassVar[Mapping[str, str]] = {
         "refused": "the refused operator, or the reader of the refused tensor"
     }

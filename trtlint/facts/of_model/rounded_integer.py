@@ -41,7 +41,6 @@ class RoundedInteger(Fact, frozen=True):
             order.
     """
 
-    kind: ClassVar[str] = "rounded_integer"
     roles: ClassVar[Mapping[str, str]] = {
         "cast": "converts whole numbers to floats",
         "arithmetic": "computes with these floats",

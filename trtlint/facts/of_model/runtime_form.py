@@ -50,7 +50,6 @@ class RuntimeForm(Fact, frozen=True):
         stated: the refusal of the first refused node.
     """
 
-    kind: ClassVar[str] = "runtime_form"
     roles: ClassVar[Mapping[str, str]] = {"refused": "the first rejected operator of this type"}
 
     op: str

@@ -25,7 +25,6 @@ class SharedName(Fact, frozen=True):
         count: number of nodes with this name.
     """
 
-    kind: ClassVar[str] = "shared_name"
     roles: ClassVar[Mapping[str, str]] = {"node": "a node with the shared name"}
 
     name: str

@@ -27,7 +27,6 @@ class TopK(Fact, frozen=True):
             of a ``Min`` that computes K.
     """
 
-    kind: ClassVar[str] = "top_k"
     roles: ClassVar[Mapping[str, str]] = {"top": "takes the greatest elements"}
 
     count: int | None

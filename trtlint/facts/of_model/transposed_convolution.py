@@ -25,7 +25,6 @@ class TransposedConvolution(Fact, frozen=True):
             this axis.
     """
 
-    kind: ClassVar[str] = "transposed_convolution"
     roles: ClassVar[Mapping[str, str]] = {"convolution": "the operator"}
 
     bias: Value | None

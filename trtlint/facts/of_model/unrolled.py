@@ -36,7 +36,6 @@ class Unrolled(Fact, frozen=True):
         weight: name of the stored weight.
     """
 
-    kind: ClassVar[str] = "unrolled"
     roles: ClassVar[Mapping[str, str]] = {"product": "one of the products"}
 
     op: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import (
@@ -49,8 +49,6 @@ class TorchArgumentFact(TorchFact, frozen=True):
         call: the name of the called function, as written in the script.
         code_origin: the line of the script with the argument.
     """
-
-    kind: ClassVar[str] = "torch_argument"
 
     name: str
     text: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
 from trtlint.facts.torchfact import TorchFact
@@ -60,8 +60,6 @@ class TorchCallFact(TorchFact, frozen=True):
         corrected: the text of the call without the arguments that have no effect in this release.
         code_origin: the line of the script with the call.
     """
-
-    kind: ClassVar[str] = "torch_call"
 
     call: str
     minor: int

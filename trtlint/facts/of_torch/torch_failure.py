@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
@@ -26,8 +26,6 @@ class TorchFailureFact(TorchFact, frozen=True):
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         code_origin: the line of the model's code.
     """
-
-    kind: ClassVar[str] = "torch_failure"
 
     engine: str
     stage: Literal["network", "build"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.of_torch.torch_use import RETRACED
@@ -29,8 +29,6 @@ class TorchFaultFact(TorchFact, frozen=True):
         source: URL of the pull request.
         code_origin: the line of the script with the call.
     """
-
-    kind: ClassVar[str] = "torch_fault"
 
     name: str
     words: str

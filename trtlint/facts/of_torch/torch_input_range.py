@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.torchfact import TorchFact
@@ -37,8 +37,6 @@ class TorchInputRangeFact(TorchFact, frozen=True):
         high: the size of this axis in ``max_shape``.
         code_origin: the line of the script that creates the range.
     """
-
-    kind: ClassVar[str] = "torch_input_range"
 
     problem: Problem
     reason: str

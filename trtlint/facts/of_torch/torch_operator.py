@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
@@ -37,8 +37,6 @@ class TorchOperatorFact(TorchFact, frozen=True):
         converted_from: the first later release line that converts the operator; empty if there is none.
         code_origin: the line of the model's code.
     """
-
-    kind: ClassVar[str] = "torch_operator"
 
     op: str
     name: str

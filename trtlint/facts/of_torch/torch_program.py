@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
@@ -31,8 +31,6 @@ class TorchProgramFact(TorchFact, frozen=True):
         error: the error that ended the compilation; empty if there was no error.
         known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
     """
-
-    kind: ClassVar[str] = "torch_program"
 
     minor: int
     operators: int

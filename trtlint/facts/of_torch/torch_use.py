@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.torchfact import TorchFact
@@ -72,8 +72,6 @@ class TorchUseFact(TorchFact, frozen=True):
         reason: a text about the problem; empty if there is none.
         code_origin: the line of the script.
     """
-
-    kind: ClassVar[str] = "torch_use"
 
     function: str
     minor: int

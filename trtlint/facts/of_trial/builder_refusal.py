@@ -28,7 +28,6 @@ class BuilderRefusal(Fact, frozen=True):
         shapes_chosen: whether trtlint chose some of these shapes.
     """
 
-    kind: ClassVar[str] = "builder_refusal"
     roles: ClassVar[Mapping[str, str]] = {"refused": "a node that the error is about"}
 
     label: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 
@@ -29,9 +29,6 @@ class DryBuildFact(Fact, frozen=True):
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
     """
-
-    kind: ClassVar[str] = "dry_build"
-    roles: ClassVar[Mapping[str, str]] = {}
 
     label: str
     version: str

@@ -55,7 +55,6 @@ class TensorRange(Fact, frozen=True):
         made_up: True if the input data are random numbers.
     """
 
-    kind: ClassVar[str] = "tensor_range"
     roles: ClassVar[Mapping[str, str]] = {"operator": "the operator that computes the tensor"}
 
     op: str = ""
