@@ -38,7 +38,7 @@ class Witness(Evidence, Struct, frozen=True):
 
 FACTS = cast("Facts", None)
 PLACE = Subject(None, "", (), {})
-OF_A_FACT = Subject(None, "", (), {}, fact=Fact(None, ()))
+OF_A_FACT = Subject(None, "", (), {}, fact=Fact())
 OPEN = Verdict(said=("open",))
 YES = Verdict("confirmed", ("yes",), frozenset({"log:1"}), ended=True)
 AGAIN = Verdict("confirmed", ("again",), frozenset({"log:2"}))

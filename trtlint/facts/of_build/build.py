@@ -121,8 +121,6 @@ def find(facts: Facts) -> Iterator[BuildFact]:
     program = front_end(settings.tool)
     skipped = [] if log is None else _numbers(log.telling("memory_wanted"), "bytes")
     yield BuildFact(
-        node=None,
-        chain=(),
         file=next(iter(record.files), ""),
         has_log=log is not None,
         has_layers=record.layers is not None,

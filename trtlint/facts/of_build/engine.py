@@ -96,8 +96,6 @@ def find(facts: Facts) -> Iterator[EngineFact]:
     working = frozenset(layer.precision for layer in layers if layer.precision and not layer.reformat)
     tensors = () if record.layers is None else record.layers.tensors
     yield EngineFact(
-        node=None,
-        chain=(),
         file=record.layers_name or record.profile_name,
         layers=len(layers) or len(timed),
         timed_layers=sum(layer.ms > 0 for layer in timed) if timed else None,

@@ -62,8 +62,6 @@ def find(facts: Facts) -> Iterator[BuildCommandFact]:
         return
     shapes = shapes_of(command)
     yield BuildCommandFact(
-        node=None,
-        chain=(),
         tool=command.tool,
         source=command.place,
         text=command.text,

@@ -108,8 +108,6 @@ def _flag(
     instead: str = "",
 ) -> Flag:
     return Flag(
-        node=None,
-        chain=(),
         name=option.name,
         text=option.text,
         state=state,

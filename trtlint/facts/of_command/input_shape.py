@@ -165,8 +165,6 @@ def _fact(
     rank_fits = None if declared is None or not bounds else all(len(b) == len(declared) for b in bounds)
     sizes = [size for shape in bounds for size in shape]
     return InputShape(
-        node=None,
-        chain=(),
         name=name,
         is_input=value is not None,
         inputs=names,

@@ -58,8 +58,6 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
     names = _Names(facts) if facts.has_model else None
     for spec in layer_specs(facts.command):
         yield LayerSpecFact(
-            node=None,
-            chain=(),
             option=spec.option,
             name=spec.name,
             value=spec.value,

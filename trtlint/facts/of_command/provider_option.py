@@ -95,8 +95,6 @@ def _fact(option: Option, provider: Provider, source: str) -> ProviderOptionFact
     state: State = "known" if known is not None else "other-provider" if others else "unknown"
     computed = not option.known
     return ProviderOptionFact(
-        node=None,
-        chain=(),
         provider=provider,
         name=option.name,
         value=value,

@@ -79,8 +79,6 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
     least = values.get("trt_min_subgraph_size", "")
     path = values.get("trt_engine_cache_path", "")
     yield ProviderSession(
-        node=None,
-        chain=(),
         provider=provider,
         names=tuple(name for name in command.names if name not in ("provider", "model")),
         values=values,

@@ -99,8 +99,6 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
     comparable = shape is not None and not tensor.ragged and len(shape) > 0
     rank_fits = len(shape) == len(dims) if comparable and shape is not None else None
     return ServedTensorFact(
-        node=None,
-        chain=(),
         name=tensor.name,
         role=tensor.role,
         source=source,
@@ -122,8 +120,6 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
 
 def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) -> ServedTensorFact:
     return ServedTensorFact(
-        node=None,
-        chain=(),
         name=value.name,
         role="input",
         source=source,

@@ -93,8 +93,6 @@ def find(facts: Facts) -> Iterator[ModelFact]:
     model, graph = facts.model, facts.model.graph
     every = _float_types(graph)
     yield ModelFact(
-        node=None,
-        chain=(),
         opset=model.opset,
         ir=model.ir_version,
         producer=model.producer,

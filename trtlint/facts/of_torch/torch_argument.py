@@ -98,8 +98,6 @@ def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgum
         if call.complete and all(value is False for value in values):
             state, instead = "alone", " or ".join(f"{name}=True" for name in needs)
     return TorchArgumentFact(
-        node=None,
-        chain=(),
         name=given.name,
         text=given.text,
         state=state,

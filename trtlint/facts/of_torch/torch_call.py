@@ -108,8 +108,6 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
     level = call.argument("optimization_level")
     operators = call.argument("torch_executed_ops")
     return TorchCallFact(
-        node=None,
-        chain=(),
         call=call.callee,
         release=release.version,
         minor=release.minor,

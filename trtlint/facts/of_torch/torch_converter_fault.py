@@ -60,8 +60,6 @@ def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
         if outcome.stage == "unused":
             continue
         yield TorchConverterFaultFact(
-            node=None,
-            chain=(),
             release=program.release,
             op=node.op,
             name=node.name,

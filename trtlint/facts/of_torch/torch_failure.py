@@ -49,8 +49,6 @@ def find(facts: Facts) -> Iterator[TorchFailureFact]:
     for each in program.run.failures:
         node = each.node
         yield TorchFailureFact(
-            node=None,
-            chain=(),
             engine=each.engine,
             stage="network" if each.stage == "network" else "build",
             said=each.message,

@@ -58,8 +58,6 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
         use = _use(row, script) if affected else None
         if use is not None:
             yield TorchFaultFact(
-                node=None,
-                chain=(),
                 release=script.runs.version,
                 name=row["name"],
                 words=row["words"],

@@ -75,7 +75,7 @@ def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
                 reason = _REASONS[problem].format(axis=axis, low=low, usual=usual, high=high)
                 origin = origin_at(mark.source, mark.line)
                 yield TorchInputRangeFact(
-                    None, (), script.runs.version, problem, reason, axis, low, usual, high, origin
+                    script.runs.version, problem, reason, axis, low, usual, high, origin
                 )
 
 

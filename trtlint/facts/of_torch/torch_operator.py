@@ -66,7 +66,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
                 continue
             kind: Reason = each.reason_kind  # type: ignore[assignment]
             yield TorchOperatorFact(
-                None, (), program.release, each.op, each.name, each.type, each.reason, kind, True,
+                program.release, each.op, each.name, each.type, each.reason, kind, True,
                 run.engines, _converted_from(each.op, program.release),
                 origin_of_trace(each.trace, each.module),
             )  # fmt: skip
@@ -75,7 +75,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
         row = torch_operators().get(node.op)
         if row is not None and row.in_torch(program.release):
             yield TorchOperatorFact(
-                None, (), program.release, node.op, node.name, node.type, "no converter", "none", False,
+                program.release, node.op, node.name, node.type, "no converter", "none", False,
                 None, _converted_from(node.op, program.release), origin_of_trace(node.trace, node.module),
             )  # fmt: skip
 

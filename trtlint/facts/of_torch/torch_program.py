@@ -57,8 +57,6 @@ def find(facts: Facts) -> Iterator[TorchProgramFact]:
         return
     run = program.run
     yield TorchProgramFact(
-        node=None,
-        chain=(),
         release=program.release,
         minor=torch_release(program.release).minor,
         operators=run.operators,

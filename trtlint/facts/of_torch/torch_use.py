@@ -103,8 +103,6 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
             else _save_problem(use, minor)
         )
         yield TorchUseFact(
-            node=None,
-            chain=(),
             release=script.runs.version,
             function=use.function,
             minor=minor,
