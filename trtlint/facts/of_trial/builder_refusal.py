@@ -38,11 +38,6 @@ class BuilderRefusal(Fact, frozen=True):
     shapes_chosen: bool
 
     @property
-    def place(self) -> str:
-        """The location in reports: the node that the error names, or an empty string if it names none."""
-        return self.node.path if self.node else ""
-
-    @property
     def refusal(self) -> Refusal:
         """The refusal by the builder, as plain data."""
         return Refusal("build", self.op, self.code)

@@ -41,11 +41,6 @@ class DryBuildFact(Fact, frozen=True):
     shapes: tuple[str, ...]
     shapes_chosen: bool
 
-    @property
-    def place(self) -> str:
-        """The location in reports: empty, because the fact is about the whole model."""
-        return ""
-
 
 def find(facts: Facts) -> Iterator[DryBuildFact]:
     """Yield the fact about the dry build, or nothing if there was no dry build."""
@@ -53,8 +48,6 @@ def find(facts: Facts) -> Iterator[DryBuildFact]:
         return
     result = facts.dry.result
     yield DryBuildFact(
-        node=None,
-        chain=(),
         label=result.label,
         version=result.version,
         sm=result.sm,
