@@ -70,14 +70,9 @@ class EngineFact(Fact, frozen=True):
 
 
 class _Timed(Struct, frozen=True):
-    """A layer and its time.
-
-    The name and the time come from the profile.  The type comes from the file that lists the engine's layers.
-    The type is None if this file is absent.
-    """
+    """A layer and its time, as in the profile."""
 
     name: str
-    type: str | None
     ms: float
     reformat: bool
 
@@ -124,5 +119,5 @@ def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_Timed]:
     for time in record.profile.layers:
         layer = known.get(time.name)
         reformat = time.name.startswith("Reformatting CopyNode") if layer is None else layer.reformat
-        found.append(_Timed(time.name, None if layer is None else layer.type, time.average, reformat))
+        found.append(_Timed(time.name, time.average, reformat))
     return found
