@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trtlint.facts.blocks.quantizers import DEQUANTIZERS
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension, ElementType
@@ -19,7 +20,6 @@ from trtlint.model.walks import behind
 
 Source = Literal["initializer", "foldable", "quantized", "runtime"]
 
-_DEQUANTIZE = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _INTEGERS = frozenset({"i8", "u8", "i4", "u4"})
 _MAX_COMPUTATION = 6
 """Largest number of nodes in ``Weight.nodes``."""
@@ -78,7 +78,7 @@ def source_of(value: Value, constants: Constants) -> Source:
     if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
-    if producer is not None and producer.op in _DEQUANTIZE:
+    if producer is not None and producer.op in DEQUANTIZERS:
         # A Q/DQ pair on a tensor that depends on the model's input quantizes an activation, not a weight.
         base = producer.input(0)
         return "quantized" if constants.foldable(base) else "runtime"
