@@ -23,7 +23,7 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 """Types of model inputs for which the engine's input has the same type in every release."""
 
 
-class ServedTensorFact(Fact, frozen=True):
+class ServedTensorFact(Fact, frozen=True, kw_only=True):
     """An input or output in a Triton configuration, or a model input that the configuration does not list.
 
     Triton's ONNX Runtime backend compares the same properties when it loads a model:
@@ -59,15 +59,15 @@ class ServedTensorFact(Fact, frozen=True):
     named: bool
     is_there: bool
     there: tuple[str, ...]
-    data_type: str
+    data_type: str = ""
     expected_type: str
-    type_fits: bool | None
-    dims: str
+    type_fits: bool | None = None
+    dims: str = ""
     declared: str
     max_batch_size: int
-    rank_fits: bool | None
-    sizes_fit: bool | None
-    batch_fits: bool | None
+    rank_fits: bool | None = None
+    sizes_fit: bool | None = None
+    batch_fits: bool | None = None
 
     @property
     def place(self) -> str:
@@ -127,15 +127,9 @@ def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) 
         named=False,
         is_there=True,
         there=there,
-        data_type="",
         expected_type=_type(value),
-        type_fits=None,
-        dims="",
         declared=_text(value.shape),
         max_batch_size=served.max_batch_size,
-        rank_fits=None,
-        sizes_fit=None,
-        batch_fits=None,
     )
 
 

@@ -22,7 +22,7 @@ _SHAPED = frozenset({*_SAME, "Reshape", "Unsqueeze"})
 _NO_BODY = Body((), ())
 
 
-class ControlFlow(Fact, frozen=True):
+class ControlFlow(Fact, frozen=True, kw_only=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
     Several fields name the source of a value. ``stored``: the file stores the value. ``static``: the
@@ -53,13 +53,13 @@ class ControlFlow(Fact, frozen=True):
 
     op: Literal["If", "Loop"]
     condition: Source | None
-    trips: Source | None
-    count: int | None
-    leaves: Source | None
-    before: tuple[Value | None, ...]
-    after: tuple[Value, ...]
-    stacked: tuple[Value, ...]
-    uncut: int
+    trips: Source | None = None
+    count: int | None = None
+    leaves: Source | None = None
+    before: tuple[Value | None, ...] = ()
+    after: tuple[Value, ...] = ()
+    stacked: tuple[Value, ...] = ()
+    uncut: int = 0
     nodes: int
 
 
@@ -93,13 +93,6 @@ def _branch(node: Node, constants: Constants, size: int) -> ControlFlow:
         chain=_chain(node, condition),
         op="If",
         condition=_source(condition, constants),
-        trips=None,
-        count=None,
-        leaves=None,
-        before=(),
-        after=(),
-        stacked=(),
-        uncut=0,
         nodes=size,
     )
 
