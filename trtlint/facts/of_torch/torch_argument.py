@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, origin_at
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -15,7 +15,6 @@ from trtlint.knowledge.torchreleases import (
     needed_by,
 )
 from trtlint.model.origin import Origin
-from trtlint.model.source import Source
 from trtlint.torch_tensorrt.calls import known_value
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -110,7 +109,7 @@ def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgum
         changes=_changes(given, known.default),
         evidence=known.source,
         call=call.callee,
-        code_origin=origin_of(call, given.line),
+        code_origin=origin_at(call.source, given.line),
     )
 
 
@@ -123,19 +122,3 @@ def _changes(given: Argument, default: str) -> bool | None:
     if value is None:
         return False if given.text == "None" else None
     return str(value) != (default or "False")
-
-
-def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return the line ``line`` of the script that contains ``call`` as the origin of a fact.
-
-    If the user gave the call as text and not in a script, the origin has no line.
-    """
-    return origin_at(call.source, line)
-
-
-def origin_at(source: str, line: int) -> Origin:
-    """Return the line ``line`` of the script ``source`` as the origin of a fact.
-
-    If ``source`` is empty, the origin has no line.
-    """
-    return Origin(source=Source(source, line, found=True)) if source else Origin()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.of_torch.torch_use import RETRACED
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, origin_at
 from trtlint.knowledge import data
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript

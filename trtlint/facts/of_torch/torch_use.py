@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.of_torch.torch_argument import origin_at
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
