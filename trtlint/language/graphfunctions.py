@@ -229,7 +229,6 @@ def _handed(_: object, values: tuple[Any, ...]) -> object:
     return any(is_handed(value) for value in _values(values))
 
 
-
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from trtlint.dry_build.shapes import Input, choices
 from trtlint.knowledge.frontends import FrontEnd
 from trtlint.model.graph import Value
+from trtlint.model.imported import is_static
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
 _MOST = 8
@@ -15,11 +16,7 @@ _MOST = 8
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
     """Return the inputs with at least one dynamic dimension.  Inputs of unknown rank are left out."""
-    return tuple(
-        value
-        for value in inputs
-        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
-    )
+    return tuple(value for value in inputs if value.shape is not None and not is_static(value))
 
 
 def in_brackets(value: Value) -> str:

@@ -38,6 +38,11 @@ def bytes_of(value: Value) -> int | None:
     return _in_bytes(elements_of(value), value.dtype)
 
 
+def shape_text(shape: Iterable[Dimension]) -> str:
+    """Format a shape, such as ``batchx3x224x224``.  ``?`` is a dynamic dimension without a name."""
+    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
+
+
 class Sizes:
     """The sizes of a model's tensors at the largest input shapes that the build command gives.
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.model.graph import Graph, Value
+from trtlint.model.graph import Graph
+from trtlint.model.imported import is_static
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
@@ -93,13 +94,9 @@ def _fixed(graph: Graph) -> bool | None:
       makes other shapes dynamic.
     - An output has a size that is not in the file.  TensorRT may find that this size is static.
     """
-    if any(_is_dynamic(value) for value in graph.inputs):
+    if not all(map(is_static, graph.inputs)):
         return False
     may_be_a_shape = any(
         value.dtype in ("i32", "i64") and len(value.shape or ()) < 2 for value in graph.inputs
     )
-    return None if may_be_a_shape or any(_is_dynamic(value) for value in graph.outputs) else True
-
-
-def _is_dynamic(value: Value) -> bool:
-    return value.shape is None or any(not isinstance(dim, int) for dim in value.shape)
+    return True if not may_be_a_shape and all(map(is_static, graph.outputs)) else None

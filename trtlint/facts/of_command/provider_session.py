@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.profiles import dynamic_inputs
 from trtlint.knowledge.providers import BOOLEANS, Provider
 
 if TYPE_CHECKING:
@@ -71,11 +72,7 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
     prefix = _PREFIX[provider]
     specs = shapes_of(command).specs
     bounds = tuple(each for each in _BOUNDS if values.get(f"{prefix}profile_{each}_shapes"))
-    dynamic = tuple(
-        value.name
-        for value in facts.model.graph.inputs
-        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
-    )
+    dynamic = tuple(value.name for value in dynamic_inputs(facts.model.graph.inputs))
     least = values.get("trt_min_subgraph_size", "")
     path = values.get("trt_engine_cache_path", "")
     yield ProviderSession(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.sizes import shape_text
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -109,8 +110,8 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
         data_type=tensor.data_type,
         expected_type=_type(value),
         type_fits=_type_fits(served.backend, tensor, value),
-        dims=_text(dims),
-        declared=_text(shape),
+        dims=shape_text(dims),
+        declared="" if shape is None else shape_text(shape),
         max_batch_size=served.max_batch_size,
         rank_fits=rank_fits,
         sizes_fit=_sizes_fit(tensor, dims, shape, skip=int(batched)) if rank_fits and shape else None,
@@ -128,7 +129,7 @@ def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) 
         is_there=True,
         there=there,
         expected_type=_type(value),
-        declared=_text(value.shape),
+        declared="" if value.shape is None else shape_text(value.shape),
         max_batch_size=served.max_batch_size,
     )
 
@@ -160,9 +161,3 @@ def _batch_fits(served: Served, tensor: ServedTensor, shape: tuple[Dimension, ..
     if served.max_batch_size == 0 or served.backend != "onnxruntime" or tensor.role == "output":
         return None
     return not isinstance(shape[0], int)
-
-
-def _text(shape: tuple[Dimension, ...] | None) -> str:
-    if shape is None:
-        return ""
-    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
