@@ -12,11 +12,11 @@ from onnx import helper
 
 from tests.graphs import model_of, model_of_bodies
 from trtlint.facts.blocks import operand as operands
+from trtlint.facts.blocks.geometry import Window, windows
 from trtlint.facts.blocks.mask import fill_of
 from trtlint.facts.blocks.operand import trace
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.blocks.walk import Scaled, product_of, scaling
-from trtlint.facts.blocks.windows import Window, windows
 from trtlint.model.graph import Graph, Value
 from trtlint.model.walks import watching
 
