@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
+from trtlint.model.imported import is_static
 from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
@@ -103,7 +104,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         nodes=len(graph.nodes),
         inputs=len(graph.inputs),
         outputs=len(graph.outputs),
-        dynamic=any(not isinstance(dim, int) for value in graph.inputs for dim in value.shape or (None,)),
+        dynamic=not all(map(is_static, graph.inputs)),
         external=any(map(_is_external, graph.values.values())),
         file=shlex.quote(str(model.path)),
     )
