@@ -194,6 +194,15 @@ def test_an_axis_that_is_fed_is_not_compared() -> None:
     assert [(fact.axis, fact.unlike) for fact in cumulative(facts_of(text))] == [(1, 0), (None, 0)]
 
 
+def test_an_infinite_axis_is_unknown() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,5] x) => (float[4,5] y) < float infinite = {inf} >
+    { y = CumSum (x, infinite) }
+    """
+    assert [fact.axis for fact in cumulative(facts_of(text))] == [None]
+
+
 def test_exported_models_have_one_cumulative_sum(exported: Path) -> None:
     paths = list(exported.glob("cumsum__*.onnx"))
     assert paths

@@ -12,6 +12,7 @@ from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
+from trtlint.facts.blocks.sizes import whole
 from trtlint.facts.blocks.walk import Scaled, product_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
@@ -236,8 +237,7 @@ _OPERATORS: Mapping[str, frozenset[str]] = {
 
 def _operator(node: Node) -> Attention:
     query, mask = node.input(0), node.input(3)
-    written = node.number("q_num_heads", node.number("num_heads", None))
-    heads: Dimension = None if written is None else int(written)
+    heads: Dimension = whole(node.number("q_num_heads", node.number("num_heads", None)))
     shape = query.shape if query is not None else None
     head_size: Dimension = None
     if shape is not None and node.domain == "":

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants
@@ -101,7 +102,6 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
     body = bodies.get("body", _NO_BODY)
     carried = len(node.inputs) - 2
     trips = node.input(0)
-    count = constants.scalar(trips)
     given = body.inputs[1] if len(body.inputs) > 1 else None
     again = body.outputs[0] if body.outputs else None
     on = again is not None and behind(again, _SAME) is given
@@ -111,7 +111,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
         op="Loop",
         condition=_source(node.input(1), constants),
         trips=_source(trips, constants),
-        count=None if count is None else int(count),
+        count=whole(constants.scalar(trips)),
         leaves=None if on else _source(again, constants),
         before=node.inputs[2:],
         after=body.outputs[1 : 1 + carried],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 
@@ -70,8 +71,8 @@ def _flags(node: Node) -> tuple[bool, bool]:
 
 
 def _axis(facts: Facts, node: Node) -> int | None:
-    data, axis = node.input(0), facts.model.constants.scalar(node.input(1))
+    data, axis = node.input(0), whole(facts.model.constants.scalar(node.input(1)))
     if axis is None:
         return None
     rank = None if data is None else data.rank
-    return int(axis) % rank if rank else int(axis)
+    return axis % rank if rank else axis
