@@ -23,6 +23,11 @@ class TorchFact(Fact, frozen=True):
         return torch_release(self.release).product
 
 
+def line_of(origin: Origin) -> str:
+    """Return the path and the line of a script, or an empty text if ``origin`` has no line."""
+    return "" if origin.source is None else f"{origin.source.path}:{origin.source.line}"
+
+
 def origin_at(source: str, line: int) -> Origin:
     """Return the line ``line`` of the script ``source`` as the origin of a fact.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.torchfact import TorchFact, origin_at
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -65,8 +65,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the argument if the call was given as text."""
-        source = self.code_origin.source
-        return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or f"{self.call}({self.name}=)"
 
 
 def find(facts: Facts) -> Iterator[TorchArgumentFact]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact
-from trtlint.facts.torchfact import TorchFact, origin_at
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
@@ -88,8 +88,7 @@ class TorchCallFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the function if the call was given as text."""
-        source = self.code_origin.source
-        return self.call if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.call
 
 
 def find(facts: Facts) -> Iterator[TorchCallFact]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trtlint.facts.of_torch.torch_use import RETRACED
-from trtlint.facts.torchfact import TorchFact, origin_at
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge import data
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
@@ -42,8 +42,7 @@ class TorchFaultFact(TorchFact, frozen=True):
 
         If the call was given as text, the location is the name of the fault.
         """
-        source = self.code_origin.source
-        return self.name if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.name
 
 
 def find(facts: Facts) -> Iterator[TorchFaultFact]:

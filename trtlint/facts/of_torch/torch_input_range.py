@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.torchfact import TorchFact, origin_at
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -48,8 +48,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script that creates the range."""
-        source = self.code_origin.source
-        return "torch_tensorrt.Input" if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or "torch_tensorrt.Input"
 
 
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:

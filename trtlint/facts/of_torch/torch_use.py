@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.torchfact import TorchFact, origin_at
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -83,8 +83,7 @@ class TorchUseFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the function if the call was given as text."""
-        source = self.code_origin.source
-        return self.function if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.function
 
 
 def find(facts: Facts) -> Iterator[TorchUseFact]:
