@@ -87,8 +87,7 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
             name for name in dynamic if specs and not any(spec.means(name) for spec in specs)
         ),
         min_nodes=int(least) if least.isdecimal() and len(least) < 10 else 1,
-        context="trt_dump_ep_context_model" in values
-        and BOOLEANS.get(values["trt_dump_ep_context_model"]) is True,
+        context=BOOLEANS.get(values.get("trt_dump_ep_context_model", "")) is True,
         absolute_cache=path.startswith(("/", "\\")) or path[1:2] == ":",
         source=command.place,
     )

@@ -262,7 +262,7 @@ def _operator(node: Node) -> Attention:
         head_size=_static(head_size),
         fusable_head_size=_fusable(head_size),
         rank=None if shape is None else len(shape),
-        scores_shared=len([value for value in node.outputs[3:] if value.name]) > 0,
+        scores_shared=any(value.name for value in node.outputs[3:]),
     )
 
 
