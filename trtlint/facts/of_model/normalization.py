@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step, in_graph_order
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 
@@ -114,14 +115,15 @@ def _operator(node: Node, after_attention: Set[Node]) -> Normalization:
     rank = tensor.rank if tensor is not None else None
     axes: tuple[int, ...] | None = None
     if family in ("layer", "rms"):
-        axis = int(node.number("axis", -1))
-        start = axis if axis < 0 else None if rank is None else axis - rank
-        axes = None if start is None or start < -_MOST_AXES else tuple(range(start, 0))
+        axis = whole(node.number("axis", -1))
+        if axis is not None and axis >= 0:
+            axis = None if rank is None else axis - rank
+        axes = None if axis is None or axis < -_MOST_AXES else tuple(range(axis, 0))
     elif family == "instance" and rank is not None:
         axes = tuple(range(2 - rank, 0))
         if _reshaped_into_groups(node):
             family = "group"
-    statistics = DTYPES.get(int(node.number("stash_type", 1))) if node.op in _STASHING else dtype
+    statistics = DTYPES.get(whole(node.number("stash_type", 1)) or 0) if node.op in _STASHING else dtype
     return Normalization(
         node=node,
         chain=(Step(node, "operator", "", f"{family} normalization"),),
