@@ -95,7 +95,8 @@ def fact_of(site: Site, facts: Facts) -> Fact:
         return facts.of(site.route.kind)[site.route.position]
     nodes = facts.model.graph.nodes
     chain = tuple(Step(nodes[row.index], row.role) for row in site.rows if row.index is not None)
-    return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
+    node = next((step.node for step in chain if step.node.path == site.node), None)
+    return Fact(node=node, chain=chain)
 
 
 @pytest.mark.slow

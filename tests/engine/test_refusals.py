@@ -143,7 +143,7 @@ def test_only_a_success_refutes() -> None:
 def build_fact(**fields: Any) -> BuildFact:
     """Return a fact about a build with only some known fields."""
     known = {name: None for name in BuildFact.__struct_fields__ if name not in ("node", "chain")}
-    return BuildFact(None, (), **{**known, "counts": {}, **fields})
+    return BuildFact(**{**known, "counts": {}, **fields})
 
 
 ACCEPTED, BUILT = "the parser accepted the whole network", "the engine was built"
@@ -188,7 +188,7 @@ def message(line: int, name: str = "parser_error", **fields: Any) -> LogMessage:
     )
     own = {"name": name, "line": line, "severity": "error", "overcome": False, "first": True}
     own |= {"nodes": (), "groups": {}, "names_nodes": True}
-    return LogMessage(None, (), **{**usual, **own, **fields})
+    return LogMessage(**{**usual, **own, **fields})
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_errors_are_in_the_order_of_the_log() -> None:
 
 def test_errors_of_the_parser_in_a_dry_build() -> None:
     def error(node: Node | None) -> ParserRefusal:
-        return ParserRefusal(node, (), "label", "Relu", "CODE", "", "", "")
+        return ParserRefusal("label", "Relu", "CODE", "", "", "", node=node)
 
     own, other, none = error(REFUSED), error(OTHER), error(None)
     facts: Any = SimpleNamespace(

@@ -36,7 +36,7 @@ def rejection(node: Any, versions: Any = OTHER, **fields: Any) -> Rejection:
         "way": "",
     }
     usual |= {"plugin": "", "typing": "", "min_sm": None, "has_body": False, "source": ""}
-    return Rejection(node, (), **{**usual, "versions": versions, **fields})
+    return Rejection(node=node, **{**usual, "versions": versions, **fields})
 
 
 def lines(*others: Rejection, node: Any) -> tuple[tuple[str, ...], str]:

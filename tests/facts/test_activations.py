@@ -8,8 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.graphs import by_body, model_of_bodies
-from trtlint.facts.blocks.activations import Activation, activation_of
-from trtlint.facts.blocks.outputs import nodes_to_output
+from trtlint.facts.blocks.activations import Activation, activation_of, nodes_to_output
 
 STORED = """float[8,8,1,1] w = {}, float six = {6}, float zero = {0}, float one = {1}, float three = {3},
 float scale = {0.1}, int8 point = {0}, float[8] ones = {}, float inf = {3.4028235e38}, float low = {-3.4028235e38}"""

@@ -9,9 +9,8 @@ import pytest
 from tests.facts.builds import facts_of_build
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.engine.evidence.build import BuildEvidence
-from trtlint.facts.blocks.constraints import layer_types
 from trtlint.facts.of_build.build import BuildFact, _release
-from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.layer import LayerFact, layer_types
 from trtlint.facts.of_build.log_message import LogMessage
 
 WORKSPACE = "[06/07/2022-19:05:53] [W] [TRT] Skipping tactic 0 due to insuficient memory on requested size of 29147520 detected for tactic 0.\n"

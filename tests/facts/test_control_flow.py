@@ -52,6 +52,19 @@ def test_where_the_condition_comes_from(condition: str, source: str) -> None:
         assert branch(condition).condition == source
 
 
+def test_an_infinite_trip_count_is_unknown() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2] x) => (float[2] y) < float infinite = {inf} >
+    {
+      y = Loop (infinite, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+        d = Identity (c) r = Relu (a)
+      }>
+    }
+    """
+    assert [fact.count for fact in flows(facts_of(text))] == [None]
+
+
 def test_a_branch_has_no_loop() -> None:
     fact = branch("d = Identity (c)")
     assert (fact.op, fact.trips, fact.count, fact.leaves) == ("If", None, None, None)

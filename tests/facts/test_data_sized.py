@@ -22,6 +22,7 @@ def sized(facts: Facts) -> list[DataSized]:
         ("y = NonZero (x)", ("y",), ()),
         ("i = NonZero (x) t = Transpose (i) r = GatherND (x, t) y = Softmax (r)", ("y",), ("Softmax",)),
         ("i = NonZero (x) y = Shape (i)", (), ()),
+        ("i = NonZero (x) c = Cast <to = 1> (i) y = ReduceSum <keepdims = 0> (c)", (), ()),
         (
             "i = NonZero (x) t = Transpose (i) s = ScatterND (x, t, u) y = ReduceSum <keepdims = 0> (s)",
             (),

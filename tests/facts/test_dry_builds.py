@@ -93,8 +93,6 @@ def test_a_dry_build_as_a_whole() -> None:
     )
     assert whole.of("dry_build") == (
         DryBuildFact(
-            node=None,
-            chain=(),
             label="dry build, TensorRT-RTX 1.7.1, SM 12.0",
             version="1.7.1",
             sm=120,

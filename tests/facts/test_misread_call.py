@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
+import onnx
 import pytest
 
 from tests.graphs import facts_of
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.misread_call import MisreadCall
+from trtlint.model.load import load
 
 _F = '< domain: "my", opset_import: ["" : 17] > F (p, r) => (q) { t = Exp (p) q = Sub (t, r) }'
 _LEAKY = (
     '< domain: "my", opset_import: ["" : 17] > F <b> (p) => (q) { q = LeakyRelu <alpha: float = @b> (p) }'
 )
+
+
+_GELU = '< domain: "my", opset_import: ["" : 17] > Gelu (p) => (q) { q = Neg (p) }'
 
 
 def misread(graph: str, functions: str, reason: str) -> list[MisreadCall]:
@@ -75,10 +84,9 @@ def test_lost_attributes(call: str, functions: str, expected: list[str]) -> None
 
 
 def test_a_function_named_as_an_operator_is_misread_where_there_is_one() -> None:
-    gelu = '< domain: "my", opset_import: ["" : 17] > Gelu (p) => (q) { q = Neg (p) }'
-    (fact,) = misread("g (float[3] x) => (float[3] y) { y = my.Gelu (x) }", gelu, "operator")
+    (fact,) = misread("g (float[3] x) => (float[3] y) { y = my.Gelu (x) }", _GELU, "operator")
     assert fact.versions["tensorrt"].startswith(">=10.")
-    other = gelu.replace("Gelu", "MyGelu")
+    other = _GELU.replace("Gelu", "MyGelu")
     assert misread("g (float[3] x) => (float[3] y) { y = my.MyGelu (x) }", other, "operator") == []
 
 
@@ -101,3 +109,15 @@ def test_calls_without_end_are_bounded() -> None:
     functions.append('< domain: "my", opset_import: ["" : 17] > F11 (p) => (q) { q = Neg (p) }')
     graph = "g (float[3] x) => (float[3] y) { y = my.F0 (x) }"
     assert len(misread(graph, " ".join(functions), "shadowed")) <= 1000
+
+
+def test_a_long_name_takes_little_time(tmp_path: Path) -> None:
+    head = '< ir_version: 8, opset_import: ["" : 17, "my" : 1] >'
+    text = f"{head} g (float[3] x) => (float[3] y) {{ a = my.Gelu (x) y = Abs (a) }} {_GELU}"
+    proto = onnx.parser.parse_model(text)
+    proto.graph.node[1].name = "a/" * 100_000
+    onnx.save(proto, tmp_path / "model.onnx")
+    facts = Facts(load(tmp_path / "model.onnx"))
+    started = time.process_time()
+    assert len(facts.of("misread_call")) == 1
+    assert time.process_time() - started < 1

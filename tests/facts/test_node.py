@@ -103,6 +103,15 @@ def test_float_type_of_integers() -> None:
     assert model_of(facts_of(products("int32"))).float_type is None
 
 
+@pytest.mark.parametrize(("shape", "dynamic"), [("", False), ("[]", True), ("[4]", False), ("[N,4]", True)])
+def test_dynamic(shape: str, dynamic: bool) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float{shape} x) => (float{shape} y) {{ y = Relu (x) }}
+    """
+    assert model_of(facts_of(text)).dynamic is dynamic
+
+
 def test_quantized() -> None:
     text = """
     < ir_version: 8, opset_import: ["" : 17] >

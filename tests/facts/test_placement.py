@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.graphs import model_of
@@ -68,6 +70,21 @@ def facts() -> Facts:
     )
     files = FileRead("layers.json", layers), FileRead("profile.json", profile)
     return Facts(model_of(MODEL), evidence=[BuildEvidence(together(files))])
+
+
+def test_a_large_island_takes_little_time() -> None:
+    count = 10_000
+    body = " ".join(f"[n{i}] v{i} = Relu (v{i - 1})" for i in range(1, count))
+    head = '< ir_version: 8, opset_import: ["" : 17] > g (float[4] v0)'
+    island = entry(f"{{ForeignNode[n1...n{count - 1}]}}", "Myelin", "FP32", writes=f"v{count - 1}")
+    files = [FileRead("layers.json", layers_from_json({"Layers": [island]}))]
+    model = model_of(f"{head} => (float[4] v{count - 1}) {{ {body} }}")
+    facts = Facts(model, evidence=[BuildEvidence(together(files))])
+    assert len(facts.of("layer")) == 1
+    started = time.process_time()
+    places = facts.of("placement")
+    assert {place.others for place in places if isinstance(place, Placement)} == {count - 2}
+    assert time.process_time() - started < 1
 
 
 def test_layers(facts: Facts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,24 @@ def test_an_axis_that_is_fed_is_not_compared() -> None:
     { a = CumSum (x, one) b = CumSum (x, i) }
     """
     assert [(fact.axis, fact.unlike) for fact in cumulative(facts_of(text))] == [(1, 0), (None, 0)]
+
+
+def test_many_cumulative_sums_take_little_time() -> None:
+    sums = " ".join(f"y{i} = CumSum (x, axis)" for i in range(6_000))
+    head = '< ir_version: 8, opset_import: ["" : 17] > g (float[4,5] x) => (float[4,5] y0)'
+    facts = facts_of(f"{head} < int64 axis = {{1}} > {{ {sums} }}")
+    started = time.process_time()
+    assert len(cumulative(facts)) == 6_000
+    assert time.process_time() - started < 1
+
+
+def test_an_infinite_axis_is_unknown() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,5] x) => (float[4,5] y) < float infinite = {inf} >
+    { y = CumSum (x, infinite) }
+    """
+    assert [fact.axis for fact in cumulative(facts_of(text))] == [None]
 
 
 def test_exported_models_have_one_cumulative_sum(exported: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import get_args
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildcommand import find_commands
-from trtlint.facts.blocks.sizes import Sizes, _size, bits_of, bytes_of, elements_of
+from trtlint.facts.blocks.sizes import Sizes, _size, bits_of, bytes_of, elements_of, whole
 from trtlint.model.protos import ElementType
 
 
@@ -21,6 +22,13 @@ def test_bits_of_every_type(dtype: ElementType) -> None:
 
 def test_bits_of_an_unknown_type() -> None:
     assert bits_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(2.9, 2), (-1.5, -1), (7, 7), (None, None), (math.nan, None), (-math.inf, None)]
+)
+def test_whole(number: float | None, expected: int | None) -> None:
+    assert whole(number) == expected
 
 
 MODEL = """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.graphs import model_of
+from tests.graphs import facts_of, model_of
 from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.operand import _Axes
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.log_message import _available
+from trtlint.facts.of_model.attention import Attention
 from trtlint.facts.of_model.division import _through_arithmetic
 from trtlint.facts.of_model.mixed_types import _cast_behind
+from trtlint.facts.of_model.normalization import Normalization
 from trtlint.facts.of_model.quantized import _channel_axis, _product_sizes
 from trtlint.facts.of_model.widened_product import _widens
 from trtlint.model.load import Model
@@ -160,3 +162,23 @@ def test_operands_that_a_divisor_comes_from(body: str, expected: str | None) -> 
     model = graph(f"(float[2] x) => (float[2] y) < float e = {{0.001}} > {{ {body} }}")
     found = _through_arithmetic(model.graph.nodes[-1], Walk(), model.constants)  # type: ignore[arg-type]
     assert (found.name if found is not None else None) == expected
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_an_integer_attribute_that_is_no_integer_is_unknown(number: str) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+    g (float[2,4] x) => (float[2,4] y)
+    {{
+      n = com.microsoft.SkipLayerNormalization <axis : float = {number}> (x, x, x)
+      s = com.microsoft.LayerNormalization <stash_type : float = {number}> (n, n, n)
+      y = com.microsoft.MultiHeadAttention
+        <num_heads : float = {number}, softmax_precision : float = {number}> (s, s, s)
+    }}
+    """
+    facts = facts_of(text)
+    norms = [fact for fact in facts.of("normalization") if isinstance(fact, Normalization)]
+    assert [(norm.axes, norm.statistics_dtype) for norm in norms] == [(None, "f32"), ((-1,), None)]
+    (block,) = facts.of("attention")
+    assert isinstance(block, Attention)
+    assert (block.heads, block.softmax_dtype) == (None, "f32")

@@ -25,13 +25,14 @@ def tops(facts: Facts) -> list[TopK]:
         ("n = Shape <start = 1, end = 2> (x) k = Min (n, few)", (None, "shape", 300)),
         ("n = Shape (x) m = Gather (n, one) u = Min (m, few) k = Cast <to = 7> (u)", (None, "shape", 300)),
         ("k = Identity (given)", (None, "data", None)),
+        ("k = Identity (infinite)", (None, "file", None)),
     ],
 )
 def test_how_many_elements_are_taken(body: str, expected: tuple[object, ...]) -> None:
     text = f"""
     < ir_version: 8, opset_import: ["" : 17] >
     g (float[4,n] x, int64[1] given) => (float[4,A] v, int64[4,B] i)
-    < int64[1] few = {{300}}, int64[1] one = {{1}} >
+    < int64[1] few = {{300}}, int64[1] one = {{1}}, float[1] infinite = {{inf}} >
     {{ {body} v, i = TopK (x, k) }}
     """
     (fact,) = tops(facts_of(text))

@@ -28,7 +28,7 @@ def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> P
     model = small(text, opset) if isinstance(text, str) else text
     value = model.graph.resolve(result)
     assert value is not None
-    return proposed(rewrite, Fact(value.producer, ()), model)
+    return proposed(rewrite, Fact(node=value.producer), model)
 
 
 def proposed(rewrite: str, fact: Fact, model: Model) -> Patch | NotApplicable:

@@ -41,7 +41,7 @@ def loaded(proto: onnx.ModelProto, folder: Path) -> Model:
 
 def lowered(model: Model) -> Patch:
     """Return the proposed rewrite."""
-    return proposer("lower-opset")(Fact(model.graph.nodes[0], ()), model)
+    return proposer("lower-opset")(Fact(node=model.graph.nodes[0]), model)
 
 
 @pytest.mark.parametrize(

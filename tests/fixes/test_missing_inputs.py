@@ -48,7 +48,7 @@ def test_a_missing_input_is_no_crash(rewrite: str) -> None:
             whole = node.inputs
             for port in range(len(whole)):
                 node.inputs = (*whole[:port], None, *whole[port + 1 :])
-                fact = Fact(model.graph.nodes[-1], ())
+                fact = Fact(node=model.graph.nodes[-1])
                 found.append(proposed(rewrite, fact, model))
             node.inputs = whole
     assert any(isinstance(each, NotApplicable) for each in found)
@@ -57,19 +57,19 @@ def test_a_missing_input_is_no_crash(rewrite: str) -> None:
 @pytest.mark.parametrize("rewrite", sorted({*names()} - ANY_FACT))
 def test_a_fact_without_a_node_is_declined(rewrite: str) -> None:
     model = small("(float[2,2] x) => (float y) { y = Det (x) }")
-    assert isinstance(proposed(rewrite, Fact(None, ()), model), NotApplicable)
+    assert isinstance(proposed(rewrite, Fact(), model), NotApplicable)
 
 
 @pytest.mark.parametrize("rewrite", sorted(CASES))
 def test_other_operators_are_declined(rewrite: str) -> None:
     """Tests another ONNX operator, and an operator of another domain with the same name."""
     model = small("(float[2,2] x) => (float y) { y = Det (x) }")
-    assert isinstance(proposed(rewrite, Fact(model.graph.nodes[0], ()), model), NotApplicable)
+    assert isinstance(proposed(rewrite, Fact(node=model.graph.nodes[0]), model), NotApplicable)
     for text in distinct(rewrite):
         model = small(text, 23 if rewrite == "decompose-attention" else 18)
         node = model.graph.nodes[-1]
         node.domain = "com.example"
-        assert isinstance(proposed(rewrite, Fact(node, ()), model), NotApplicable)
+        assert isinstance(proposed(rewrite, Fact(node=node), model), NotApplicable)
         break
 
 
@@ -79,7 +79,7 @@ def test_a_softplus_without_an_operand_is_declined(missing: str) -> None:
         "(float[4] x) => (float[4] y) < float o = {1} > { e = Exp (x)  s = Add (e, o)  y = Log (s) }"
     )
     exponential, total, log = model.graph.nodes
-    fact = Fact(log, tuple(Step(node, "operator") for node in model.graph.nodes))
+    fact = Fact(node=log, chain=tuple(Step(node, "operator") for node in model.graph.nodes))
     assert isinstance(proposed("fuse-softplus", fact, model), Patch)
     if missing == "tensor":
         exponential.inputs = (None,)
@@ -93,7 +93,7 @@ def test_group_norm_of_whole_numbers_is_declined() -> None:
     { y = com.microsoft.GroupNorm <groups = 4, activation = 0> (x, g, b) }"""
     for dtype, declined in (("float", False), ("int32", True)):
         model = small(text % (dtype, dtype))
-        found = proposed("write-out-fused", Fact(model.graph.nodes[-1], ()), model)
+        found = proposed("write-out-fused", Fact(node=model.graph.nodes[-1]), model)
         assert isinstance(found, NotApplicable) == declined
 
 
@@ -103,5 +103,5 @@ def test_group_norm_of_whole_numbers_is_declined() -> None:
 def test_the_first_opset_of_a_shifted_sum(opset: int, dtype: str, written: bool) -> None:
     head = f"(float{dtype}[4] x) => (float{dtype}[1] y)"
     model = small(f"{head} {{ e = Exp (x)  s = ReduceSum <axes = [0]> (e)  y = Log (s) }}", opset)
-    fact = Fact(model.graph.nodes[-1], tuple(Step(node, "operator") for node in model.graph.nodes))
+    fact = Fact(node=model.graph.nodes[-1], chain=tuple(Step(node, "operator") for node in model.graph.nodes))
     assert isinstance(proposed("shift-logsumexp", fact, model), Patch) == written

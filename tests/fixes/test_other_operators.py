@@ -69,13 +69,13 @@ def test_another_operator_is_rejected(rewrite: str) -> None:
     operator, reason = OPERATORS[rewrite]
     for text in ("Sign (x)", "Add (k, k)", "Range (x, k, k)", f"my.{operator}"):
         model = small(TEXT % text)
-        assert spelled(proposed(rewrite, Fact(model.graph.nodes[-1], ()), model)) == reason, text
+        assert spelled(proposed(rewrite, Fact(node=model.graph.nodes[-1]), model)) == reason, text
 
 
 @pytest.mark.parametrize("rewrite", sorted(set(names()) - {"lower-opset"}))
 def test_a_fact_without_a_node_is_rejected(rewrite: str) -> None:
     model = small(TEXT % "Sign (x)")
-    reason = spelled(proposed(rewrite, Fact(None, ()), model))
+    reason = spelled(proposed(rewrite, Fact(), model))
     assert reason.startswith((OPERATORS.get(rewrite, ("", "there "))[1], "the ", "no declared type"))
 
 
@@ -91,7 +91,7 @@ def test_a_fact_names_all_operators_of_a_chain(rewrite: str, operators: tuple[st
     model = small(TEXT.replace("y = %s", "  ".join([*lines, "y = Sign (x)"])))
     nodes = model.graph.nodes[1:-1]
     reasons = {
-        spelled(proposed(rewrite, Fact(None, tuple(Step(node, "operator") for node in part)), model))
+        spelled(proposed(rewrite, Fact(chain=tuple(Step(node, "operator") for node in part)), model))
         for part in ([each for each in nodes if each is not left] for left in nodes)
     }
     assert len(reasons) == 1
@@ -119,6 +119,6 @@ def test_a_fact_names_all_operators_of_a_chain(rewrite: str, operators: tuple[st
 def test_a_fact_of_another_kind_is_rejected(rewrite: str) -> None:
     model = small(TEXT % "Sign (x)")
     without, other = (
-        spelled(proposed(rewrite, Fact(node, ()), model)) for node in (None, model.graph.nodes[-1])
+        spelled(proposed(rewrite, Fact(node=node), model)) for node in (None, model.graph.nodes[-1])
     )
     assert without == other

@@ -156,7 +156,7 @@ def test_a_sparse_tensor_stored_wrongly_is_caught(flat: bool, tmp_path: Path) ->
     onnx.save(proto, path)
     model = load(path)
     (node,) = model.graph.nodes
-    patch = proposer("store-dense")(Fact(node, ()), model)
+    patch = proposer("store-dense")(Fact(node=node), model)
     assert isinstance(patch, Patch)
     assert prove(model, patch).equal is True
     for kind, wrong in spoilt(patch):

@@ -386,7 +386,7 @@ def test_a_size_that_is_inferred_is_caught_in_onnx_runtime(tmp_path: Path) -> No
     opsets = 'opset_import: ["" : 17, "com.microsoft" : 1]'
     onnx.save(onnx.parser.parse_model(f"< ir_version: 8, {opsets} > g {heads}"), path)
     model = load(path)
-    patch = real("write-out-fused")(Fact(model.graph.nodes[0], ()), model)
+    patch = real("write-out-fused")(Fact(node=model.graph.nodes[0]), model)
     assert isinstance(patch, Patch)
     right = prove(model, patch)
     assert right.equal is True, right.words

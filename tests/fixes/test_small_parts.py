@@ -261,7 +261,7 @@ def test_a_large_constant_is_not_written(
     module: ModuleType, rewrite: str, text: str, elements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = small(text, 23 if rewrite == "decompose-attention" else 17)
-    facts = (*Facts(model).of("normalization"), Fact(value(model).producer, ()))
+    facts = (*Facts(model).of("normalization"), Fact(node=value(model).producer))
     monkeypatch.setattr(module, "MOST_ELEMENTS", elements)
     assert isinstance(proposed(rewrite, facts[0], model), Patch)
     monkeypatch.setattr(module, "MOST_ELEMENTS", elements - 1)

@@ -242,7 +242,7 @@ KNOWN = "the types already match"
 )
 def test_casts_and_nothing_else_are_inserted(text: str, written: str, retyped: str, narrowed: str) -> None:
     model = small(text)
-    found = proposed("unify-types", Fact(model.graph.nodes[0], ()), model)
+    found = proposed("unify-types", Fact(node=model.graph.nodes[0]), model)
     # Each Cast appears as its input and type.
     assert re.sub(r"\w+ = Cast <to = (\d+)> \((\w+)\)", r"\2: \1", spelled(found)) == written
     if isinstance(found, Patch):
@@ -265,7 +265,7 @@ def test_the_narrowest_of_two_types_is_the_condition() -> None:
         " <bfloat16[2,2] v = {1, 2, 3, 4}, float16[2,2] w = {1, 2, 3, 4}>"
         " { y = Add (h, a)  u = MatMul (y, v)  z = MatMul (y, w) }"
     )
-    found = proposed("unify-types", Fact(model.graph.nodes[0], ()), model)
+    found = proposed("unify-types", Fact(node=model.graph.nodes[0]), model)
     assert isinstance(found, Patch)
     largest = 3.3895314e38
     assert found.bounds == (Bound("y", -largest, largest), Bound("y", -65504.0, 65504.0))

@@ -153,11 +153,11 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
 def facts_of(kind: str, facts: Facts) -> list[Fact]:
     """Return the facts of a kind, or of the node with a given result."""
     if kind == "node":
-        return [Fact(facts.model.graph.nodes[-1], ())]
+        return [Fact(node=facts.model.graph.nodes[-1])]
     if kind == "chain":
-        return [Fact(None, tuple(Step(node, "operator") for node in facts.model.graph.nodes[1:]))]
+        return [Fact(chain=tuple(Step(node, "operator") for node in facts.model.graph.nodes[1:]))]
     named = [node for node in facts.model.graph.nodes if node.outputs[0].name == kind]
-    return [Fact(node, ()) for node in named] or list(facts.of(kind))
+    return [Fact(node=node) for node in named] or list(facts.of(kind))
 
 
 @pytest.mark.parametrize("rewrite", CASES)

@@ -116,7 +116,10 @@ def test_facts(rewrite: str, opset: int, snapshot: SnapshotAssertion) -> None:
         model = small(text, opset)
         facts = Facts(model)
         chain = tuple(Step(node, "operator") for node in model.graph.nodes)
-        every = [Fact(model.graph.nodes[-1], chain), *(fact for kind in KINDS for fact in facts.of(kind))]
+        every = [
+            Fact(node=model.graph.nodes[-1], chain=chain),
+            *(fact for kind in KINDS for fact in facts.of(kind)),
+        ]
         outcomes = {spelled(proposed(rewrite, fact, model)): None for fact in every}
         label = (
             f"{head.partition(') =>')[0]}: {body.strip()}" if rewrite == "pad-heads" else body.strip(" }\n")

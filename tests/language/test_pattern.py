@@ -29,7 +29,7 @@ def graph(body: str, head: str = "(float[2,4] x, float[4,4] u) => (float[2,4] o)
 
 
 def find(pattern: str, searched: Graph) -> list[Match]:
-    return list(Pattern.compile(pattern).find(searched, Initializers()))  # type: ignore[arg-type]
+    return list(Pattern.compile(pattern).search(searched, Initializers()).matches)  # type: ignore[arg-type]
 
 
 def named(match: Match) -> Mapping[str, str | None]:
@@ -227,7 +227,7 @@ def test_any_text_is_refused_or_compiled(text: str) -> None:
         assert error.line >= 1
         assert error.column >= 1
     else:
-        list(pattern.find(graph("a = Relu(x) o = Add(a, a)"), Initializers()))  # type: ignore[arg-type]
+        pattern.search(graph("a = Relu(x) o = Add(a, a)"), Initializers())  # type: ignore[arg-type]
 
 
 def adds(count: int, shape: str) -> Graph:
@@ -267,7 +267,7 @@ def test_calls_grow_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
 
         sys.setprofile(note)
         try:
-            matches = len(list(compiled.find(searched, Initializers())))  # type: ignore[arg-type]
+            matches = len(compiled.search(searched, Initializers()).matches)  # type: ignore[arg-type]
         finally:
             sys.setprofile(None)
         assert matches <= 2 * (1_000 + 8 * count)  # a search that is cut short is made again
@@ -368,7 +368,7 @@ class TestRealModels:
     def test_found_once_per_rarest_node(self, exported: Path, name: str, pattern: str) -> None:
         model = load(exported / name)
         compiled = Pattern.compile(pattern)
-        matches = list(compiled.find(model.graph, model.constants))
+        matches = compiled.search(model.graph, model.constants).matches
         rarest = min(sum(model.graph.count(op) for _, op in line.ops) for line in compiled.lines)
         assert len(matches) == rarest > 0
         for match in matches:
@@ -378,7 +378,7 @@ class TestRealModels:
 
     def test_the_bounds_of_a_clip_can_be_read(self, exported: Path) -> None:
         model = load(exported / "conv_relu6__ts__op17__fp32.onnx")
-        matches = list(Pattern.compile(self.CASES[1][1]).find(model.graph, model.constants))
+        matches = Pattern.compile(self.CASES[1][1]).search(model.graph, model.constants).matches
         assert matches
         for match in matches:
             assert model.constants.scalar(match.bindings["lo"]) == 0

@@ -241,7 +241,7 @@ def test_values_that_do_not_fit_their_shape(
     model_ = read(write(tmp_path_factory.mktemp("t"), with_initializer(tensor)))
     array = model_.tensors.array(stored(model_))
     if array is None:
-        assert "do not match the" in model_.notes[0]
+        assert "do not match the" in model_.tensors.notes[0]
     else:
         assert list(array.shape) == dims
 

@@ -27,7 +27,6 @@ class Inner(Struct, frozen=True):
 
 
 class Sample(Fact, frozen=True):
-    kind: ClassVar[str] = "sample"
     roles: ClassVar[Mapping[str, str]] = {"it": "the node"}
 
     inner: Inner
@@ -53,7 +52,7 @@ ENTRY = FactEntry(FACT, Origin("blocks.0", source=Source("net/a.py", 3, "forward
 
 def test_text() -> None:
     assert list(lines([ENTRY])) == [
-        "sample (1)",
+        "test_facts (1)",
         "",
         f"  {NODE.path} (Relu)",
         "    module: blocks.0",
@@ -72,7 +71,7 @@ def test_text() -> None:
 def test_json() -> None:
     (fact,) = json.loads(dumps([ENTRY]))
     assert fact == {
-        "kind": "sample",
+        "kind": "test_facts",
         "place": NODE.path,
         "module": "blocks.0",
         "source": {"path": "net/a.py", "line": 3, "function": "forward"},

@@ -29,7 +29,7 @@ class Step(Struct, frozen=True):
     label: str = ""
 
 
-class Fact(Struct, frozen=True):
+class Fact(Struct, frozen=True, kw_only=True):
     """A true statement about a model, a build, a command or an experiment.
 
     Most facts belong to a node.  All facts of one kind come from one module,
@@ -42,13 +42,18 @@ class Fact(Struct, frozen=True):
     """
 
     kind: ClassVar[str] = ""
+    """The name of the module that defines the class."""
     roles: ClassVar[Mapping[str, str]] = {}
     """The possible values of ``Step.role``, each with its meaning."""
 
-    node: Node | None
+    node: Node | None = None
     """The node that a report names, or None for a fact about the whole model or a graph input."""
-    chain: tuple[Step, ...]
+    chain: tuple[Step, ...] = ()
     """The nodes that the fact describes, each with its role, in data-flow order."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.kind = cls.__module__.rpartition(".")[2]
 
     @property
     def place(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.kinds import Ground, ground_of, grounds, is_available, module_of
+from trtlint.facts.kinds import Ground, ground_of, is_available, module_of
 from trtlint.model.load import Model, empty_model
 from trtlint.model.walks import cut_short, watching
 
@@ -71,15 +71,17 @@ class Facts:
     @property
     def grounds(self) -> frozenset[Ground]:
         """The available sources of facts, such as ``model`` and ``build``."""
-        return grounds(
-            model=self.has_model,
-            build=self.record is not None,
-            command=self.command is not None,
-            trial=any("trial" in each.grounds for each in self.evidence),
-            weights=self.reads_weights,
-            torch=any("torch" in each.grounds for each in self.evidence),
-            network=any("network" in each.grounds for each in self.evidence),
-        )
+        tried = {ground for each in self.evidence for ground in each.grounds}
+        given: dict[Ground, bool] = {
+            "model": self.has_model,
+            "build": self.record is not None,
+            "command": self.command is not None,
+            "trial": "trial" in tried,
+            "weights": self.has_model and self.reads_weights,
+            "torch": "torch" in tried,
+            "network": "network" in tried,
+        }
+        return frozenset(ground for ground, there in given.items() if there)
 
     def data(self, type_: type[_Data]) -> _Data | None:
         """Return the evidence of type ``type_``, such as a dry build, or None if there is none."""

@@ -29,33 +29,6 @@ NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalizatio
 """The kinds of the ground ``model`` that can also be found in a network of Torch-TensorRT."""
 
 
-def grounds(
-    *,
-    model: bool,
-    build: bool,
-    command: bool,
-    trial: bool = False,
-    weights: bool = False,
-    torch: bool = False,
-    network: bool = False,
-) -> frozenset[Ground]:
-    """Return the available grounds (sources of facts), such as ``model``.
-
-    Each argument says whether the source of the same name is available.  ``weights`` is True if trtlint reads
-    all weights.
-    """
-    there: dict[Ground, bool] = {
-        "model": model,
-        "build": build,
-        "command": command,
-        "trial": trial,
-        "weights": model and weights,
-        "torch": torch,
-        "network": network,
-    }
-    return frozenset(ground for ground, given in there.items() if given)
-
-
 @cache
 def _homes() -> Mapping[str, Ground]:
     """Return the ground (such as ``model``) of each kind of facts, sorted by kind."""

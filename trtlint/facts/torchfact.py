@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.torchreleases import torch_release
+from trtlint.model.origin import Origin
+from trtlint.model.source import Source
 
 
 class TorchFact(Fact, frozen=True):
@@ -19,3 +21,16 @@ class TorchFact(Fact, frozen=True):
     def scope(self) -> str:
         """The release of Torch-TensorRT for which the fact is true, as a text for reports."""
         return torch_release(self.release).product
+
+
+def line_of(origin: Origin) -> str:
+    """Return the path and the line of a script, or an empty text if ``origin`` has no line."""
+    return "" if origin.source is None else f"{origin.source.path}:{origin.source.line}"
+
+
+def origin_at(source: str, line: int) -> Origin:
+    """Return the line ``line`` of the script ``source`` as the origin of a fact.
+
+    If ``source`` is empty, because the user gave a call as text, the origin has no line.
+    """
+    return Origin(source=Source(source, line, found=True)) if source else Origin()

@@ -363,7 +363,8 @@ def _fact(state: Linted, site: Site) -> Fact:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
     chain = tuple(Step(nodes[row.index], row.role) for row in site.rows if row.index is not None)
-    return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
+    node = next((step.node for step in chain if step.node.path == site.node), None)
+    return Fact(node=node, chain=chain)
 
 
 def _mixed_types(state: Linted) -> list[_RequestedFix]:

@@ -8,13 +8,13 @@ from msgspec import Struct, field
 
 from trtlint.language.fieldtypes import Kind, Kinds
 from trtlint.model.graph import Value
-from trtlint.target.truth import Unknown
+from trtlint.model.protos import DTYPES
 
-UNKNOWN = Unknown()
 MOST_VISITED = 500
 """Maximum number of upstream values that a call visits. So its cost stays bounded in large models."""
 VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
+DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 
 
 class Function(Struct, frozen=True):

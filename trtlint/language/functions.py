@@ -10,13 +10,12 @@ import onnx
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.flowfunctions import FLOW_FUNCTIONS
-from trtlint.language.function import MOST_VISITED, TUPLE, VALUE, Function
+from trtlint.language.function import DTYPE, MOST_VISITED, TUPLE, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.language.valuefunctions import VALUE_FUNCTIONS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes
-from trtlint.model.protos import DTYPES
 from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown
 
@@ -163,8 +162,7 @@ def _round(_: object, x: float, digits: int = 0) -> object:
     return round(x, digits) if digits else round(x)
 
 
-_DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
-_DTYPES: Kinds = (Kind("tuple", items=_DTYPE),)
+_DTYPES: Kinds = (Kind("tuple", items=DTYPE),)
 _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 
 FUNCTIONS: Mapping[str, Function] = {
@@ -183,7 +181,7 @@ FUNCTIONS: Mapping[str, Function] = {
         lambda _, v: len(v.uses) + v.is_output + v.leaves_body,
     ),
     "dtype": Function(
-        "dtype(v)", "the element type of v, such as 'f16'", (VALUE,), _DTYPE, lambda _, v: v.dtype
+        "dtype(v)", "the element type of v, such as 'f16'", (VALUE,), DTYPE, lambda _, v: v.dtype
     ),
     "rank": Function("rank(v)", "the number of dimensions of v", (VALUE,), NUMBER, lambda _, v: v.rank),
     "dim": Function(

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
-from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
+from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind
+from trtlint.language.function import DTYPE, MOST_VISITED, TUPLE, VALUE, Function
+from trtlint.language.operations import UNKNOWN
 from trtlint.model.graph import Value
 from trtlint.model.imported import (
     imported_rank,
@@ -17,7 +18,7 @@ from trtlint.model.imported import (
     known_at_build,
     sized_by,
 )
-from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
+from trtlint.model.protos import MOST_DIMENSIONS
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
 
@@ -228,20 +229,18 @@ def _handed(_: object, values: tuple[Any, ...]) -> object:
     return any(is_handed(value) for value in _values(values))
 
 
-_DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
-
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
         "the element type of v after the import: 'i32' for stored uint8 tensors, 'i8' for quantized tensors",
         (VALUE,),
-        _DTYPE,
+        DTYPE,
         _imported,
     ),
     "internal": Function(
         "internal(vs, type)",
         "whether one of several values has this type after the import, and is not a graph output",
-        (TUPLE, _DTYPE),
+        (TUPLE, DTYPE),
         TRUTH,
         _internal,
     ),
@@ -257,7 +256,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         "the element type before the dequantization of v, through operators that only move elements; unknown"
         " without a dequantization",
         (VALUE,),
-        _DTYPE,
+        DTYPE,
         _dequantized,
     ),
     "cast_from": Function(
@@ -265,7 +264,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         "the element type before the cast of v, through operators that only move elements; unknown without a"
         " cast",
         (VALUE,),
-        _DTYPE,
+        DTYPE,
         _cast_from,
     ),
     "one_scale": Function(

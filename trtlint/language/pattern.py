@@ -103,10 +103,6 @@ class Pattern(Struct, frozen=True):
             for line in self.lines
         )
 
-    def find(self, graph: Graph, constants: Constants) -> Iterator[Match]:
-        """Yield the matches in a graph, see :meth:`search`."""
-        return iter(self.search(graph, constants).matches)
-
     def search(self, graph: Graph, constants: Constants) -> Matches:
         """Search a graph, and return, in topological order, one match for each set of nodes.
 

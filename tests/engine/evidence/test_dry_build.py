@@ -254,7 +254,7 @@ def test_errors_of_a_log_are_reported_by_the_rule_about_the_parser() -> None:
         usual: dict[str, Any] = {
             field: None for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
         }
-        return LogMessage(None, (), **{**usual, "at": at, "severity": severity})
+        return LogMessage(**{**usual, "at": at, "severity": severity})
 
     messages = [
         message(f"log:{line}", severity)

@@ -34,7 +34,7 @@ class Witness(Evidence, Struct, frozen=True):
 
 FACTS = cast("Facts", None)
 PLACE = Subject(None, "", (), {})
-OF_A_FACT = Subject(None, "", (), {}, fact=Fact(None, ()))
+OF_A_FACT = Subject(None, "", (), {}, fact=Fact())
 OPEN = Verdict(said=("open",))
 YES = Verdict("confirmed", ("yes",), frozenset({"log:1"}), ended=True)
 AGAIN = Verdict("confirmed", ("again",), frozenset({"log:2"}))
@@ -98,7 +98,7 @@ def message() -> LogMessage:
         field for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
     )
     own = {"at": "log:1", "message": "a", "groups": {}, "cause_at": "log:9", "cause": "d"}
-    return LogMessage(None, (), **{**usual, **own, "echoes": ("log:2: b", "log:3: c", "log:4: e")})
+    return LogMessage(**{**usual, **own, "echoes": ("log:2: b", "log:3: c", "log:4: e")})
 
 
 def test_lines_of_a_finding() -> None:

@@ -1,4 +1,4 @@
-"""Find the activation after a convolution or matrix product, and the bounds of its results."""
+"""Find the activation after a convolution or matrix product, its bounds and its distance to the outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING, QUANTIZE
 from trtlint.model.values import Constants
 from trtlint.model.walks import downstream
@@ -73,11 +73,29 @@ class Activation(Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
+def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
+    """Return the number of nodes between each node and the nearest model output.
+
+    The number is 0 if the node itself computes an output.  Nodes without a path to an output are left out.
+    The function visits the nodes once, in reverse topological order, so its time is linear in the number of
+    edges.
+    """
+    distances: dict[Node, int] = {}
+    for node in reversed(graph.nodes):
+        if any(value.is_output for value in node.outputs):
+            distances[node] = 0
+            continue
+        # For a node in a body, the operator that owns the body is also a successor: it reads the results.
+        behind = [distances[after] for after in graph.successors(node) if after in distances]
+        if behind:
+            distances[node] = 1 + min(behind)
+    return distances
+
+
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
     """Return the nearest activation within a few nodes after a value, or None if there is none.
 
-    ``distances`` contains, for each node, the number of nodes between this node and the nearest output of
-    the model.
+    ``distances`` is the result of :func:`nodes_to_output`.
     """
 
     def through(node: Node, port: int) -> bool:

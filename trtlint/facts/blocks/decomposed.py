@@ -95,8 +95,9 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
             mean, centre, x = _centre(behind(source, CAST))
             tensor = tensor if centre is None else x
         centred = centre is not None
-        if not centred:
-            mean, centre, tensor = _centre_of_numerator(tail.numerator, tensor)
+        if not centred:  # the variance may be E[x²] - E[x]²
+            mean, centre, x = _centre(tail.numerator)
+            tensor = tensor if centre is None else x
         yield Decomposed(
             tensor,
             mean,
@@ -155,16 +156,6 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
     if producer is None or producer.op not in _MEANS:
         return None, None, value
     return producer, node, tensor
-
-
-def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the mean node, the Sub and ``x`` if ``numerator`` is ``x - mean(x)``.
-
-    Otherwise, return None, None and ``tensor``. This function is for norms that compute the variance as
-    E[x²] - E[x]².
-    """
-    mean, centre, x = _centre(numerator)
-    return (mean, centre, x) if centre is not None else (None, None, tensor)
 
 
 class _Tail(Struct, frozen=True):

@@ -17,7 +17,6 @@ class Operand(Struct, frozen=True):
     """An operand of an attention product, and the tensor that it comes from.
 
     Attributes:
-        value: the operand of the product.
         root: the tensor from which views, casts and scalings compute the operand.
         scales: the scalings between ``root`` and the product. The scaling nearest to the product is first.
             Scalings by exactly 1 are left out.
@@ -26,7 +25,6 @@ class Operand(Struct, frozen=True):
             the sequence; None if there is no scaling.
     """
 
-    value: Value
     root: Value
     scales: tuple[Scaled, ...]
     sequence_last: bool | None
@@ -44,7 +42,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
         last: the meaning of the operand's last axis, sequence or feature; None if unknown.
         constants: the model's constants.
     """
-    start, axes = value, _Axes(last)
+    axes = _Axes(last)
     scales: list[Scaled] = []
     at_scaling: bool | None = None
     for _ in range(MAX_STEPS):
@@ -67,7 +65,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
     else:
         if value.producer is not None and not value.producer.domain:
             cut_short()
-    return Operand(start, value, tuple(scales), axes.sequence_last, at_scaling)
+    return Operand(value, tuple(scales), axes.sequence_last, at_scaling)
 
 
 class _Axes:

@@ -15,11 +15,7 @@ _MOST = 8
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
     """Return the inputs with at least one dynamic dimension.  Inputs of unknown rank are left out."""
-    return tuple(
-        value
-        for value in inputs
-        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
-    )
+    return tuple(value for value in inputs if value.shape is not None and not value.is_static)
 
 
 def in_brackets(value: Value) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trtlint.facts.blocks.sizes import elements_of
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING, TRANSPARENT
@@ -193,14 +194,11 @@ def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Qu
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
     granularity, axis = _granularity(node, data, scale)
-    shape = None if scale is None else scale.shape
-    sizes = None if shape is None else [dim for dim in shape if isinstance(dim, int)]
-    count = None if shape is None or sizes is None or len(sizes) != len(shape) else _product(sizes)
     return Quantizer(
         dtype=None if numbers is None else numbers.dtype,
         granularity=granularity,
         axis=_moved(axis, passed),
-        scales=count,
+        scales=None if scale is None else elements_of(scale),
         scale=constants.scalar(scale) if granularity == "tensor" else None,
         symmetric=True if point is None else _all_zero(point, constants),
         stored=node.op in DEQUANTIZERS and data is not None and constants.stored(data) is not None,
@@ -250,10 +248,3 @@ def _all_zero(point: Value, constants: Constants) -> bool | None:
     if array is None or ma.is_masked(array):
         return None
     return not bool((array != 0).any())
-
-
-def _product(sizes: list[int]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count

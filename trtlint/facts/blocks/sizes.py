@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING
 
 from trtlint.model.graph import Value
@@ -36,6 +36,16 @@ def elements_of(value: Value) -> int | None:
 def bytes_of(value: Value) -> int | None:
     """Return the size of a tensor in bytes, or None if it is unknown."""
     return _in_bytes(elements_of(value), value.dtype)
+
+
+def whole(number: float | None) -> int | None:
+    """Return a number without its fraction, or None if the number is unknown, infinite or NaN."""
+    return int(number) if number is not None and isfinite(number) else None
+
+
+def shape_text(shape: Iterable[Dimension]) -> str:
+    """Format a shape, such as ``batchx3x224x224``.  ``?`` is a dynamic dimension without a name."""
+    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
 
 
 class Sizes:

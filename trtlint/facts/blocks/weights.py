@@ -11,6 +11,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from trtlint.facts.base import Step
+from trtlint.facts.blocks.activations import Activation
+from trtlint.facts.blocks.quantizers import DEQUANTIZERS
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension, ElementType
@@ -19,7 +22,6 @@ from trtlint.model.walks import behind
 
 Source = Literal["initializer", "foldable", "quantized", "runtime"]
 
-_DEQUANTIZE = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _INTEGERS = frozenset({"i8", "u8", "i4", "u4"})
 _MAX_COMPUTATION = 6
 """Largest number of nodes in ``Weight.nodes``."""
@@ -78,7 +80,7 @@ def source_of(value: Value, constants: Constants) -> Source:
     if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
-    if producer is not None and producer.op in _DEQUANTIZE:
+    if producer is not None and producer.op in DEQUANTIZERS:
         # A Q/DQ pair on a tensor that depends on the model's input quantizes an activation, not a weight.
         base = producer.input(0)
         return "quantized" if constants.foldable(base) else "runtime"
@@ -107,3 +109,37 @@ def _constancy(value: Value, constants: Constants) -> int:
     if not constants.foldable(value):
         return 0
     return 1 if constants.stored(value) is None else 2
+
+
+def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
+    """Return the steps of an operator with a weight.
+
+    The steps are, in this order:
+
+    - the nodes that compute the weight
+    - the operator ``node``, with the role ``role``
+    - the nodes of the activation after ``node``
+    """
+    bounds = _bounds(activation)
+    return (
+        *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
+        Step(node, role, detail=f"weight: {weight.how}", label=f"weight: {weight.source}"),
+        *(
+            Step(step, "activation", detail=bounds, label=bounds)
+            for step in (activation.nodes if activation else ())
+        ),
+    )
+
+
+def _bounds(activation: Activation | None) -> str:
+    """Format the bounds of an activation, such as ``0 to 6``.
+
+    Return an empty string if the activation has no bounds.
+    """
+    if activation is None or (activation.low is None and activation.high is None):
+        return ""
+    if activation.low is None:
+        return f"at most {activation.high:g}"
+    if activation.high is None:
+        return f"at least {activation.low:g}"
+    return f"{activation.low:g} to {activation.high:g}"

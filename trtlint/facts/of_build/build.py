@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.patterns import table
@@ -14,7 +14,6 @@ from trtlint.knowledge.frontends import front_end
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.patterns import LogPattern
-    from trtlint.buildfiles.record import BuildRecord
     from trtlint.buildfiles.records import Log, Record
     from trtlint.facts.facts import Facts
 
@@ -66,9 +65,6 @@ class BuildFact(Fact, frozen=True):
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
     """
-
-    kind: ClassVar[str] = "build"
-    roles: ClassVar[Mapping[str, str]] = {}
 
     file: str
     has_log: bool
@@ -122,10 +118,9 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         return
     settings, log = record.settings, record.log
     program = front_end(settings.tool)
+    blocks = {} if log is None else log.options
     skipped = [] if log is None else _numbers(log.telling("memory_wanted"), "bytes")
     yield BuildFact(
-        node=None,
-        chain=(),
         file=next(iter(record.files), ""),
         has_log=log is not None,
         has_layers=record.layers is not None,
@@ -158,10 +153,10 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         status=_status(settings.status, log),
         parsed=None if log is None else _parsed(log),
         torch=settings.torch,
-        options={key: text for block in _options(record) for key, text in block.items()},
+        options={key: text for block in blocks.values() for key, text in block.items()},
         counts={} if log is None else log.counts,
         seconds={} if log is None else log.seconds(),
-        memory=_memory(record),
+        memory={} if log is None else _memory(log),
         workspace_wanted=int(max(skipped)) if skipped else None,
         errors=None if log is None else sum(log.severities.get(letter, 0) for letter in "EF"),
     )
@@ -185,20 +180,15 @@ def _status(stated: str | None, log: Log | None) -> Literal["passed", "failed"] 
     return "failed" if stated == "failed" or (log is not None and diagnose(log).failed) else None
 
 
-def _options(record: BuildRecord) -> Iterator[Mapping[str, str]]:
-    if record.log is not None:
-        yield from record.log.options.values()
-
-
 def _numbers(records: Iterable[Record], group: str) -> list[float]:
     found = (record.number(group) for record in records)
     return [number for number in found if number is not None]
 
 
-def _memory(record: BuildRecord) -> dict[str, float]:
+def _memory(log: Log) -> dict[str, float]:
     """Return the largest number of bytes that the log names for each purpose, such as the total weights."""
     found: dict[str, float] = {}
-    for message in () if record.log is None else record.log.telling("memory"):
+    for message in log.telling("memory"):
         what = message.groups["what"]
         found[what] = max(found.get(what, 0.0), message.number("bytes") or 0.0)
     return found

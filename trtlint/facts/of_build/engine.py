@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -45,9 +45,6 @@ class EngineFact(Fact, frozen=True):
         outputs: names of the engine's outputs.
     """
 
-    kind: ClassVar[str] = "engine"
-    roles: ClassVar[Mapping[str, str]] = {}
-
     file: str
     layers: int
     timed_layers: int | None
@@ -73,14 +70,9 @@ class EngineFact(Fact, frozen=True):
 
 
 class _Timed(Struct, frozen=True):
-    """A layer and its time.
-
-    The name and the time come from the profile.  The type comes from the file that lists the engine's layers.
-    The type is None if this file is absent.
-    """
+    """A layer and its time, as in the profile."""
 
     name: str
-    type: str | None
     ms: float
     reformat: bool
 
@@ -99,8 +91,6 @@ def find(facts: Facts) -> Iterator[EngineFact]:
     working = frozenset(layer.precision for layer in layers if layer.precision and not layer.reformat)
     tensors = () if record.layers is None else record.layers.tensors
     yield EngineFact(
-        node=None,
-        chain=(),
         file=record.layers_name or record.profile_name,
         layers=len(layers) or len(timed),
         timed_layers=sum(layer.ms > 0 for layer in timed) if timed else None,
@@ -129,5 +119,5 @@ def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_Timed]:
     for time in record.profile.layers:
         layer = known.get(time.name)
         reformat = time.name.startswith("Reformatting CopyNode") if layer is None else layer.reformat
-        found.append(_Timed(time.name, None if layer is None else layer.type, time.average, reformat))
+        found.append(_Timed(time.name, time.average, reformat))
     return found

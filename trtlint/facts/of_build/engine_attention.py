@@ -33,7 +33,6 @@ class EngineAttention(Fact, frozen=True):
         share: the time of these layers as a share of the time of all layers, 0 to 1.
     """
 
-    kind: ClassVar[str] = "engine_attention"
     roles: ClassVar[Mapping[str, str]] = Attention.roles
 
     attention: Attention

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildfiles.datatypes import DataType
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.constraints import AskedType, layer_types
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ _SHORT: Mapping[DataType, EngineType] = {
     "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "int4": "i4", "bool": "bool",
     "float8e8m0": "float8e8m0",
 }  # fmt: skip
+
+AskedType = Literal["f32", "f16", "bf16", "i8", "i32"]
+_OPTION = re.compile(r"""--layerPrecisions[= ](?P<quote>["']?)(?P<specs>.+?)(?P=quote)(?= --|$|["'])""")
+_SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
+_ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
+
+Asked = Callable[[Iterable[str]], AskedType | None]
+"""A function that looks up layer names in a command.
+
+The function returns the type for the first name for which the command sets a type, or None if there is no
+such name.
+"""
+
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
 _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
 _STEP = re.compile(r"[A-Z][a-z0-9]*")
@@ -96,7 +109,6 @@ class LayerFact(Fact, frozen=True):
         share: the time of the layer as a share of the time of all layers, 0 to 1.
     """
 
-    kind: ClassVar[str] = "layer"
     roles: ClassVar[Mapping[str, str]] = {"inside": "a node that the layer computes"}
 
     name: str
@@ -177,6 +189,35 @@ def find(facts: Facts) -> Iterator[LayerFact]:
             ms=None if time is None else time.average,
             share=None if time is None else time.share,
         )
+
+
+def layer_types(command: str | None) -> Asked:
+    """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
+
+    Later settings override earlier settings.  A layer name in the option can contain one ``*``.  The function
+    ignores the name ``*`` alone, because it sets a default for all layers.
+    https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+    """
+    found = _OPTION.search(command or "")
+    specs = (_SPEC.match(spec.strip(" \"'")) for spec in found["specs"].split(",")) if found else ()
+    named = [(spec["name"].strip("\"'"), _ASKED[spec["type"]]) for spec in specs if spec]
+    wanted = [(_pattern(name), kind) for name, kind in named if name != "*"]
+    return partial(_asked, tuple(reversed(wanted)))
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    before, star, after = name.partition("*")
+    return re.compile(re.escape(before) + (".*" if star else "") + re.escape(after), re.DOTALL)
+
+
+def _asked(wanted: Sequence[tuple[re.Pattern[str], AskedType]], names: Iterable[str]) -> AskedType | None:
+    if not wanted:
+        return None
+    for name in names:
+        for pattern, kind in wanted:
+            if pattern.fullmatch(name):
+                return kind
+    return None
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:

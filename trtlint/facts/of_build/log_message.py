@@ -12,6 +12,7 @@ from trtlint.buildfiles.diagnosis import diagnose, successes
 from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import pattern_names, table
+from trtlint.buildfiles.tracebacks import Raised
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.echoes import echoes, part_of
 from trtlint.facts.blocks.lognames import (
@@ -62,6 +63,7 @@ _EXACT = ("layer", "output")
 
 If a message about a Myelin island (a fused subgraph) has such a group, it names one node of the island.
 """
+_NOT_RAISED = Raised("", "", "", "")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
@@ -137,7 +139,6 @@ class LogMessage(Fact, frozen=True):
             If the library is unknown, the option or call that loads any plugin library.
     """
 
-    kind: ClassVar[str] = "log_message"
     roles: ClassVar[Mapping[str, str]] = {"named": "a node that the message names"}
 
     name: LogName
@@ -237,10 +238,11 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     repeating: dict[int, list[str]] = defaultdict(list)
     parts: dict[int, str] = {}
     for record in kept:
-        if id(record) in repeated and record.line != repeated[id(record)].line:
+        leader = repeated.get(id(record))
+        if leader is not None and record.line != leader.line:
             words = f"{facts.record.log_name}:{record.line}: {reason(record.message)[:_SHORT]}"
-            repeating[id(repeated[id(record)])].append(words)
-            parts.setdefault(id(repeated[id(record)]), part_of(record))
+            repeating[id(leader)].append(words)
+            parts.setdefault(id(leader), part_of(record))
     program = front_end(facts.record.settings.tool)
     missing = log.records.get("no_implementation", ())
     causes = {(cause.pattern, said(cause)) for record in missing if (cause := cause_of(record, log))}
@@ -251,6 +253,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
         nodes = _nodes(record, named, facts, log, members)
         cause, request = cause_of(record, log), requests.get(id(record), UNKNOWN)
+        raised = record.raised or _NOT_RAISED
         yield LogMessage(
             node=nodes[0] if nodes else None,
             chain=tuple(Step(node, "named", label="named by the build") for node in nodes),
@@ -278,10 +281,10 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             cause=None if cause is None else said(cause)[:_SHORT],
             cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
             explains=(record.pattern, said(record)) in causes,
-            raised_at="" if record.raised is None else record.raised.at,
-            raised_in=_outside(record),
-            package="" if record.raised is None else record.raised.package,
-            code="" if record.raised is None else record.raised.code,
+            raised_at=raised.at,
+            raised_in=raised.own if raised.own != raised.at else "",
+            package=raised.package,
+            code=raised.code,
             stops=record is repeated.get(id(diagnosis.line), diagnosis.line),
             leads=record is repeated.get(id(diagnosis.cause), diagnosis.cause),
             alone=meanings[record.line] == 1,
@@ -301,15 +304,6 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             old=is_old(record.message, facts.record.settings.version),
         )
         seen.add(record.pattern)
-
-
-def _outside(record: Record) -> str:
-    """Return file, line and function of the user's innermost function in the traceback.
-
-    The result is empty if there is no such function, or if this function raised the exception itself.
-    """
-    raised = record.raised
-    return raised.own if raised is not None and raised.own != raised.at else ""
 
 
 def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:

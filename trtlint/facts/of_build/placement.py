@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
@@ -36,7 +37,6 @@ class Placement(Fact, frozen=True):
         share: the time of the layers as a share of the time of all layers, 0 to 1.
     """
 
-    kind: ClassVar[str] = "placement"
     roles: ClassVar[Mapping[str, str]] = {"node": "the node"}
 
     layers: tuple[str, ...]
@@ -57,6 +57,11 @@ def find(facts: Facts) -> Iterator[Placement]:
     times = layer_times(facts)
     constants = facts.model.constants
     shapes: set[Node] = set()
+
+    @cache  # all nodes of a Myelin island have the same layers
+    def together(indexes: tuple[int, ...]) -> frozenset[Node]:
+        return frozenset(node for index in indexes for node in joined.nodes.get(index, ()))
+
     for node in facts.model.graph.nodes:
         if all(constants.foldable(value) for value in node.outputs if value.name):
             continue
@@ -64,7 +69,7 @@ def find(facts: Facts) -> Iterator[Placement]:
             shapes.add(node)
         layers = joined.placed(node)
         precisions = {short_type(layer.precision) for layer in layers}
-        inside = {other for layer in layers for other in joined.nodes.get(layer.index, ())} - {node}
+        inside = together(tuple(layer.index for layer in layers))
         timed = [times[layer.index] for layer in layers if layer.index in times]
         outputs = layers[-1].outputs if layers else ()
         yield Placement(
@@ -75,7 +80,7 @@ def find(facts: Facts) -> Iterator[Placement]:
             absorbed=bool(layers) and node not in joined.layers,
             precision=precisions.pop() if len(precisions) == 1 else None,
             format=outputs[0].format if outputs else None,
-            others=len(inside),
+            others=len(inside) - (node in inside),
             ms=sum(time.average for time in timed) if timed else None,
             share=sum(time.share for time in timed) if timed else None,
         )

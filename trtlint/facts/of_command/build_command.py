@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.model.graph import Graph, Value
+from trtlint.model.graph import Graph
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
@@ -32,8 +32,6 @@ class BuildCommandFact(Fact, frozen=True):
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
     """
-
-    kind: ClassVar[str] = "build_command"
 
     tool: Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
     source: str
@@ -64,8 +62,6 @@ def find(facts: Facts) -> Iterator[BuildCommandFact]:
         return
     shapes = shapes_of(command)
     yield BuildCommandFact(
-        node=None,
-        chain=(),
         tool=command.tool,
         source=command.place,
         text=command.text,
@@ -97,13 +93,9 @@ def _fixed(graph: Graph) -> bool | None:
       makes other shapes dynamic.
     - An output has a size that is not in the file.  TensorRT may find that this size is static.
     """
-    if any(_is_dynamic(value) for value in graph.inputs):
+    if not all(value.is_static for value in graph.inputs):
         return False
     may_be_a_shape = any(
         value.dtype in ("i32", "i64") and len(value.shape or ()) < 2 for value in graph.inputs
     )
-    return None if may_be_a_shape or any(_is_dynamic(value) for value in graph.outputs) else True
-
-
-def _is_dynamic(value: Value) -> bool:
-    return value.shape is None or any(not isinstance(dim, int) for dim in value.shape)
+    return True if not may_be_a_shape and all(value.is_static for value in graph.outputs) else None

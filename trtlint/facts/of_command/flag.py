@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.flags import FlagHistory, flag_histories, nearest_flag
@@ -39,8 +39,6 @@ class Flag(Fact, frozen=True):
         source: the file and line of the command; empty for a command given as text.
         versions: the versions of TensorRT in which the option has this state; empty for all versions.
     """
-
-    kind: ClassVar[str] = "flag"
 
     name: str
     text: str
@@ -107,8 +105,6 @@ def _flag(
     instead: str = "",
 ) -> Flag:
     return Flag(
-        node=None,
-        chain=(),
         name=option.name,
         text=option.text,
         state=state,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.sizes import shape_text
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -50,8 +51,6 @@ class InputShape(Fact, frozen=True):
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
             ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.
     """
-
-    kind: ClassVar[str] = "input_shape"
 
     name: str
     is_input: bool
@@ -100,17 +99,10 @@ def find(facts: Facts) -> Iterator[InputShape]:
 
 
 def _unset(values: Iterable[Value]) -> str:
-    dynamic = [value for value in values if _is_dynamic(value.shape)]
-    listed = [f"{value.name}:{_words(value.shape)}" for value in dynamic[:_LISTED]]
+    dynamic = [value for value in values if not value.is_static]
+    shapes = [(value.name, value.shape) for value in dynamic[:_LISTED]]
+    listed = [f"{name}:{'?' if shape is None else shape_text(shape)}" for name, shape in shapes]
     return ",".join(listed) + (",..." if len(dynamic) > _LISTED else "")
-
-
-def _is_dynamic(shape: tuple[Dimension, ...] | None) -> bool:
-    return shape is None or not all(isinstance(dim, int) for dim in shape)
-
-
-def _words(shape: tuple[Dimension, ...] | None) -> str:
-    return "?" if shape is None else "x".join(map(_dimension, shape)) or "scalar"
 
 
 class _Named(NamedTuple):
@@ -167,14 +159,12 @@ def _fact(
     rank_fits = None if declared is None or not bounds else all(len(b) == len(declared) for b in bounds)
     sizes = [size for shape in bounds for size in shape]
     return InputShape(
-        node=None,
-        chain=(),
         name=name,
         is_input=value is not None,
         inputs=names,
-        declared=None if declared is None else _words(declared),
-        dynamic=None if value is None else _is_dynamic(declared),
-        given=tuple(dict.fromkeys("x".join(map(str, shape)) or "scalar" for shape in bounds)),
+        declared=None if declared is None else shape_text(declared),
+        dynamic=None if value is None else not value.is_static,
+        given=tuple(dict.fromkeys(map(shape_text, bounds))),
         option="" if spec is None else spec.options[0],
         profile=None if spec is None else spec.profile,
         rank_fits=rank_fits,
@@ -185,10 +175,6 @@ def _fact(
         clash=clash,
         complete=complete,
     )
-
-
-def _dimension(dim: Dimension) -> str:
-    return "?" if dim is None else str(dim)
 
 
 def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.buildcommand.layerspecs import LayerOption
 from trtlint.facts.base import Fact
@@ -37,8 +37,6 @@ class LayerSpecFact(Fact, frozen=True):
             the nodes, for example because a ``*`` may match a node without a name.
     """
 
-    kind: ClassVar[str] = "layer_spec"
-
     option: LayerOption
     name: str
     value: str
@@ -60,8 +58,6 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
     names = _Names(facts) if facts.has_model else None
     for spec in layer_specs(facts.command):
         yield LayerSpecFact(
-            node=None,
-            chain=(),
             option=spec.option,
             name=spec.name,
             value=spec.value,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.providers import (
@@ -56,8 +56,6 @@ class ProviderOptionFact(Fact, frozen=True):
         source: file and line; empty for options given as text.
     """
 
-    kind: ClassVar[str] = "provider_option"
-
     provider: Provider
     name: str
     value: str
@@ -97,8 +95,6 @@ def _fact(option: Option, provider: Provider, source: str) -> ProviderOptionFact
     state: State = "known" if known is not None else "other-provider" if others else "unknown"
     computed = not option.known
     return ProviderOptionFact(
-        node=None,
-        chain=(),
         provider=provider,
         name=option.name,
         value=value,

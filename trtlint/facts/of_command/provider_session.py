@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.profiles import dynamic_inputs
 from trtlint.knowledge.providers import BOOLEANS, Provider
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ class ProviderSession(Fact, frozen=True):
         absolute_cache: whether the path of the engine cache is absolute.
         source: file and line; empty for options given as text.
     """
-
-    kind: ClassVar[str] = "provider_session"
 
     provider: Provider
     names: tuple[str, ...]
@@ -73,16 +72,10 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
     prefix = _PREFIX[provider]
     specs = shapes_of(command).specs
     bounds = tuple(each for each in _BOUNDS if values.get(f"{prefix}profile_{each}_shapes"))
-    dynamic = tuple(
-        value.name
-        for value in facts.model.graph.inputs
-        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
-    )
+    dynamic = tuple(value.name for value in dynamic_inputs(facts.model.graph.inputs))
     least = values.get("trt_min_subgraph_size", "")
     path = values.get("trt_engine_cache_path", "")
     yield ProviderSession(
-        node=None,
-        chain=(),
         provider=provider,
         names=tuple(name for name in command.names if name not in ("provider", "model")),
         values=values,
@@ -94,8 +87,7 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
             name for name in dynamic if specs and not any(spec.means(name) for spec in specs)
         ),
         min_nodes=int(least) if least.isdecimal() and len(least) < 10 else 1,
-        context="trt_dump_ep_context_model" in values
-        and BOOLEANS.get(values["trt_dump_ep_context_model"]) is True,
+        context=BOOLEANS.get(values.get("trt_dump_ep_context_model", "")) is True,
         absolute_cache=path.startswith(("/", "\\")) or path[1:2] == ":",
         source=command.place,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.sizes import shape_text
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -23,7 +24,7 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 """Types of model inputs for which the engine's input has the same type in every release."""
 
 
-class ServedTensorFact(Fact, frozen=True):
+class ServedTensorFact(Fact, frozen=True, kw_only=True):
     """An input or output in a Triton configuration, or a model input that the configuration does not list.
 
     Triton's ONNX Runtime backend compares the same properties when it loads a model:
@@ -52,8 +53,6 @@ class ServedTensorFact(Fact, frozen=True):
             a dynamic first dimension. None if unknown, or if the server does not form batches.
     """
 
-    kind: ClassVar[str] = "served_tensor"
-
     name: str
     role: Literal["input", "output"]
     source: str
@@ -61,15 +60,15 @@ class ServedTensorFact(Fact, frozen=True):
     named: bool
     is_there: bool
     there: tuple[str, ...]
-    data_type: str
+    data_type: str = ""
     expected_type: str
-    type_fits: bool | None
-    dims: str
+    type_fits: bool | None = None
+    dims: str = ""
     declared: str
     max_batch_size: int
-    rank_fits: bool | None
-    sizes_fit: bool | None
-    batch_fits: bool | None
+    rank_fits: bool | None = None
+    sizes_fit: bool | None = None
+    batch_fits: bool | None = None
 
     @property
     def place(self) -> str:
@@ -101,8 +100,6 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
     comparable = shape is not None and not tensor.ragged and len(shape) > 0
     rank_fits = len(shape) == len(dims) if comparable and shape is not None else None
     return ServedTensorFact(
-        node=None,
-        chain=(),
         name=tensor.name,
         role=tensor.role,
         source=source,
@@ -113,8 +110,8 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
         data_type=tensor.data_type,
         expected_type=_type(value),
         type_fits=_type_fits(served.backend, tensor, value),
-        dims=_text(dims),
-        declared=_text(shape),
+        dims=shape_text(dims),
+        declared="" if shape is None else shape_text(shape),
         max_batch_size=served.max_batch_size,
         rank_fits=rank_fits,
         sizes_fit=_sizes_fit(tensor, dims, shape, skip=int(batched)) if rank_fits and shape else None,
@@ -124,8 +121,6 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
 
 def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) -> ServedTensorFact:
     return ServedTensorFact(
-        node=None,
-        chain=(),
         name=value.name,
         role="input",
         source=source,
@@ -133,15 +128,9 @@ def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) 
         named=False,
         is_there=True,
         there=there,
-        data_type="",
         expected_type=_type(value),
-        type_fits=None,
-        dims="",
-        declared=_text(value.shape),
+        declared="" if value.shape is None else shape_text(value.shape),
         max_batch_size=served.max_batch_size,
-        rank_fits=None,
-        sizes_fit=None,
-        batch_fits=None,
     )
 
 
@@ -172,9 +161,3 @@ def _batch_fits(served: Served, tensor: ServedTensor, shape: tuple[Dimension, ..
     if served.max_batch_size == 0 or served.backend != "onnxruntime" or tensor.role == "output":
         return None
     return not isinstance(shape[0], int)
-
-
-def _text(shape: tuple[Dimension, ...] | None) -> str:
-    if shape is None:
-        return ""
-    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"

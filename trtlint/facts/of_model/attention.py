@@ -12,6 +12,7 @@ from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
+from trtlint.facts.blocks.sizes import whole
 from trtlint.facts.blocks.walk import Scaled, product_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
@@ -109,7 +110,6 @@ class Attention(Fact, frozen=True):
             Transpose moves an axis other than the last two.
     """
 
-    kind: ClassVar[str] = "attention"
     roles: ClassVar[Mapping[str, str]] = {
         "scale": "a multiplication or division that scales Q, K or the scores",
         "cut": "the operator that splits one packed tensor into Q, K and V",
@@ -237,8 +237,7 @@ _OPERATORS: Mapping[str, frozenset[str]] = {
 
 def _operator(node: Node) -> Attention:
     query, mask = node.input(0), node.input(3)
-    written = node.number("q_num_heads", node.number("num_heads", None))
-    heads: Dimension = None if written is None else int(written)
+    heads: Dimension = whole(node.number("q_num_heads", node.number("num_heads", None)))
     shape = query.shape if query is not None else None
     head_size: Dimension = None
     if shape is not None and node.domain == "":
@@ -258,12 +257,12 @@ def _operator(node: Node) -> Attention:
         scale=Scale("attribute", product=product),
         mask=Mask("attribute") if masked else Mask(),
         dtype=dtype,
-        softmax_dtype=DTYPES.get(int(node.number("softmax_precision", 0)), dtype),
+        softmax_dtype=DTYPES.get(whole(node.number("softmax_precision", 0)) or 0, dtype),
         heads=_static(heads),
         head_size=_static(head_size),
         fusable_head_size=_fusable(head_size),
         rank=None if shape is None else len(shape),
-        scores_shared=len([value for value in node.outputs[3:] if value.name]) > 0,
+        scores_shared=any(value.name for value in node.outputs[3:]),
     )
 
 

@@ -60,7 +60,6 @@ class BakedShape(Fact, frozen=True):
             sizes.
     """
 
-    kind: ClassVar[str] = "baked_shape"
     roles: ClassVar[Mapping[str, str]] = {
         "stored": "an Expand or Tile that repeats a stored tensor to the input size of the export",
         "operator": "the operator that combines the size stored at export with the dynamic dimension",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,6 +19,7 @@ from trtlint.model.values import Constants
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
+_Array = np.ndarray[Any, Any]
 # The type annotations of these functions differ between NumPy releases.
 _FMIN: Any = np.fmin
 _FMAX: Any = np.fmax
@@ -46,46 +47,42 @@ class Values(Struct, frozen=True, eq=False):
     @property
     def low(self) -> float | None:
         """The smallest element, ignoring NaN."""
-        values = self._read()
-        return None if values is None or values.size == 0 else float(_FMIN.reduce(values, axis=None))
+        return self._reduced(_FMIN)
 
     @property
     def high(self) -> float | None:
         """The largest element, ignoring NaN."""
-        values = self._read()
-        return None if values is None or values.size == 0 else float(_FMAX.reduce(values, axis=None))
+        return self._reduced(_FMAX)
 
     @property
     def beyond_fp16(self) -> int | None:
         """Number of finite elements beyond the range of FP16."""
-        values = self._read()
-        if values is None:
-            return None
-        magnitudes = np.abs(values)
-        return int(np.count_nonzero((magnitudes > FP16_MAX) & np.isfinite(magnitudes)))
+        return self._count(lambda values: (np.abs(values) > FP16_MAX) & np.isfinite(values))
 
     @property
     def subnormal_fp16(self) -> int | None:
         """Number of non-zero elements that become subnormal or zero in FP16."""
-        values = self._read()
-        if values is None:
-            return None
-        magnitudes = np.abs(values)
-        return int(np.count_nonzero((magnitudes > 0) & (magnitudes < FP16_MIN_NORMAL)))
+        return self._count(lambda values: (values != 0) & (np.abs(values) < FP16_MIN_NORMAL))
 
     @property
     def infinite(self) -> int | None:
         """Number of infinite elements."""
-        values = self._read()
-        return None if values is None else int(np.count_nonzero(np.isinf(values)))
+        return self._count(np.isinf)
 
     @property
     def nan(self) -> int | None:
         """Number of NaN elements."""
-        values = self._read()
-        return None if values is None else int(np.count_nonzero(np.isnan(values)))
+        return self._count(np.isnan)
 
-    def _read(self) -> np.ndarray[Any, Any] | None:
+    def _reduced(self, function: Any) -> float | None:
+        values = self._read()
+        return None if values is None or values.size == 0 else float(function.reduce(values, axis=None))
+
+    def _count(self, condition: Callable[[_Array], _Array]) -> int | None:
+        values = self._read()
+        return None if values is None else int(np.count_nonzero(condition(values)))
+
+    def _read(self) -> _Array | None:
         value, constants = self._value, self._constants
         if value.producer is not None and value.producer.op == "ConstantOfShape":
             values = _fill_of(value.producer)
@@ -123,7 +120,6 @@ class Constant(Fact, frozen=True):
         values: statistics of the elements, which trtlint reads from the file on demand.
     """
 
-    kind: ClassVar[str] = "constant"
     roles: ClassVar[Mapping[str, str]] = {
         "constant": "the node that holds the constant or, for an initializer, its first reader",
         "path": "an operator between the constant and the Softmax",
@@ -206,7 +202,7 @@ def _chain(node: Node, path: MaskPath | None, narrowing: Node | None) -> tuple[S
     return tuple(steps)
 
 
-def _fill_of(node: Node) -> np.ndarray[Any, Any] | None:
+def _fill_of(node: Node) -> _Array | None:
     tensor = node.attribute("value")
     if not isinstance(tensor, onnx.TensorProto):
         return np.zeros(1, np.float32)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants
@@ -22,7 +23,7 @@ _SHAPED = frozenset({*_SAME, "Reshape", "Unsqueeze"})
 _NO_BODY = Body((), ())
 
 
-class ControlFlow(Fact, frozen=True):
+class ControlFlow(Fact, frozen=True, kw_only=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
     Several fields name the source of a value. ``stored``: the file stores the value. ``static``: the
@@ -46,7 +47,6 @@ class ControlFlow(Fact, frozen=True):
         nodes: number of operators in the bodies, including nested bodies.
     """
 
-    kind: ClassVar[str] = "control_flow"
     roles: ClassVar[Mapping[str, str]] = {
         "condition": "computes the condition, or the trip count",
         "operator": "the If or Loop",
@@ -54,13 +54,13 @@ class ControlFlow(Fact, frozen=True):
 
     op: Literal["If", "Loop"]
     condition: Source | None
-    trips: Source | None
-    count: int | None
-    leaves: Source | None
-    before: tuple[Value | None, ...]
-    after: tuple[Value, ...]
-    stacked: tuple[Value, ...]
-    uncut: int
+    trips: Source | None = None
+    count: int | None = None
+    leaves: Source | None = None
+    before: tuple[Value | None, ...] = ()
+    after: tuple[Value, ...] = ()
+    stacked: tuple[Value, ...] = ()
+    uncut: int = 0
     nodes: int
 
 
@@ -94,13 +94,6 @@ def _branch(node: Node, constants: Constants, size: int) -> ControlFlow:
         chain=_chain(node, condition),
         op="If",
         condition=_source(condition, constants),
-        trips=None,
-        count=None,
-        leaves=None,
-        before=(),
-        after=(),
-        stacked=(),
-        uncut=0,
         nodes=size,
     )
 
@@ -109,7 +102,6 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
     body = bodies.get("body", _NO_BODY)
     carried = len(node.inputs) - 2
     trips = node.input(0)
-    count = constants.scalar(trips)
     given = body.inputs[1] if len(body.inputs) > 1 else None
     again = body.outputs[0] if body.outputs else None
     on = again is not None and behind(again, _SAME) is given
@@ -119,7 +111,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
         op="Loop",
         condition=_source(node.input(1), constants),
         trips=_source(trips, constants),
-        count=None if count is None else int(count),
+        count=whole(constants.scalar(trips)),
         leaves=None if on else _source(again, constants),
         before=node.inputs[2:],
         after=body.outputs[1 : 1 + carried],

@@ -7,11 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.blocks.activations import Activation, activation_of
+from trtlint.facts.blocks.activations import Activation, activation_of, nodes_to_output
 from trtlint.facts.blocks.geometry import geometry
-from trtlint.facts.blocks.outputs import nodes_to_output
-from trtlint.facts.blocks.weighted import weighted
-from trtlint.facts.blocks.weights import Weight, weight_of
+from trtlint.facts.blocks.weights import Weight, weight_of, weighted
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import behind
@@ -42,7 +40,6 @@ class Convolution(Fact, frozen=True):
             output depends on the convolution.
     """
 
-    kind: ClassVar[str] = "convolution"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "convolution": "the convolution",

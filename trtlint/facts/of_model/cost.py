@@ -39,7 +39,6 @@ class Cost(Fact, frozen=True):
         intensity: operations per byte of memory traffic; None if ``flops`` or a number of bytes is None.
     """
 
-    kind: ClassVar[str] = "cost"
     roles: ClassVar[Mapping[str, str]] = {"operator": "the operator"}
 
     op: str

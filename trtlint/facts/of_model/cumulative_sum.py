@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 
@@ -27,7 +28,6 @@ class CumulativeSum(Fact, frozen=True):
             axis or attributes differ.
     """
 
-    kind: ClassVar[str] = "cumulative_sum"
     roles: ClassVar[Mapping[str, str]] = {"sum": "the cumulative sum"}
 
     axis: int | None
@@ -39,13 +39,11 @@ class CumulativeSum(Fact, frozen=True):
 
 def find(facts: Facts) -> Iterator[CumulativeSum]:
     """Yield the cumulative sums of a model, in graph order."""
-    nodes = facts.model.graph.of_onnx("CumSum")
-    manners = {node: (_axis(facts, node), *_flags(node)) for node in nodes}
-    alike: dict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        alike[_type(node)].append(node)
-    for node in nodes:
-        axis, reverse, exclusive = manners[node]
+    manners = {node: _manner(node, facts) for node in facts.model.graph.of_onnx("CumSum")}
+    alike = Counter(manners.values())
+    comparable = Counter(type_ for type_, axis, *_ in manners.values() if axis is not None)
+    for node, manner in manners.items():
+        type_, axis, reverse, exclusive = manner
         data = node.input(0)
         yield CumulativeSum(
             node=node,
@@ -54,25 +52,14 @@ def find(facts: Facts) -> Iterator[CumulativeSum]:
             reverse=reverse,
             exclusive=exclusive,
             dtype=None if data is None else data.dtype,
-            unlike=sum(
-                manners[other] != manners[node] and manners[other][0] is not None and axis is not None
-                for other in alike[_type(node)]
-            ),
+            unlike=0 if axis is None else comparable[type_] - alike[manner],
         )
 
 
-def _type(node: Node) -> str:
-    data = node.input(0)
-    return "" if data is None else data.type_text
-
-
-def _flags(node: Node) -> tuple[bool, bool]:
-    return bool(node.number("reverse", 0)), bool(node.number("exclusive", 0))
-
-
-def _axis(facts: Facts, node: Node) -> int | None:
-    data, axis = node.input(0), facts.model.constants.scalar(node.input(1))
-    if axis is None:
-        return None
-    rank = None if data is None else data.rank
-    return int(axis) % rank if rank else int(axis)
+def _manner(node: Node, facts: Facts) -> tuple[str, int | None, bool, bool]:
+    """Return the type of the input, the axis, and the attributes ``reverse`` and ``exclusive``."""
+    data, axis = node.input(0), whole(facts.model.constants.scalar(node.input(1)))
+    if axis is not None and data is not None and data.rank:
+        axis %= data.rank
+    type_ = "" if data is None else data.type_text
+    return type_, axis, bool(node.number("reverse", 0)), bool(node.number("exclusive", 0))

@@ -31,7 +31,6 @@ class DataSized(Fact, frozen=True):
             tensors of the data-dependent size.
     """
 
-    kind: ClassVar[str] = "data_sized"
     roles: ClassVar[Mapping[str, str]] = {
         "source": "computes a tensor whose size depends on input values, such as NonZero",
         "computing": "computes with a tensor whose size depends on input values",
@@ -78,6 +77,7 @@ def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], M
         if node.op in _COMPUTING and not node.domain:
             computing[source].append(node)
         for value in node.outputs:
-            if any(not isinstance(dim, int) and dim not in names for dim in value.shape or (None,)):
+            dims = (None,) if value.shape is None else value.shape
+            if any(not isinstance(dim, int) and dim not in names for dim in dims):
                 sized[value] = source
     return sized, computing

@@ -23,7 +23,6 @@ class DeclaredType(Fact, frozen=True):
         count: number of values in the main graph with a wrong declared type.
     """
 
-    kind: ClassVar[str] = "declared_type"
     roles: ClassVar[Mapping[str, str]] = {
         "computed": "computes a tensor for which the file declares a wrong type"
     }

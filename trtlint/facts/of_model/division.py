@@ -53,7 +53,6 @@ class Division(Fact, frozen=True):
         dtype: element type of the divisor; None if unknown.
     """
 
-    kind: ClassVar[str] = "division"
     roles: ClassVar[Mapping[str, str]] = {
         "reduction": "the reduction that computes the divisor",
         "root": "the square root",

@@ -53,7 +53,6 @@ class Foldable(Fact, frozen=True):
         weight: whether a convolution or matrix product reads the result as a weight.
     """
 
-    kind: ClassVar[str] = "foldable"
     roles: ClassVar[Mapping[str, str]] = {
         "step": "a node of the computation that depends only on constants",
         "result": "the last node of the computation",

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.blocks.activations import Activation, activation_of
-from trtlint.facts.blocks.outputs import nodes_to_output
-from trtlint.facts.blocks.weighted import weighted
-from trtlint.facts.blocks.weights import Weight, weight_of
+from trtlint.facts.blocks.activations import Activation, activation_of, nodes_to_output
+from trtlint.facts.blocks.weights import Weight, weight_of, weighted
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
@@ -39,7 +37,6 @@ class Gemm(Fact, frozen=True):
             depends on the product.
     """
 
-    kind: ClassVar[str] = "gemm"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "gemm": "the matrix product",

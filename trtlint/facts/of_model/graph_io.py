@@ -29,7 +29,6 @@ class GraphIO(Fact, frozen=True):
         readers: number of nodes that read the tensor.
     """
 
-    kind: ClassVar[str] = "graph_io"
     roles: ClassVar[Mapping[str, str]] = {"end": "the node that computes the output, or that reads the input"}
 
     name: str

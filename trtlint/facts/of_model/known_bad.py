@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
-from trtlint.facts.of_model.node import Attributes
+from trtlint.facts.of_model.node import names_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
@@ -36,7 +36,6 @@ class KnownBad(Fact, frozen=True):
         source: public URL of the evidence.
     """
 
-    kind: ClassVar[str] = "known_bad"
     roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that a bad TensorRT release affects"}
 
     hurts: Hurts
@@ -68,18 +67,14 @@ def _first_node(facts: Facts, cause: BadRelease) -> KnownBad | None:
     model = facts.model
     for node in model.graph.by_op(*cause.ops):
         names = {
-            "op": node.op,
-            "domain": node.domain,
+            **names_of(node),
             "opset": model.opset or _LATEST_OPSET,
-            "inputs": node.inputs,
-            "outputs": node.outputs,
-            "attributes": Attributes(node),
             "bodies": {},
             "inside": (),
             "constants": model.constants,
         }
         if cause.where.truth(names) is True:
-            return _known_bad(cause, names, node, _float_type(node))
+            return _known_bad(cause, names, node)
     return None
 
 
@@ -88,7 +83,7 @@ def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
         names = {name: getattr(fact, name) for name in type(fact).__struct_fields__}
         names["constants"] = facts.model.constants
         if fact.node is not None and cause.where.truth(names) is True:
-            return _known_bad(cause, names, fact.node, _float_type(fact.node))
+            return _known_bad(cause, names, fact.node)
     return None
 
 
@@ -98,9 +93,7 @@ def _float_type(node: Node) -> ElementType | None:
     return next((dtype for dtype in types if dtype in FLOAT_DTYPES), None)
 
 
-def _known_bad(
-    cause: BadRelease, names: Mapping[str, object], node: Node, dtype: ElementType | None
-) -> KnownBad:
+def _known_bad(cause: BadRelease, names: Mapping[str, object], node: Node) -> KnownBad:
     return KnownBad(
         node=node,
         chain=(Step(node, "case"),),
@@ -109,7 +102,7 @@ def _known_bad(
         sure=cause.sure,
         sms=cause.sms,
         types=cause.types,
-        dtype=dtype,
+        dtype=_float_type(node),
         says=_with_gpus(cause.says.fill(names), cause.sms),
         way=_with_gpus(cause.way.fill(names), cause.sms),
         source=cause.source,

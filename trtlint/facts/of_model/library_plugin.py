@@ -26,7 +26,6 @@ class LibraryPlugin(Fact, frozen=True):
         plugin: the name of the plugin.
     """
 
-    kind: ClassVar[str] = "library_plugin"
     roles: ClassVar[Mapping[str, str]] = {"imported": "the operator that is a plugin"}
 
     op: str

@@ -34,7 +34,6 @@ class MisreadCall(Fact, frozen=True):
         value: if ``reason`` is ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 
-    kind: ClassVar[str] = "misread_call"
     roles: ClassVar[Mapping[str, str]] = {"call": "the first operator of the model-local function"}
 
     reason: Reason
@@ -73,15 +72,27 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """Return the first node of the function body for each misinterpreted call, by the path of the call."""
-    wanted = {each.path for each in facts.model.misread}
+    """Return the first node of the function body for each misinterpreted call, by the path of the call.
+
+    The name of such a node begins with the path and a slash.  The search compares the names component by
+    component, because the time for all prefixes of a name would be quadratic in its length.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    paths: dict[int, str] = {}
+    for each in facts.model.misread:
+        number = 0
+        for part in each.path.split("/"):
+            number = numbers.setdefault((number, part), len(numbers) + 1)
+        paths[number] = each.path
     found: dict[str, Node] = {}
     for node in facts.imported:
-        path = text(node.proto.name)
-        for _ in range(path.count("/")):
-            path = path.rpartition("/")[0]
-            if path in wanted:
-                found.setdefault(path, node)
+        number = 0
+        for part in text(node.proto.name).split("/")[:-1]:
+            number = numbers.get((number, part), -1)
+            if number < 0:
+                break
+            if number in paths:
+                found.setdefault(paths[number], node)
     return found
 
 

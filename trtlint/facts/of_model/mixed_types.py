@@ -42,7 +42,6 @@ class MixedTypes(Fact, frozen=True):
         followers: number of operators with mixed types downstream of this operator.
     """
 
-    kind: ClassVar[str] = "mixed_types"
     roles: ClassVar[Mapping[str, str]] = {
         "origin": "the Cast that introduces one of the types",
         "operand": "the operator that computes an operand",
@@ -96,12 +95,8 @@ def refused_alone(model: Model) -> tuple[Node, ...]:
 
 def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, int]]:
     """Return the nodes with mixed types, each with the positions of the two inputs that differ."""
-    found: dict[Node, tuple[int, int]] = {}
-    for node in nodes:
-        ports = _mixed_ports(node, opset or _LATEST_OPSET)
-        if ports is not None:
-            found[node] = ports
-    return found
+    found = ((node, _mixed_ports(node, opset or _LATEST_OPSET)) for node in nodes)
+    return {node: ports for node, ports in found if ports is not None}
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
@@ -73,9 +73,6 @@ class ModelFact(Fact, frozen=True):
         file: the path as the user wrote it, quoted for a shell.
     """
 
-    kind: ClassVar[str] = "model"
-    roles: ClassVar[Mapping[str, str]] = {}
-
     opset: int | None
     ir: int
     producer: str
@@ -96,8 +93,6 @@ def find(facts: Facts) -> Iterator[ModelFact]:
     model, graph = facts.model, facts.model.graph
     every = _float_types(graph)
     yield ModelFact(
-        node=None,
-        chain=(),
         opset=model.opset,
         ir=model.ir_version,
         producer=model.producer,
@@ -108,7 +103,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         nodes=len(graph.nodes),
         inputs=len(graph.inputs),
         outputs=len(graph.outputs),
-        dynamic=any(not isinstance(dim, int) for value in graph.inputs for dim in value.shape or (None,)),
+        dynamic=not all(value.is_static for value in graph.inputs),
         external=any(map(_is_external, graph.values.values())),
         file=shlex.quote(str(model.path)),
     )

@@ -54,6 +54,17 @@ def _readable(value: Any) -> Any:
     return value
 
 
+def names_of(node: Node) -> dict[str, object]:
+    """Return the values of the names in an expression about a node, such as ``inputs``."""
+    return {
+        "op": node.op,
+        "domain": node.domain,
+        "inputs": node.inputs,
+        "outputs": node.outputs,
+        "attributes": Attributes(node),
+    }
+
+
 class NodeFact(Fact, frozen=True):
     """A node of the graph, or of a body of ``If``, ``Loop`` or ``Scan``.
 
@@ -69,7 +80,6 @@ class NodeFact(Fact, frozen=True):
             graph.
     """
 
-    kind: ClassVar[str] = "node"
     roles: ClassVar[Mapping[str, str]] = {"node": "the operator"}
 
     op: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step, in_graph_order
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
-from trtlint.model.graph import Graph, Node, Value
+from trtlint.facts.blocks.sizes import whole
+from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ class Normalization(Fact, frozen=True):
         follows_attention: whether the normalization is a few operators downstream of an attention block.
     """
 
-    kind: ClassVar[str] = "normalization"
     roles: ClassVar[Mapping[str, str]] = {
         "operator": "the normalization operator",
         "mean": "the mean of the tensor",
@@ -91,39 +91,39 @@ _STASHING = frozenset({"LayerNormalization", "RMSNormalization", "GroupNormaliza
 def find(facts: Facts) -> Iterator[Normalization]:
     """Yield the normalizations of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    distances = _distances_from_attention(facts)
-    found = [_operator(node, distances) for node in graph.by_op(*_OPERATORS)]
-    found += [_decomposed(norm, distances) for norm in decomposed_norms(graph, constants)]
+    after = _after_attention(facts)
+    found = [_operator(node, after) for node in graph.by_op(*_OPERATORS)]
+    found += [_decomposed(norm, after) for norm in decomposed_norms(graph, constants)]
     yield from in_graph_order(found)
 
 
-def _distances_from_attention(facts: Facts) -> dict[Node, int]:
-    """Return the nodes that follow an attention block closely, each with its distance to the block."""
-    graph: Graph = facts.model.graph
-    layer = [fact.chain[-1].node for fact in facts.of("attention")]
-    distances: dict[Node, int] = {}
-    for distance in range(NEAR_ATTENTION + 1):
-        distances.update(dict.fromkeys(layer, distance))
-        behind = dict.fromkeys(after for node in layer for after in graph.successors(node))
-        layer = [node for node in behind if node not in distances]
-    return distances
+def _after_attention(facts: Facts) -> set[Node]:
+    """Return the nodes that follow an attention block closely."""
+    graph = facts.model.graph
+    layer = {fact.chain[-1].node for fact in facts.of("attention")}
+    found = set(layer)
+    for _ in range(NEAR_ATTENTION):
+        layer = {after for node in layer for after in graph.successors(node)} - found
+        found |= layer
+    return found
 
 
-def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
+def _operator(node: Node, after_attention: Set[Node]) -> Normalization:
     tensor = node.input(0)
     family = _OPERATORS[node.op]
     dtype = tensor.dtype if tensor is not None else None
     rank = tensor.rank if tensor is not None else None
     axes: tuple[int, ...] | None = None
     if family in ("layer", "rms"):
-        axis = int(node.number("axis", -1))
-        start = axis if axis < 0 else None if rank is None else axis - rank
-        axes = None if start is None or start < -_MOST_AXES else tuple(range(start, 0))
+        axis = whole(node.number("axis", -1))
+        if axis is not None and axis >= 0:
+            axis = None if rank is None else axis - rank
+        axes = None if axis is None or axis < -_MOST_AXES else tuple(range(axis, 0))
     elif family == "instance" and rank is not None:
         axes = tuple(range(2 - rank, 0))
         if _reshaped_into_groups(node):
             family = "group"
-    statistics = DTYPES.get(int(node.number("stash_type", 1))) if node.op in _STASHING else dtype
+    statistics = DTYPES.get(whole(node.number("stash_type", 1)) or 0) if node.op in _STASHING else dtype
     return Normalization(
         node=node,
         chain=(Step(node, "operator", "", f"{family} normalization"),),
@@ -134,7 +134,7 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
         dtype=dtype,
         statistics_dtype=statistics,
         upcast=_upcast(tensor),
-        follows_attention=node in distances,
+        follows_attention=node in after_attention,
     )
 
 
@@ -157,12 +157,11 @@ def _upcast(tensor: Value | None) -> bool:
     return cast.inputs[0].dtype in ("f16", "bf16") and cast.output.dtype in ("f32", "f64")
 
 
-def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalization:
+def _decomposed(norm: Decomposed, after_attention: Set[Node]) -> Normalization:
     squares = norm.square.output.dtype
     mean = norm.mean.output.dtype if norm.mean is not None and norm.centred else None
     statistics = "f16" if "f16" in (mean, squares, norm.variance.output.dtype) else norm.variance.output.dtype
     steps = norm.steps()
-    near = [distances[step.node] for step in steps if step.node in distances]
     return Normalization(
         node=norm.variance,
         chain=steps,
@@ -176,5 +175,5 @@ def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalizatio
         squares_dtype=squares,
         standard=norm.standard,
         upcast=_upcast(norm.tensor) and mean != "f16",
-        follows_attention=bool(near),
+        follows_attention=any(step.node in after_attention for step in steps),
     )

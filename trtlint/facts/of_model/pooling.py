@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.windows import Window, windows
+from trtlint.facts.blocks.geometry import Window, windows
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -27,7 +27,6 @@ class Pooling(Fact, frozen=True):
             window (see ``beyond``); empty if unknown.
     """
 
-    kind: ClassVar[str] = "pooling"
     roles: ClassVar[Mapping[str, str]] = {"pool": "the operator"}
 
     op: str

@@ -61,7 +61,6 @@ class Quantized(Fact, frozen=True):
             model input and the operator.
     """
 
-    kind: ClassVar[str] = "quantized"
     roles: ClassVar[Mapping[str, str]] = {
         "operand": "quantizes or dequantizes an operand",
         "operator": "the operator",
@@ -103,7 +102,7 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
     if node.op in _CONVOLUTIONS or node.op in _PRODUCTS:
         values = values[:2]
     operands = tuple(operand(value, constants) for value in values)
-    result = result_quantizer(node.output, constants)
+    result, quantize = result_quantizer(node.output, constants) or (None, None)
     count = sum(each.quantizer is not None for each in operands)
     sums = node.op in ("Add", "Concat")
     if len(operands) < 2 or not (count or result is not None):
@@ -117,15 +116,15 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
     rows, depth, columns = _product_sizes(node, values, constants)
     return Quantized(
         node=node,
-        chain=_chain(node, operands, None if result is None else result[1]),
+        chain=_chain(node, operands, quantize),
         op=node.op,
         dtype=node.output.dtype,
         data=operands[position],
         weight=weight,
         operands=operands,
         quantized=count,
-        result=None if result is None else result[0],
-        one_scale=_one_scale(operands, None if result is None else result[0]),
+        result=result,
+        one_scale=_one_scale(operands, result),
         channel_axis=None if place is None else _channel_axis(node, place, values[place]),
         channels=None if size is None else size.channels,
         filters=None if size is None else size.filters,

@@ -10,7 +10,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
-from trtlint.facts.of_model.node import Attributes
+from trtlint.facts.of_model.node import names_of
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
-_DYNAMIC_QUANTISATION = frozenset(
+DYNAMIC_QUANTISATION = frozenset(
     {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
 )
 """Operators that ONNX Runtime's dynamic quantization writes.
@@ -49,7 +49,7 @@ WITHOUT_FUNCTIONS = "<9.0"
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
-class Rejection(Fact, frozen=True):
+class Rejection(Fact, frozen=True, kw_only=True):
     """A node, model input or stored tensor that a parser or builder refuses in at least one release.
 
     There is one fact for each reason.  The versions that refuse the node for this reason are in ``applies``.
@@ -75,7 +75,6 @@ class Rejection(Fact, frozen=True):
             code) or ``documented``.
     """
 
-    kind: ClassVar[str] = "rejection"
     roles: ClassVar[Mapping[str, str]] = {
         "refused": "the refused operator, or the reader of the refused tensor"
     }
@@ -85,11 +84,11 @@ class Rejection(Fact, frozen=True):
     code: str
     reason: Reason
     says: str
-    way: str
-    plugin: str
-    typing: str
-    min_sm: int | None
-    has_body: bool
+    way: str = ""
+    plugin: str = ""
+    typing: str = ""
+    min_sm: int | None = None
+    has_body: bool = False
     source: str
     versions: Mapping[Product, str]
     once: bool = False
@@ -142,11 +141,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
     clashes = empty_name_clashes(graph, facts.model.call_paths)
     for node in facts.imported:
         names = {
-            "op": node.op,
-            "domain": node.domain,
-            "inputs": node.inputs,
-            "outputs": node.outputs,
-            "attributes": Attributes(node),
+            **names_of(node),
             "bodies": graph.bodies(node) if node.op in WITH_BODIES else {},
             "inside": owners_within(graph, node) if node.scope else (),
             "clash": clashes.get(node, ""),
@@ -222,7 +217,6 @@ def _rejection(
         plugin=condition.plugin,
         typing=condition.typing,
         min_sm=condition.min_sm,
-        has_body=False,
         source=condition.source,
         versions=versions,
         once=condition.once,
@@ -304,9 +298,6 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             says=f"the model calls functions of its own ({called}), which the parser does not support",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
-            typing="",
-            min_sm=None,
-            has_body=False,
             source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",
             versions=versions,
             once=True,
@@ -329,10 +320,6 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
         reason="interface",
         says=says,
         way=way,
-        plugin="",
-        typing="",
-        min_sm=None,
-        has_body=False,
         source="https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp",
         versions=dict.fromkeys(PRODUCTS, ""),
         known="source",
@@ -359,10 +346,7 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
         code="UNSUPPORTED_NODE" if listed else "INVALID_NODE",
         reason=reason,
         says=contrib if reason == "contrib" else _missing(node, reason),
-        way="",
         plugin=node.op,
-        typing="",
-        min_sm=None,
         has_body=reason == "operator" and has_function(node.op, node.domain),
         source=_PARSER,
         versions=versions,
@@ -371,7 +355,7 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
 
 def _reason(node: Node, listed: bool) -> Reason:
     fused = is_contrib(node.domain) or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
-    if node.op in _DYNAMIC_QUANTISATION or (not listed and fused):
+    if node.op in DYNAMIC_QUANTISATION or (not listed and fused):
         return "contrib"
     own = node.domain in ONNX_DOMAINS and (is_defined(node.op, node.domain) or is_removed(node.op))
     return "operator" if listed or own else "plugin"
@@ -394,7 +378,11 @@ def _contrib(nodes: Iterable[Node]) -> str:
     The text lists the operators of ONNX Runtime that the parser cannot import, with their counts.
     """
     found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
-    counted = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in found.most_common())
-    dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)
+    dynamic = any(op in DYNAMIC_QUANTISATION for op in found)
     cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
-    return f"the model was {cause}, and the parser has no importer for {counted}"
+    return f"the model was {cause}, and the parser has no importer for {', '.join(counted(found))}"
+
+
+def counted(ops: Counter[str]) -> list[str]:
+    """Return the operator types in ``ops`` with their counts as texts, the most frequent type first."""
+    return [op if count == 1 else f"{op} × {count}" for op, count in ops.most_common()]

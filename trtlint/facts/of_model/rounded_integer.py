@@ -41,7 +41,6 @@ class RoundedInteger(Fact, frozen=True):
             order.
     """
 
-    kind: ClassVar[str] = "rounded_integer"
     roles: ClassVar[Mapping[str, str]] = {
         "cast": "converts whole numbers to floats",
         "arithmetic": "computes with these floats",
@@ -90,21 +89,15 @@ def _path_back(cast: Node) -> list[Node] | None:
 
     The result is None if there is no Cast back, or no arithmetic between the casts.
     """
-    readers: dict[Value, Node] = {}
-
-    def through(node: Node, _: int) -> bool:
-        return node.op in _THROUGH
-
-    before: dict[Node, Value] = {}
-    for node, _, value in downstream(cast.output, through, _DEEPEST):
-        before.setdefault(node, value)
-        readers.setdefault(node.output, node)
+    steps: dict[Value, tuple[Node, Value]] = {}
+    for node, _, value in downstream(cast.output, lambda node, _: node.op in _THROUGH, _DEEPEST):
+        steps.setdefault(node.output, (node, value))
         if node.op != "Cast" or node.output.dtype not in _INTEGERS:
             continue
         path = [node]
         while value is not cast.output:
-            path.append(readers[value])
-            value = before[readers[value]]
+            step, value = steps[value]
+            path.append(step)
         if any(step.op in _ARITHMETIC for step in path):
             return path[::-1]
     return None

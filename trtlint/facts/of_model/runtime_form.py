@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
 from trtlint.facts.blocks.refusalranges import joined
-from trtlint.facts.of_model.rejection import Rejection
+from trtlint.facts.of_model.rejection import DYNAMIC_QUANTISATION, Rejection, counted
 from trtlint.facts.refusal import Refusal
+from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.releases import Product
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 Form = Literal["asymmetric", "operators", "dynamic", "optimised"]
 
-_DYNAMIC = frozenset(
-    {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
-)
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
 """Prefix of operators that compute with quantized tensors, in the format ``QuantFormat.QOperator``.
@@ -50,7 +48,6 @@ class RuntimeForm(Fact, frozen=True):
         stated: the refusal of the first refused node.
     """
 
-    kind: ClassVar[str] = "runtime_form"
     roles: ClassVar[Mapping[str, str]] = {"refused": "the first rejected operator of this type"}
 
     op: str
@@ -98,8 +95,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
         lines = joined(lines, dict(versions))
     ranges = {product: range_of(product, found) for product, found in lines.items()}
     firsts = {fact.op: fact.node for fact in reversed(refused) if fact.node is not None}
-    counted = Counter({fact.node: fact.op for fact in refused}.values()).most_common()
-    listed = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in counted[:_LISTED])
+    ops = Counter({fact.node: fact.op for fact in refused}.values())
     nodes = sorted(firsts.values(), key=lambda node: node.index)
     first = next(fact for fact in refused if fact.node is nodes[0])
     yield RuntimeForm(
@@ -107,8 +103,8 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
         chain=tuple(Step(node, "refused") for node in nodes[:_LISTED]),
         op=first.op,
         form=form,
-        listed=listed + (f" and {len(counted) - _LISTED} more" if len(counted) > _LISTED else ""),
-        count=sum(count for _, count in counted),
+        listed=first_few(counted(ops), _LISTED),
+        count=ops.total(),
         operators=frozenset(firsts),
         versions={product: text for product, text in ranges.items() if text is not None},
         stated=first.refusal,
@@ -125,7 +121,7 @@ def _family(rejection: Rejection) -> Form | None:
         return "asymmetric" if rejection.reason == "quantization" else None
     if rejection.reason not in ("contrib", "operator"):
         return None
-    if op in _DYNAMIC:
+    if op in DYNAMIC_QUANTISATION:
         return "dynamic"
     if op.startswith(_PREFIX) or op in _QUANTIZED:
         return "operators"

@@ -25,7 +25,6 @@ class SharedName(Fact, frozen=True):
         count: number of nodes with this name.
     """
 
-    kind: ClassVar[str] = "shared_name"
     roles: ClassVar[Mapping[str, str]] = {"node": "a node with the shared name"}
 
     name: str
@@ -46,4 +45,4 @@ def find(facts: Facts) -> Iterator[SharedName]:
     shared = [(name, nodes) for (_, name), nodes in named.items() if len(nodes) > 1]
     for name, nodes in sorted(shared, key=lambda pair: pair[1][1].index):
         steps = tuple(Step(node, "node", label=f"called {name}") for node in nodes[:_SHOWN])
-        yield SharedName(nodes[1], steps, name=name, count=len(nodes))
+        yield SharedName(node=nodes[1], chain=steps, name=name, count=len(nodes))

@@ -34,7 +34,6 @@ class SumOfSquares(Fact, frozen=True):
             element is above the limit. None for types other than FP16, and for a sum whose ``count`` is None.
     """
 
-    kind: ClassVar[str] = "sum_of_squares"
     roles: ClassVar[Mapping[str, str]] = {
         "square": "squares each element",
         "sum": "adds the squares",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import whole
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 from trtlint.model.walks import upstream
@@ -27,7 +28,6 @@ class TopK(Fact, frozen=True):
             of a ``Min`` that computes K.
     """
 
-    kind: ClassVar[str] = "top_k"
     roles: ClassVar[Mapping[str, str]] = {"top": "takes the greatest elements"}
 
     count: int | None
@@ -45,14 +45,14 @@ def find(facts: Facts) -> Iterator[TopK]:
 def _fact(node: Node, constants: Constants) -> TopK:
     asked = node.input(1)
     written = node.number("k", None)  # before opset 10
-    count = constants.scalar(asked) if written is None else written
+    count = whole(constants.scalar(asked) if written is None else written)
     known = count is not None or asked is None or constants.foldable(asked)
     return TopK(
         node=node,
         chain=(Step(node, "top"),),
-        count=None if count is None else int(count),
+        count=count,
         source="file" if known else "shape" if constants.data_free(asked) else "data",
-        at_most=int(count) if count is not None else None if asked is None else _bound(asked, constants),
+        at_most=_bound(asked, constants) if count is None and asked is not None else count,
     )
 
 
@@ -61,6 +61,6 @@ def _bound(value: Value, constants: Constants) -> int | None:
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:
-            numbers = [number for v in node.inputs if (number := constants.scalar(v)) is not None]
-            return int(min(numbers)) if numbers else None
+            numbers = [number for v in node.inputs if (number := whole(constants.scalar(v))) is not None]
+            return min(numbers, default=None)
     return None

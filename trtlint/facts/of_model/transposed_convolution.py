@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.windows import windows
+from trtlint.facts.blocks.geometry import windows
 from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ class TransposedConvolution(Fact, frozen=True):
             this axis.
     """
 
-    kind: ClassVar[str] = "transposed_convolution"
     roles: ClassVar[Mapping[str, str]] = {"convolution": "the operator"}
 
     bias: Value | None

@@ -36,7 +36,6 @@ class Unrolled(Fact, frozen=True):
         weight: name of the stored weight.
     """
 
-    kind: ClassVar[str] = "unrolled"
     roles: ClassVar[Mapping[str, str]] = {"product": "one of the products"}
 
     op: str
@@ -68,7 +67,7 @@ def find(facts: Facts) -> Iterator[Unrolled]:
     found = [(*key, nodes) for key, nodes in groups.items() if len(nodes) > 1]
     for op, base, _, cut, nodes in sorted(found, key=lambda group: group[4][0].index):
         shown = [Step(node, "product", label="the same weight") for node in nodes[:_SHOWN]]
-        yield Unrolled(nodes[0], tuple(shown), op=op, count=len(nodes), cut=cut, weight=base.name)
+        yield Unrolled(node=nodes[0], chain=tuple(shown), op=op, count=len(nodes), cut=cut, weight=base.name)
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:

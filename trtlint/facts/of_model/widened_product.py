@@ -46,7 +46,6 @@ class WidenedProduct(Fact, frozen=True):
         kept: True if ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
     """
 
-    kind: ClassVar[str] = "widened_product"
     roles: ClassVar[Mapping[str, str]] = {
         "cast": "casts a 16-bit tensor to FP32",
         "between": "computes in FP32 because of the Cast",

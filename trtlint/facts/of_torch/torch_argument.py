@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -15,7 +15,6 @@ from trtlint.knowledge.torchreleases import (
     needed_by,
 )
 from trtlint.model.origin import Origin
-from trtlint.model.source import Source
 from trtlint.torch_tensorrt.calls import known_value
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -50,8 +49,6 @@ class TorchArgumentFact(TorchFact, frozen=True):
         code_origin: the line of the script with the argument.
     """
 
-    kind: ClassVar[str] = "torch_argument"
-
     name: str
     text: str
     state: State
@@ -68,8 +65,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the argument if the call was given as text."""
-        source = self.code_origin.source
-        return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or f"{self.call}({self.name}=)"
 
 
 def find(facts: Facts) -> Iterator[TorchArgumentFact]:
@@ -100,8 +96,6 @@ def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgum
         if call.complete and all(value is False for value in values):
             state, instead = "alone", " or ".join(f"{name}=True" for name in needs)
     return TorchArgumentFact(
-        node=None,
-        chain=(),
         name=given.name,
         text=given.text,
         state=state,
@@ -114,7 +108,7 @@ def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgum
         changes=_changes(given, known.default),
         evidence=known.source,
         call=call.callee,
-        code_origin=origin_of(call, given.line),
+        code_origin=origin_at(call.source, given.line),
     )
 
 
@@ -127,19 +121,3 @@ def _changes(given: Argument, default: str) -> bool | None:
     if value is None:
         return False if given.text == "None" else None
     return str(value) != (default or "False")
-
-
-def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return the line ``line`` of the script that contains ``call`` as the origin of a fact.
-
-    If the user gave the call as text and not in a script, the origin has no line.
-    """
-    return origin_at(call.source, line)
-
-
-def origin_at(source: str, line: int) -> Origin:
-    """Return the line ``line`` of the script ``source`` as the origin of a fact.
-
-    If ``source`` is empty, the origin has no line.
-    """
-    return Origin(source=Source(source, line, found=True)) if source else Origin()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.of_torch.torch_argument import TorchArgumentFact
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
@@ -61,8 +62,6 @@ class TorchCallFact(TorchFact, frozen=True):
         code_origin: the line of the script with the call.
     """
 
-    kind: ClassVar[str] = "torch_call"
-
     call: str
     minor: int
     route: str
@@ -89,8 +88,7 @@ class TorchCallFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the function if the call was given as text."""
-        source = self.code_origin.source
-        return self.call if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.call
 
 
 def find(facts: Facts) -> Iterator[TorchCallFact]:
@@ -105,55 +103,50 @@ def find(facts: Facts) -> Iterator[TorchCallFact]:
 
 
 def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact]) -> TorchCallFact:
-    settings = _Settings(call, release)
+    switch = partial(_switch, call, release)
     refit = next((name for name in ("refit", "make_refittable") if call.argument(name)), "")
     level = call.argument("optimization_level")
     operators = call.argument("torch_executed_ops")
     return TorchCallFact(
-        node=None,
-        chain=(),
         call=call.callee,
         release=release.version,
         minor=release.minor,
         route=call.route,
         given=tuple(each.name for each in call.arguments),
         precisions=_precisions(call),
-        explicit_typing=True if release.minor >= 13 else settings.switch("use_explicit_typing"),
-        autocast=settings.switch("enable_autocast"),
-        immutable_weights=settings.switch("immutable_weights"),
-        refit_identical=settings.switch("refit_identical_engine_weights"),
-        strip_weights=settings.switch("strip_engine_weights"),
+        explicit_typing=True if release.minor >= 13 else switch("use_explicit_typing"),
+        autocast=switch("enable_autocast"),
+        immutable_weights=switch("immutable_weights"),
+        refit_identical=switch("refit_identical_engine_weights"),
+        strip_weights=switch("strip_engine_weights"),
         refit=refit,
-        weight_streaming=settings.switch("enable_weight_streaming"),
-        full_compilation=settings.switch("require_full_compilation"),
+        weight_streaming=switch("enable_weight_streaming"),
+        full_compilation=switch("require_full_compilation"),
         torch_operators=_filled(known_value(operators, None if not call.complete else ())),
         truncated_twice=_truncated_twice(call),
-        data_dependent_fallback=settings.switch("fallback_data_dependent_ops"),
+        data_dependent_fallback=switch("fallback_data_dependent_ops"),
         unexported=call.unexported,
         inputs_twice=_twice(call),
-        dryrun=settings.switch("dryrun"),
+        dryrun=switch("dryrun"),
         optimization_level=_typed(known_value(level, None), int),
         corrected=_corrected(call, states),
-        code_origin=origin_of(call, call.line),
+        code_origin=origin_at(call.source, call.line),
     )
 
 
-class _Settings:
-    """The settings of one call, with the defaults of the release for omitted settings."""
+def _switch(call: TorchCall, release: TorchRelease, name: str) -> bool | None:
+    """Return whether the setting ``name`` of a call is on, or None if this is unknown.
 
-    def __init__(self, call: TorchCall, release: TorchRelease) -> None:
-        self._call, self._release = call, release
-
-    def switch(self, name: str) -> bool | None:
-        """Return whether the setting ``name`` is on, or None if this is unknown."""
-        known = argument(name, self._call.route, self._release)
-        if not known.read:
-            return False
-        given = self._call.argument(name)
-        if given is None and not self._call.complete:
-            return None
-        default = {"True": True, "False": False}.get(known.default)
-        return _typed(known_value(given, default), bool)
+    If the call omits the setting, the result is the default of the release.
+    """
+    known = argument(name, call.route, release)
+    if not known.read:
+        return False
+    given = call.argument(name)
+    if given is None and not call.complete:
+        return None
+    default = {"True": True, "False": False}.get(known.default)
+    return _typed(known_value(given, default), bool)
 
 
 def _precisions(call: TorchCall) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
@@ -31,8 +31,6 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
         said: the error of the dry run; empty if there was no error.
         code_origin: the line of the model's code.
     """
-
-    kind: ClassVar[str] = "torch_converter_fault"
 
     op: str
     name: str
@@ -62,8 +60,6 @@ def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
         if outcome.stage == "unused":
             continue
         yield TorchConverterFaultFact(
-            node=None,
-            chain=(),
             release=program.release,
             op=node.op,
             name=node.name,

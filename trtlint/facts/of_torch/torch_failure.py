@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
@@ -27,8 +27,6 @@ class TorchFailureFact(TorchFact, frozen=True):
         code_origin: the line of the model's code.
     """
 
-    kind: ClassVar[str] = "torch_failure"
-
     engine: str
     stage: Literal["network", "build"]
     said: str
@@ -51,8 +49,6 @@ def find(facts: Facts) -> Iterator[TorchFailureFact]:
     for each in program.run.failures:
         node = each.node
         yield TorchFailureFact(
-            node=None,
-            chain=(),
             engine=each.engine,
             stage="network" if each.stage == "network" else "build",
             said=each.message,

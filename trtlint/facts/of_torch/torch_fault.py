@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.of_torch.torch_use import RETRACED
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge import data
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
@@ -30,8 +29,6 @@ class TorchFaultFact(TorchFact, frozen=True):
         code_origin: the line of the script with the call.
     """
 
-    kind: ClassVar[str] = "torch_fault"
-
     name: str
     words: str
     instead: str
@@ -45,8 +42,7 @@ class TorchFaultFact(TorchFact, frozen=True):
 
         If the call was given as text, the location is the name of the fault.
         """
-        source = self.code_origin.source
-        return self.name if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.name
 
 
 def find(facts: Facts) -> Iterator[TorchFaultFact]:
@@ -60,8 +56,6 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
         use = _use(row, script) if affected else None
         if use is not None:
             yield TorchFaultFact(
-                node=None,
-                chain=(),
                 release=script.runs.version,
                 name=row["name"],
                 words=row["words"],

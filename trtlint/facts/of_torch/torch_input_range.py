@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.of_torch.torch_argument import origin_at
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -38,8 +37,6 @@ class TorchInputRangeFact(TorchFact, frozen=True):
         code_origin: the line of the script that creates the range.
     """
 
-    kind: ClassVar[str] = "torch_input_range"
-
     problem: Problem
     reason: str
     axis: int
@@ -51,8 +48,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script that creates the range."""
-        source = self.code_origin.source
-        return "torch_tensorrt.Input" if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or "torch_tensorrt.Input"
 
 
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
@@ -77,7 +73,7 @@ def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
                 reason = _REASONS[problem].format(axis=axis, low=low, usual=usual, high=high)
                 origin = origin_at(mark.source, mark.line)
                 yield TorchInputRangeFact(
-                    None, (), script.runs.version, problem, reason, axis, low, usual, high, origin
+                    script.runs.version, problem, reason, axis, low, usual, high, origin
                 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
@@ -38,8 +38,6 @@ class TorchOperatorFact(TorchFact, frozen=True):
         code_origin: the line of the model's code.
     """
 
-    kind: ClassVar[str] = "torch_operator"
-
     op: str
     name: str
     type: str
@@ -68,7 +66,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
                 continue
             kind: Reason = each.reason_kind  # type: ignore[assignment]
             yield TorchOperatorFact(
-                None, (), program.release, each.op, each.name, each.type, each.reason, kind, True,
+                program.release, each.op, each.name, each.type, each.reason, kind, True,
                 run.engines, _converted_from(each.op, program.release),
                 origin_of_trace(each.trace, each.module),
             )  # fmt: skip
@@ -77,7 +75,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
         row = torch_operators().get(node.op)
         if row is not None and row.in_torch(program.release):
             yield TorchOperatorFact(
-                None, (), program.release, node.op, node.name, node.type, "no converter", "none", False,
+                program.release, node.op, node.name, node.type, "no converter", "none", False,
                 None, _converted_from(node.op, program.release), origin_of_trace(node.trace, node.module),
             )  # fmt: skip
 

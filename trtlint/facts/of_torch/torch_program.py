@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
@@ -32,8 +32,6 @@ class TorchProgramFact(TorchFact, frozen=True):
         known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
     """
 
-    kind: ClassVar[str] = "torch_program"
-
     minor: int
     operators: int
     supported: int
@@ -59,8 +57,6 @@ def find(facts: Facts) -> Iterator[TorchProgramFact]:
         return
     run = program.run
     yield TorchProgramFact(
-        node=None,
-        chain=(),
         release=program.release,
         minor=torch_release(program.release).minor,
         operators=run.operators,

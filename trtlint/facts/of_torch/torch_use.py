@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from trtlint.facts.of_torch.torch_argument import origin_at
-from trtlint.facts.torchfact import TorchFact
+from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -73,8 +72,6 @@ class TorchUseFact(TorchFact, frozen=True):
         code_origin: the line of the script.
     """
 
-    kind: ClassVar[str] = "torch_use"
-
     function: str
     minor: int
     product: str
@@ -86,8 +83,7 @@ class TorchUseFact(TorchFact, frozen=True):
     @property
     def place(self) -> str:
         """The location in reports: the line of the script, or the function if the call was given as text."""
-        source = self.code_origin.source
-        return self.function if source is None else f"{source.path}:{source.line}"
+        return line_of(self.code_origin) or self.function
 
 
 def find(facts: Facts) -> Iterator[TorchUseFact]:
@@ -105,8 +101,6 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
             else _save_problem(use, minor)
         )
         yield TorchUseFact(
-            node=None,
-            chain=(),
             release=script.runs.version,
             function=use.function,
             minor=minor,

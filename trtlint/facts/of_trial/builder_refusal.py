@@ -28,7 +28,6 @@ class BuilderRefusal(Fact, frozen=True):
         shapes_chosen: whether trtlint chose some of these shapes.
     """
 
-    kind: ClassVar[str] = "builder_refusal"
     roles: ClassVar[Mapping[str, str]] = {"refused": "a node that the error is about"}
 
     label: str
@@ -37,11 +36,6 @@ class BuilderRefusal(Fact, frozen=True):
     says: str
     shapes: tuple[str, ...]
     shapes_chosen: bool
-
-    @property
-    def place(self) -> str:
-        """The location in reports: the node that the error names, or an empty string if it names none."""
-        return self.node.path if self.node else ""
 
     @property
     def refusal(self) -> Refusal:

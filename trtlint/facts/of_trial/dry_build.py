@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts.base import Fact
 
@@ -30,9 +30,6 @@ class DryBuildFact(Fact, frozen=True):
         shapes_chosen: whether trtlint chose some of these shapes.
     """
 
-    kind: ClassVar[str] = "dry_build"
-    roles: ClassVar[Mapping[str, str]] = {}
-
     label: str
     version: str
     sm: int
@@ -44,11 +41,6 @@ class DryBuildFact(Fact, frozen=True):
     shapes: tuple[str, ...]
     shapes_chosen: bool
 
-    @property
-    def place(self) -> str:
-        """The location in reports: empty, because the fact is about the whole model."""
-        return ""
-
 
 def find(facts: Facts) -> Iterator[DryBuildFact]:
     """Yield the fact about the dry build, or nothing if there was no dry build."""
@@ -56,8 +48,6 @@ def find(facts: Facts) -> Iterator[DryBuildFact]:
         return
     result = facts.dry.result
     yield DryBuildFact(
-        node=None,
-        chain=(),
         label=result.label,
         version=result.version,
         sm=result.sm,

@@ -36,7 +36,6 @@ class NetworkDifference(Fact, frozen=True):
         tensors: number of all tensors that the model computes.
     """
 
-    kind: ClassVar[str] = "network_difference"
     roles: ClassVar[Mapping[str, str]] = {"differs": "the node whose output differs"}
 
     release: str

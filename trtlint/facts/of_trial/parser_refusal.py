@@ -38,7 +38,6 @@ class ParserRefusal(Fact, frozen=True):
         function: the function of the parser that reports the error, such as ``checkResize``.
     """
 
-    kind: ClassVar[str] = "parser_refusal"
     roles: ClassVar[Mapping[str, str]] = {"refused": "the node that the parser refuses"}
 
     label: str

@@ -55,7 +55,6 @@ class TensorRange(Fact, frozen=True):
         made_up: True if the input data are random numbers.
     """
 
-    kind: ClassVar[str] = "tensor_range"
     roles: ClassVar[Mapping[str, str]] = {"operator": "the operator that computes the tensor"}
 
     op: str = ""
@@ -117,10 +116,10 @@ class _Common:
     def fact(
         self, site: MeasuredTensor, node: Node | None, value: Value, greatest: Mapping[str, float | None]
     ) -> TensorRange:
-        inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
-        within = inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0)
+        larger = (each for each in site.inside if (each.max_abs or 0.0) > (site.max_abs or 0.0))
+        inside = max(larger, key=lambda each: each.max_abs or 0.0, default=None)
         words = figure(site.greatest)
-        what = f"{inside.what} inside up to {words}" if inside is not None and within else f"up to {words}"
+        what = f"up to {words}" if inside is None else f"{inside.what} inside up to {words}"
         label = f"{words} here" + (f", beyond {self.format.label}" if site.fits == "overflow" else "")
         return TensorRange(
             node=node,
@@ -132,7 +131,7 @@ class _Common:
             high=site.high,
             greatest=site.greatest,
             words=words,
-            inside=inside.what if inside is not None and within else "",
+            inside="" if inside is None else inside.what,
             fits=site.fits,
             origin=site.origin,
             type=self.format.label,

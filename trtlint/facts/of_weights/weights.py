@@ -72,7 +72,6 @@ class Weights(Fact, frozen=True):
         largest: largest finite magnitude; None if no element is finite.
     """
 
-    kind: ClassVar[str] = "weights"
     roles: ClassVar[Mapping[str, str]] = {"reader": "the node that stores or reads the tensor"}
 
     name: str

@@ -86,7 +86,7 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
         NotApplicable: the Loop cannot be unrolled.
     """
     try:
-        patch = write_out_loop.propose(Fact(node, ()), model)
+        patch = write_out_loop.propose(Fact(node=node), model)
     except NotApplicable as error:
         raise NotApplicable(f"the Loop that fills the sequence cannot be unrolled: {error}") from error
     outputs = {value.name for value in node.outputs if value.name}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.facts.blocks.windows import windows
+from trtlint.facts.blocks.geometry import windows
 from trtlint.facts.of_model.pooling import Pooling
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
