@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 
 import onnx
 
 from trtlint.errors import TrtlintError
 from trtlint.fixes.opsets import same_meaning
-from trtlint.fixes.patch import Patch
+from trtlint.fixes.patch import Patch, delete
 from trtlint.model.contents import nodes
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies, defined, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
 """First IR version in which initializers need not be graph inputs."""
-
-
-_Items = Any
-"""A repeated protobuf field. The type stubs do not describe it well enough."""
 
 
 class EditError(TrtlintError):
@@ -42,8 +38,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     Raises:
         EditError: a patch does not fit the model.
     """
-    edited = onnx.ModelProto()
-    edited.CopyFrom(proto)
+    edited = deepcopy(proto)
     by_scope: dict[str, list[Patch]] = defaultdict(list)
     for patch in patches:
         if patch.set_opset:
@@ -117,12 +112,12 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
                 proto.input.append("")
             proto.input[port] = name
         order.setdefault(key, len(order))
-    _delete(container.node, lambda node: _key(node) in removed)
+    delete(container.node, lambda node: _key(node) in removed)
     for patch in patches:
         container.node.extend(patch.insert)
     container.node.sort(key=lambda node: order[_key(node)])
     stored = {text(tensor.name) for patch in patches for tensor in patch.initializers}
-    _delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
+    delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
     for patch in patches:
         container.initializer.extend(patch.initializers)
         if ir_version < _HAS_FREE_INITIALIZERS:
@@ -131,16 +126,6 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
                     onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
                 )
     _forget(container, {name for patch in patches for name in patch.retyped})
-
-
-def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
-    """Delete the items for which ``unwanted`` is true, in place.
-
-    References to the remaining items stay valid.
-    """
-    for index in range(len(items) - 1, -1, -1):
-        if unwanted(items[index]):
-            del items[index]
 
 
 def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
@@ -152,7 +137,7 @@ def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
     """
     there = {text(name) for node in container.node for name in node.output} - retyped
     there |= {text(info.name) for info in container.input} | {text(t.name) for t in container.initializer}
-    _delete(container.value_info, lambda info: text(info.name) not in there)
+    delete(container.value_info, lambda info: text(info.name) not in there)
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
@@ -189,11 +174,11 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
             if not uses[name] and name in before:
                 pending.append(name)
     if dead:
-        _delete(graph.node, lambda node: _key(node) in dead)
+        delete(graph.node, lambda node: _key(node) in dead)
     unused = {name for name in before if not uses[name]}
     gone = {text(tensor.name) for tensor in graph.initializer} & unused
     for items in (graph.initializer, graph.input):  # IR version 3 also lists initializers as inputs
-        _delete(items, lambda item: text(item.name) in gone)
+        delete(items, lambda item: text(item.name) in gone)
     _forget(graph, set())
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import onnx
 from msgspec import Struct
 
 from trtlint.files.regular import open_regular
+from trtlint.fixes.patch import delete
 from trtlint.fixes.relint import Judge, checked, linting
 from trtlint.fixes.session import FixSession
 from trtlint.fixes.source import SourceModel
@@ -139,11 +141,8 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
         fixed: the model.
         proofs: results of the checks of the whole model, as JSON data.
     """
-    proto = onnx.ModelProto()
-    proto.CopyFrom(fixed.proto)
-    for index in range(len(proto.metadata_props) - 1, -1, -1):
-        if proto.metadata_props[index].key == KEY:
-            del proto.metadata_props[index]
+    proto = deepcopy(fixed.proto)
+    delete(proto.metadata_props, lambda entry: entry.key == KEY)
     value = {
         "source": fixed.source,
         "fixes": _done(fixed.outcome),

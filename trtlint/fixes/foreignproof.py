@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -187,8 +188,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
     ONNX Runtime's CPU kernels need separate tensors. Packed tensors are stacked along the fourth of five
     axes: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
     """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     nodes: list[onnx.NodeProto] = []
     for node in copy.graph.node:
         given = [bool(name) for name in node.input[:3]] + [False] * 2
@@ -216,8 +216,7 @@ def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
 
     ``feeds`` contains the input arrays by name.  The function declares their types and shapes.
     """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     copy.ir_version = IR_VERSION
     del copy.graph.input[:]
     for name, array in feeds.items():

@@ -7,6 +7,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import onnx
 from msgspec import Struct
@@ -132,11 +133,9 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 def _sets_output_type(node: Node) -> bool:
     """Return whether an attribute of a node names a 16-bit type, which must change to FP32."""
-    before, after = onnx.NodeProto(), onnx.NodeProto()
-    before.CopyFrom(node.proto)
-    after.CopyFrom(node.proto)
-    _widen(after)
-    return before != after
+    widened = deepcopy(node.proto)
+    _widen(widened)
+    return bool(widened != node.proto)
 
 
 def _widen(proto: onnx.NodeProto) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from copy import deepcopy
 
 import numpy as np
 import onnx
@@ -64,8 +65,7 @@ def only_renames(patch: Patch) -> bool:
 
 def _unnamed(node: onnx.NodeProto) -> bytes:
     """Serialize a node without its name, but with the names of its inputs and outputs."""
-    bare = onnx.NodeProto()
-    bare.CopyFrom(node)
+    bare = deepcopy(node)
     bare.ClearField("name")
     return bare.SerializeToString(deterministic=True)
 
@@ -102,7 +102,6 @@ def _stored(model: Model, patch: Patch, value: Value) -> object:
 
 
 def _content(tensor: onnx.TensorProto) -> str:
-    bare = onnx.TensorProto()
-    bare.CopyFrom(tensor)
+    bare = deepcopy(tensor)
     bare.ClearField("name")
     return hashlib.sha256(bare.SerializeToString(deterministic=True)).hexdigest()

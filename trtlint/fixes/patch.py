@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from onnx import helper, numpy_helper
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, text
 from trtlint.model.sizes import Dimensions
 
 MOST_ELEMENTS = 1 << 24
@@ -162,13 +163,32 @@ class Draft(Struct):
         self._nodes.append(node)
         return outputs[0]
 
-    def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert a copy of a node with the same name, but with other inputs and outputs. Return the copy."""
-        proto = onnx.NodeProto()
-        proto.CopyFrom(node.proto)
-        del proto.input[:], proto.output[:]
-        proto.input.extend(inputs)
-        proto.output.extend(outputs)
+    def again(
+        self,
+        node: Node,
+        inputs: Iterable[str] | None = None,
+        outputs: Iterable[str] | None = None,
+        *,
+        without: Iterable[str] = (),
+        **attributes: Any,
+    ) -> onnx.NodeProto:
+        """Insert a copy of a node with the same name, and return the copy.
+
+        Args:
+            node: the node.
+            inputs: names of the inputs of the copy; by default, those of the node.
+            outputs: names of the outputs of the copy; by default, those of the node.
+            without: names of attributes to remove.
+            attributes: ONNX attributes to add or to replace.
+        """
+        proto = deepcopy(node.proto)
+        if inputs is not None:
+            proto.input[:] = inputs
+        if outputs is not None:
+            proto.output[:] = outputs
+        gone = {*without, *attributes}
+        delete(proto.attribute, lambda each: text(each.name) in gone)
+        proto.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self._nodes.append(proto)
         return proto
 
@@ -270,6 +290,16 @@ class Draft(Struct):
         self._taken.add(name)
         self._counts[base] = count
         return name
+
+
+def delete(items: Any, unwanted: Callable[[Any], bool]) -> None:
+    """Delete the items of a repeated protobuf field for which ``unwanted`` is true, in place.
+
+    References to the remaining items stay valid.
+    """
+    for index in reversed(range(len(items))):
+        if unwanted(items[index]):
+            del items[index]
 
 
 def _name(value: str | Value | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
         if opset > own and all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops)
     ]
     for opset in (own, *newer):
-        copy = onnx.ModelProto()
-        copy.CopyFrom(proto)
+        copy = deepcopy(proto)
         for entry in copy.opset_import:
             if not domain_of(entry.domain):
                 entry.version = opset
@@ -73,8 +73,7 @@ def wide(array: Array) -> Array:
 
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy of a model in which FP64 replaces all float types."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     for graph in graphs(copy):
         for tensor in graph.initializer:
             widen_tensor(tensor, FP64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 
 import onnx
 from msgspec import Struct
@@ -60,8 +61,7 @@ def region_of(model: Model, patch: Patch) -> Region:
     for node in nodes:
         before.append(node.proto)
         if node not in removed:
-            proto = onnx.NodeProto()
-            proto.CopyFrom(node.proto)
+            proto = deepcopy(node.proto)
             for (reader, port), name in rewired.items():
                 if reader is node:
                     proto.input[port] = name

@@ -171,10 +171,11 @@ def product_again(
         out: name of the result; empty for a new name.
     """
     names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
-    again = draft.again(node, names, [out or draft.name(node.op.lower())])
+    out = out or draft.name(node.op.lower())
     terms = letters(node) if node.op == "Einsum" else None
-    if terms is not None:
+    if terms is None:
+        draft.again(node, names, [out])
+    else:
         one, other, result = (front + term for term in terms)
-        (equation,) = (each for each in again.attribute if each.name == "equation")
-        equation.s = f"{one},{other}->{result}".encode()
-    return str(again.output[0])
+        draft.again(node, names, [out], equation=f"{one},{other}->{result}")
+    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
     """Return a copy of a node, with the weights from the file in its tensor attributes."""
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
+    proto = deepcopy(node.proto)
     for attribute in proto.attribute:
         if attribute.HasField("t"):
             array = model.tensors.array(attribute.t)

@@ -30,7 +30,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("all unused outputs are carried from one iteration to the next")
     draft = Draft(model, node)
     kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
-    proto = draft.again(node, node.proto.input, kept)
+    proto = draft.again(node, outputs=kept)
     first = 1 if node.op == "Loop" else 0  # the body of a Loop also returns the condition
     for attribute in proto.attribute:
         if text(attribute.name) == "body":

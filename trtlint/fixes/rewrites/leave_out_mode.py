@@ -9,7 +9,6 @@ from __future__ import annotations
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
-from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -23,8 +22,5 @@ def propose(fact: Fact, model: Model) -> Patch:
             "older opsets allow the old name of this mode"
         )
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "mode"]
-    del proto.attribute[:]
-    proto.attribute.extend(kept)
+    draft.again(node, without=["mode"])
     return draft.patch("removes the attribute mode, which has the default value", [node])

@@ -25,5 +25,5 @@ def propose(fact: Fact, model: Model) -> Patch:
             if payload is None or payload.size > MOST_ELEMENTS:
                 raise NotApplicable("the elements of a tensor cannot be read, or are too many")
             given[port] = draft.constant(payload, "raw")
-    draft.again(node, given, node.proto.output)
+    draft.again(node, given)
     return draft.patch("stores UINT8 elements as raw bytes", [node], folds=True)

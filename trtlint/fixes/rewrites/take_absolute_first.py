@@ -17,5 +17,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "GlobalLpPool" or node.domain or tensor is None:
         raise NotApplicable("there is no GlobalLpPool here")
     draft = Draft(model, node)
-    draft.again(node, [draft.op("Abs", tensor)], node.proto.output)
+    draft.again(node, [draft.op("Abs", tensor)])
     return draft.patch("inserts Abs before GlobalLpPool", [node])

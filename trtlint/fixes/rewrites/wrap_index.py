@@ -26,5 +26,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     below = draft.op("Less", index, draft.like(0, index, "zero"))
     wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)
-    draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])], node.proto.output)
+    draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])])
     return draft.patch("replaces negative indices by non-negative ones", [node])

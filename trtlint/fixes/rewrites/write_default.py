@@ -6,8 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Trilu.html, https://onnx.ai/onnx/operators/
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from onnx import helper
+from typing import Any
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
@@ -26,7 +25,6 @@ def propose(fact: Fact, model: Model) -> Patch:
     if name in node.attributes:
         raise NotApplicable(f"{name} is already set")
     draft = Draft(model, node)
-    draft.again(node, node.proto.input, node.proto.output).attribute.append(
-        helper.make_attribute(name, value)
-    )
+    settings: dict[str, Any] = {name: value}
+    draft.again(node, **settings)
     return draft.patch(f"sets {name} = {value}, which is the default", [node])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -295,8 +296,7 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
 
 def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
     """Return a copy of a Loop body without the operators that only compute the condition."""
-    body = onnx.GraphProto()
-    body.CopyFrom(proto)
+    body = deepcopy(proto)
     wanted = {text(info.name) for info in proto.output[1:]}
     for index in reversed(range(len(body.node))):
         if wanted.isdisjoint(text(name) for name in body.node[index].output if name):
@@ -321,15 +321,13 @@ def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
     if begins and not (loop.goes_on or model.constants.scalar(loop.body.outputs[0])):
         return None
     draft = Draft(model, node)
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
+    proto = draft.again(node)
     while len(proto.input) < 2:
         proto.input.append("")
     if begins:
         proto.input[1] = draft.constant(np.array(True), "condition")
     if counts:
         _add_counter(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
-    draft.insert(proto)
     does = (["adds an iteration counter to the carried values of a Loop"] if counts else []) + (
         ["adds an initial condition to a Loop"] if begins else []
     )
@@ -342,12 +340,8 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)
     zero, one = (draft.constant(np.full(shape, start, np.int64), "number") for start in (0, 1))
-    carried, unread = onnx.ValueInfoProto(), onnx.ValueInfoProto()
-    carried.CopyFrom(number)
-    unread.CopyFrom(number)
+    carried, unread, following = deepcopy(number), deepcopy(number), deepcopy(number)
     unread.name = draft.name("unread")
-    following = onnx.ValueInfoProto()
-    following.CopyFrom(number)
     following.name = draft.name("next")
     body.node.append(helper.make_node("Add", [number.name, one], [following.name], name=draft.name("Count")))
     formals, results = list(body.input), list(body.output)

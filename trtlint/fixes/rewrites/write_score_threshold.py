@@ -23,5 +23,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input][:_THRESHOLD]
     given += [""] * (_THRESHOLD - len(given))
-    draft.again(node, [*given, draft.like(lowest("f32"), "f32", "least")], node.proto.output)
+    draft.again(node, [*given, draft.like(lowest("f32"), "f32", "least")])
     return draft.patch("sets the score threshold to the lowest number", [node])
