@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
+from trtlint.facts.base import Fact
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES, text
@@ -332,6 +333,33 @@ def onnx_type(dtype: str) -> int:
 def opset_of(model: Model) -> int:
     """Return the opset of the default domain, or 1 if the model declares none."""
     return model.opset or 1
+
+
+def operator_of(
+    fact: Fact, model: Model, *ops: str, since: int = 0, inputs: int = 0, reason: str = ""
+) -> Node:
+    """Return the operator that a fact describes.
+
+    Args:
+        fact: the fact.
+        model: the model.
+        ops: supported types of ONNX operators; empty for all operators of all domains.
+        since: lowest supported opset.
+        inputs: number of inputs that the operator must have.
+        reason: error message; by default, ``there is no <type> here``.
+
+    Raises:
+        NotApplicable: the fact describes another operator, or the opset is older than ``since``.
+    """
+    node = fact.node
+    if (
+        node is None
+        or (ops and (node.domain or node.op not in ops))
+        or opset_of(model) < since
+        or any(node.input(port) is None for port in range(inputs))
+    ):
+        raise NotApplicable(reason or f"there is no {' or '.join(ops) or 'operator'} here")
+    return node
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:

@@ -10,7 +10,16 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type, opset_of
+from trtlint.fixes.patch import (
+    MOST_ELEMENTS,
+    Draft,
+    NotApplicable,
+    Patch,
+    lowest,
+    onnx_type,
+    operator_of,
+    opset_of,
+)
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
@@ -28,10 +37,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
-    if node is None or node.op != "Attention" or node.domain:
-        raise NotApplicable("there is no Attention operator of ONNX here")
-    heads = _heads(node)
-    return _Decomposition(model, node, heads).patch()
+    node = operator_of(fact, model, "Attention", reason="there is no Attention operator of ONNX here")
+    return _Decomposition(model, node, _heads(node)).patch()
 
 
 class _HeadCounts(Struct, frozen=True):

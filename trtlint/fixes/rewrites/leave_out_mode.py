@@ -7,15 +7,13 @@ Some releases of TensorRT's parser know only the mode names of opsets before 20.
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that copies a GridSample without its mode."""
-    node = fact.node
-    if node is None or node.op != "GridSample" or node.domain:
-        raise NotApplicable("there is no GridSample here")
+    node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
             "the mode is not the default, so the attribute must stay, and only "

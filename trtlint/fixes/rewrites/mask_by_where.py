@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -280,9 +280,7 @@ class _Masking(Struct):
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces a NonZero and all operators that depend on its result."""
-    node = fact.node
-    if node is None or node.op != "NonZero" or node.domain:
-        raise NotApplicable("there is no NonZero here")
+    node = operator_of(fact, model, "NonZero")
     mask = node.input(0)
     dims = None if mask is None else model.constants.dimensions(mask)
     if mask is None or not dims or None in dims:

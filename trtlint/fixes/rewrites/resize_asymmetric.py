@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -24,9 +24,8 @@ _SINCE = 11
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that changes the attributes of one Resize."""
-    node = fact.node
-    if node is None or node.op != "Resize" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Resize of opset 11 or newer here")
+    reason = "there is no Resize of opset 11 or newer here"
+    node = operator_of(fact, model, "Resize", since=_SINCE, reason=reason)
     if node.attribute("coordinate_transformation_mode") != "tf_half_pixel_for_nn":
         raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")
     if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":

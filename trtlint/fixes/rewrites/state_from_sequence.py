@@ -7,12 +7,11 @@ sequence, or the first step for the reverse direction: https://onnx.ai/onnx/oper
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
-_RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _SINCE = 12
 """First opset in which Constant has ``value_int``.  The bounds of a Slice also differ in older opsets."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
@@ -21,9 +20,7 @@ _LENGTHS, _STATE, _CELL = 4, 1, 2
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces the final state of one recurrent operator."""
-    node = fact.node
-    if node is None or node.domain or node.op not in _RECURRENT:
-        raise NotApplicable("there is no recurrent operator here")
+    node = operator_of(fact, model, "GRU", "LSTM", "RNN", reason="there is no recurrent operator here")
     if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     if why := _obstacle(node):

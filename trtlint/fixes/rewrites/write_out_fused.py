@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.fixes.rewrites._forms import LAYER_NORM_SINCE, Forms, Tensor, rank_of
 from trtlint.fixes.rewrites._fused_attention import attention, multi_head_attention
 from trtlint.fixes.rewrites._fused_norms import (
@@ -41,9 +41,7 @@ Write = Callable[[Forms, Node], None]
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that decomposes one fused operator."""
-    node = fact.node
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node = operator_of(fact, model)
     own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
     write = _WRITERS.get(node.op) if own else None
     if write is None and own and node.op in _LEFT:

@@ -22,7 +22,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.edit import needs
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
 from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
@@ -83,10 +83,7 @@ class _LoopBody(Struct, frozen=True):
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that unrolls one Loop, or adds its missing inputs."""
-    node = fact.node
-    if node is None or node.op != "Loop" or node.domain:
-        raise NotApplicable("there is no Loop here")
-    loop = _loop(node, model)
+    loop = _loop(operator_of(fact, model, "Loop"), model)
     try:
         times = _times(loop, model)
     except _EndlessError:

@@ -18,7 +18,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._products import (
@@ -48,9 +48,7 @@ It returns the name of the tensor with the integers, or None if the outputs are 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for an operator, and for all operators connected to it by quantized tensors."""
-    node = fact.node
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node = operator_of(fact, model)
     nodes = connected(node, _near, _takes, "quantized tensor", _MOST_NODES)
     if model.opset is not None and model.opset < HAS_ROUND:
         raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms, heads_joined, in_heads
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -29,8 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         forms = Forms(Draft(model, node))
         contrib_rotary(forms, node)
         return forms.draft.patch(_TITLE, [node])
-    if node is None or node.op != "RotaryEmbedding" or node.domain:
-        raise NotApplicable("there is no RotaryEmbedding of ONNX here")
+    node = operator_of(fact, model, "RotaryEmbedding", reason="there is no RotaryEmbedding of ONNX here")
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
         raise NotApplicable("the shape of the rotated tensor is not known")

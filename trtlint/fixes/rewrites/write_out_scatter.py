@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -48,9 +48,7 @@ _REDUCTIONS: Mapping[str, _Reduction] = {
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one ScatterElements or ScatterND."""
-    node = fact.node
-    if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
-        raise NotApplicable("there is no ScatterElements or ScatterND here")
+    node = operator_of(fact, model, "ScatterElements", "ScatterND")
     reduction = _REDUCTIONS.get(str(node.attribute("reduction", "none")))
     if reduction is None:
         raise NotApplicable(f"{node.op} has no reduction")

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
@@ -194,9 +194,7 @@ class _Lists(Struct, frozen=True):
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for an operator, and for all operators connected to it by sequences."""
-    node = fact.node
-    if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
-        raise NotApplicable("there is no sequence here")
+    node = operator_of(fact, model, *_GIVING, *_TAKING, reason="there is no sequence here")
     graph = model.graph
 
     def takes(node: Node) -> bool:

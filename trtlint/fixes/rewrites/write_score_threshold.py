@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest, operator_of
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -15,9 +15,7 @@ _THRESHOLD = 4
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that copies a NonMaxSuppression and sets its score threshold."""
-    node = fact.node
-    if node is None or node.op != "NonMaxSuppression" or node.domain:
-        raise NotApplicable("there is no NonMaxSuppression here")
+    node = operator_of(fact, model, "NonMaxSuppression")
     if node.input(_THRESHOLD) is not None:
         raise NotApplicable("NonMaxSuppression already has a score threshold")
     draft = Draft(model, node)
