@@ -81,10 +81,8 @@ class Numbers:
             return self.known[value]
         if quantized_type(value) is None:
             raise NotApplicable(f"{value.name} is not an 8-bit tensor")
-        name = self._stored(value)
-        if isinstance(name, str):
-            self.known[value] = name
-        return name
+        self.known[value] = self._stored(value)
+        return self.known[value]
 
     def _stored(self, value: Value) -> str:
         tensor = self._model.constants.stored(value)

@@ -18,10 +18,9 @@ from trtlint.fixes.patch import (
     lowest,
     onnx_type,
     operator_of,
-    opset_of,
 )
 from trtlint.fixes.rewrites import write_out_fused
-from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
+from trtlint.fixes.rewrites._forms import Forms, heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -299,14 +298,9 @@ class _Decomposition:
         masked = draft.op("Add", scores, bias, out=out)
         if mask.allowed is None and self._never_empty():
             return masked, None
-        highest = self._highest(bias)
+        highest = Forms(draft).reduced("ReduceMax", bias, [-1], keep=True)
         empty = draft.op("Less", highest, draft.like(self.lowest, self.dtype, "lowest"))
         return masked, (empty, False)
-
-    def _highest(self, bias: str) -> str:
-        if opset_of(self.draft.model) < 18:
-            return self.draft.op("ReduceMax", bias, axes=[-1], keepdims=1)
-        return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 
     def _never_empty(self) -> bool:
         """Return whether the mask is stored and allows at least one key in each row."""

@@ -62,9 +62,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
-        matrix = _matrix(node, model, axis, before, after)
-        taps = _taps(matrix)
-        positions, weights = taps
+        positions, weights = _taps(_matrix(node, model, axis, before, after))
         out = node.output.name if position == len(changed) - 1 else ""
         spread = weights.reshape(*weights.shape, *[1] * (len(data.shape) - 1 - axis))
         read = draft.op("Gather", current, draft.constant(positions, "positions"), axis=axis)

@@ -21,6 +21,7 @@ from trtlint.fixes.rewrites._fused_norms import (
     simplified_layer_norm,
     skip_layer_norm,
 )
+from trtlint.fixes.rewrites._products import CONV
 from trtlint.fixes.rewrites._products import settings as settings_of
 from trtlint.fixes.rewrites.write_out_rotary import contrib_rotary
 from trtlint.model.graph import Node
@@ -189,7 +190,6 @@ def _transposed(draft: Draft, value: Tensor, rank: int, turned: bool, batch: boo
     return draft.op("Transpose", value, perm=axes)
 
 
-_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 _GEMM = frozenset({"alpha", "beta", "transA", "transB"})
 
 
@@ -197,7 +197,7 @@ def _fused_conv(forms: Forms, node: Node) -> None:
     added, activation = node.input(3), _activation(node)
     out = "" if activation else node.output.name
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
-    product = forms.draft.op("Conv", *given, **settings_of(node, _CONV), out="" if added is not None else out)
+    product = forms.draft.op("Conv", *given, **settings_of(node, CONV), out="" if added is not None else out)
     if added is not None:
         product = forms.draft.op("Add", product, added, out=out)
     parameters = [float(number) for number in node.attribute("activation_params", ())]
@@ -227,7 +227,7 @@ def _nhwc_conv(forms: Forms, node: Node) -> None:
     given: list[Tensor] = [image, weight, *([] if bias is None else [bias])]
     draft.op(
         "Transpose",
-        draft.op("Conv", *given, **settings_of(node, _CONV)),
+        draft.op("Conv", *given, **settings_of(node, CONV)),
         perm=[0, 2, 3, 1],
         out=node.output.name,
     )

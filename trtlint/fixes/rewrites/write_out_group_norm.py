@@ -6,7 +6,7 @@ Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -43,5 +43,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     out = name if wide == dtype else ""
     written = forms.group_norm(image, groups, parameters, count, len(value.shape), epsilon, wide, out)
     if wide != dtype:
-        forms.narrowed(written, dtype, name)
+        forms.draft.op("Cast", written, to=onnx_type(dtype), out=name)
     return forms.draft.patch("decomposes GroupNormalization into an instance norm of each group", [node])

@@ -137,12 +137,7 @@ def _reduced_updates(
     meant = draft.op("Equal", there, positions)
     neutral = draft.like(_neutral(reduction, dtype), dtype, "neutral")
     picked = draft.op("Where", meant, values, neutral)
-    return _insert_reduction(draft, reduction, picked)
-
-
-def _insert_reduction(draft: Draft, reduction: _Reduction, tensor: str) -> str:
-    """Insert the reduction of the last axis."""
-    return Forms(draft).reduced(reduction.reduce, tensor, [-1])
+    return Forms(draft).reduced(reduction.reduce, picked, [-1])
 
 
 def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
@@ -166,7 +161,7 @@ def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, V
     there = draft.op("Where", negative, draft.op("Add", flat, limits), flat)
     strides = np.array([math.prod(sizes[axis + 1 : depth]) for axis in range(depth)], np.int64)
     weighted = draft.op("Mul", there, draft.constant(strides, "strides"))
-    linear = _insert_reduction(draft, _REDUCTIONS["add"], weighted)
+    linear = Forms(draft).reduced("ReduceSum", weighted, [-1])
     chosen = draft.op("Unsqueeze", linear, draft.ints(0))
     columns = draft.op("Transpose", draft.op("Reshape", updates, draft.ints(-1, width)), perm=[1, 0])
     values = draft.op("Unsqueeze", columns, draft.ints(1))
