@@ -6,6 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from graphlib import CycleError, TopologicalSorter
 
 import onnx
 
@@ -184,29 +185,38 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
 
 def _sort(container: onnx.GraphProto) -> None:
     """Sort the nodes of a graph topologically. If the order is already valid, change nothing."""
-    producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
-    waiting: list[int] = []
-    readers: dict[int, list[int]] = defaultdict(list)
-    for index, node in enumerate(container.node):
-        before = {producer[name] for name in needs(node) if name in producer} - {index}
-        waiting.append(len(before))
-        for need in before:
-            readers[need].append(index)
-    ready = [index for index, count in enumerate(waiting) if count == 0]
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        index = heapq.heappop(ready)
-        order.append(index)
-        for reader in readers[index]:
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                heapq.heappush(ready, reader)
-    if len(order) != len(container.node):
+    order = topological_order(container.node)
+    if order is None:
         raise EditError("the rewritten graph has a cycle")
     if order != sorted(order):
         position = {_key(container.node[index]): place for place, index in enumerate(order)}
         container.node.sort(key=lambda node: position[_key(node)])
+
+
+def topological_order(nodes: Sequence[onnx.NodeProto]) -> list[int] | None:
+    """Return the indices of nodes in topological order, or None if there is a cycle.
+
+    Among the nodes that could come next, the first node in ``nodes`` comes next.
+    """
+    producer = {text(name): index for index, node in enumerate(nodes) for name in node.output if name}
+    before = {
+        index: {producer[name] for name in needs(node) if name in producer}
+        for index, node in enumerate(nodes)
+    }
+    sorter = TopologicalSorter(before)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    order: list[int] = []
+    ready = list(sorter.get_ready())
+    heapq.heapify(ready)
+    while ready:
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+        for index in sorter.get_ready():
+            heapq.heappush(ready, index)
+    return order
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:

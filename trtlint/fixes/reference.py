@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from trtlint.compare.reference import more_ops
 from trtlint.errors import ExperimentError
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import graphs, nodes
+from trtlint.model.load import Model
 from trtlint.model.protos import domain_of, opsets
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
@@ -64,6 +66,30 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
             if _LACKING not in str(error):
                 raise
     raise NoImplementationError("ONNX's reference evaluator does not implement an operator of the region")
+
+
+def part_of(
+    model: Model,
+    nodes: Iterable[onnx.NodeProto],
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+    tensors: Iterable[onnx.TensorProto] = (),
+) -> onnx.ModelProto:
+    """Return a model with other nodes, but with the opsets of ``model``.
+
+    Args:
+        model: the model.
+        nodes: the nodes, in data-flow order.
+        inputs: names of the inputs. Their types are not declared.
+        outputs: names of the outputs. Their types are not declared.
+        tensors: stored tensors.
+    """
+    read, given = (
+        [helper.make_value_info(name, onnx.TypeProto()) for name in names] for names in (inputs, outputs)
+    )
+    graph = helper.make_graph(list(nodes), "part", read, given, list(tensors))
+    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    return helper.make_model(graph, opset_imports=opsets)
 
 
 def wide(array: Array) -> Array:

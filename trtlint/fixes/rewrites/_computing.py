@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, numpy_type
-from trtlint.fixes.reference import run_reference
+from trtlint.fixes.reference import part_of, run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.process.fork import ComputationError, compute
@@ -46,10 +46,7 @@ def computed(value: Value, model: Model) -> Array:
             nodes[current.producer] = None
             pending += [each for each in current.producer.inputs if each is not None]
     protos = [_restored(node, model) for node in sorted(nodes, key=lambda node: node.index)]
-    output = helper.make_value_info(value.name, onnx.TypeProto())
-    graph = helper.make_graph(protos, "weights", [], [output], list(tensors.values()))
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    proto = helper.make_model(graph, opset_imports=opsets)
+    proto = part_of(model, protos, [], [value.name], tensors.values())
     try:
         data = compute(lambda: _result(proto))
     except ComputationError as error:

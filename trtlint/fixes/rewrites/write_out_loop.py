@@ -23,6 +23,7 @@ from onnx import helper
 from trtlint.facts.base import Fact
 from trtlint.fixes.edit import needs
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
+from trtlint.fixes.reference import part_of
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
 from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
@@ -146,14 +147,8 @@ def _times_by_condition(loop: _LoopBody, model: Model) -> int:
     inputs, outputs = loop.body.inputs, loop.body.outputs
     reads = [inputs[0].name, inputs[1].name, *(inputs[place].name for place in state), *outside]
     gives = [outputs[0].name, *(outputs[place - 1].name for place in state)]
-    graph = helper.make_graph(
-        [node.proto for node in nodes],
-        "condition",
-        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(reads)],
-        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(gives)],
-    )
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    return _run(helper.make_model(graph, opset_imports=opsets), loop, outside, state)
+    protos = [node.proto for node in nodes]
+    return _run(part_of(model, protos, dict.fromkeys(reads), dict.fromkeys(gives)), loop, outside, state)
 
 
 def _run(
