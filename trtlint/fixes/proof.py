@@ -26,7 +26,7 @@ from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.likeness import likeness, only_renames
 from trtlint.fixes.opsets import difference
-from trtlint.fixes.outcome import Proof
+from trtlint.fixes.outcome import Proof, unproven
 from trtlint.fixes.patch import Patch, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
 from trtlint.fixes.region import Region, RegionError, region_of
@@ -97,7 +97,7 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
             except EditError as error:
                 found[index] = Proof(False, str(error), {})
             except RegionError as error:
-                found[index] = Proof(None, f"could not be checked separately: {error}", {})
+                found[index] = unproven(str(error))
             else:
                 if key not in _proven:
                     new[key] = patch, region
@@ -119,7 +119,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
     works = [partial(_proof_as_json, model, patch, region) for patch, region in own.values()]
     for key, answer in zip(own, compute_all(works), strict=True):
         if isinstance(answer, ComputationError):
-            found[key] = Proof(None, f"could not be checked separately: {answer}", {})
+            found[key] = unproven(str(answer))
         else:
             found[key] = Proof(**json.loads(answer))
     return found
@@ -132,7 +132,7 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
     except EditError as error:
         proof = Proof(False, str(error), {})
     except RegionError as error:
-        proof = Proof(None, f"could not be checked separately: {error}", {})
+        proof = unproven(str(error))
     return json.dumps({"equal": proof.equal, "words": proof.words, "figures": proof.figures}).encode()
 
 
@@ -164,7 +164,7 @@ def _same_tensors(model: Model, patch: Patch) -> Proof:
         pair = (None, None) if stored is None else (stored.values, stored.indices)
         values, indices = (None if each is None else model.tensors.array(each) for each in pair)
         if stored is None or values is None or indices is None:
-            return Proof(None, f"could not be checked separately: {tensor.name} cannot be read", {})
+            return unproven(f"{tensor.name} cannot be read")
         places = indices.T if indices.ndim > 1 else np.unravel_index(indices, tuple(stored.dims))
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
