@@ -8,6 +8,7 @@ coordinates.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from trtlint.facts.base import Fact
@@ -17,6 +18,7 @@ from trtlint.fixes.keep_fp32 import in_fp32, obstacle
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.walks import search
 
 _NARROW = frozenset({"f16", "bf16"})
 _MOST_NODES = 64
@@ -79,15 +81,9 @@ def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
 
 def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
     """Return whether a path from ``first`` to ``last`` contains only operators of ``chosen``."""
-    left, pending = set(chosen), [last]
-    while pending:
-        node = pending.pop()
-        if node is first:
-            return True
-        makers = {value.producer for value in node.inputs if value is not None and value.producer is not None}
-        pending += makers & left
-        left -= makers
-    return False
+    inside = set(chosen)
+    before = search(last.output, lambda node: node.inputs if node in inside else (), sys.maxsize)
+    return any(value.producer is first for value, _ in before)
 
 
 def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:

@@ -64,11 +64,7 @@ class _Lists(Struct, frozen=True):
             return
         held = self._tensors_in_result(node)
         if held is not None:
-            self.known[node.output] = held
-            if len(held) > _MOST_ELEMENTS:
-                raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
-            if node.output.is_output or node.output.leaves_body:
-                raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
+            self._record(node.output, held)
             return
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
@@ -78,11 +74,16 @@ class _Lists(Struct, frozen=True):
     def _unroll_loop(self, node: Node) -> None:
         held = {value.name: names for value, names in self.known.items()}
         self.retyped.extend(write(self.draft, node, self.model, held))
-        given = [value for value in node.outputs if value.name in held]
-        self.known.update((value, held[value.name]) for value in given)
-        if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
+        for value in node.outputs:
+            if value.name in held:
+                self._record(value, held[value.name])
+
+    def _record(self, value: Value, held: list[str]) -> None:
+        """Record the names of the tensors in a sequence."""
+        self.known[value] = held
+        if len(held) > _MOST_ELEMENTS:
             raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
-        if any(value.is_output or value.leaves_body for value in given):
+        if value.is_output or value.leaves_body:
             raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
 
     def _tensors_in_result(self, node: Node) -> list[str] | None:
