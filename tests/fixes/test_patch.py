@@ -96,7 +96,6 @@ def test_a_patch_claims_nothing_that_was_not_asked_for() -> None:
     assert {name: getattr(patch, name) for name in settings} == settings
     assert patch.touched == (first, second)
     assert draft.patch("writes", [first], rewire=((first, 0, "z"),)).touched == (first,)
-    assert patch.with_parts(iter([plain])).parts == (plain,)
 
 
 def test_constants_are_shared_by_type_shape_and_bytes() -> None:

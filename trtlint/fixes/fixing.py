@@ -52,14 +52,17 @@ class Fixed(Struct, frozen=True):
     raw: RawModel
 
     @property
-    def functions(self) -> bool:
-        """True if model-local functions were inlined."""
-        return self.raw.has_functions
-
-    @property
     def source(self) -> str:
-        """A hash of the source file, such as ``sha256:9f86d0…``; see :func:`_digest`."""
-        return _digest(self.path, self.raw)
+        """The hash method and a hash of the source file, such as ``sha256:9f86d0…``.
+
+        ``sha256`` covers the whole file without external data. For a large file, the method is
+        ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
+        large file completely would take longer than writing the file.
+        """
+        with open_regular(self.path) as file:
+            if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
+                return f"sampled-sha256:{digest_of(self.raw)}"
+            return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
 
     @property
     def changed(self) -> bool:
@@ -171,16 +174,3 @@ def _done(outcome: FixOutcome) -> list[dict[str, object]]:
         }
         for (rule, fix), members in groups.items()
     ]
-
-
-def _digest(path: Path, raw: RawModel) -> str:
-    """Return the hash method and a hash of the model file, such as ``sha256:9f86d0…``.
-
-    ``sha256`` covers the whole file without external data. For a large file, the method is
-    ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
-    large file completely would take longer than writing the file.
-    """
-    with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
-            return f"sampled-sha256:{digest_of(raw)}"
-        return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import onnx
 from msgspec import Struct, field
-from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
@@ -19,6 +18,8 @@ from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES, text
 from trtlint.model.sizes import Dimensions
 
+_NUMBERS: Mapping[str, int] = {short: number for number, short in DTYPES.items()}
+"""The number of each ONNX element type, by its short name."""
 MOST_ELEMENTS = 1 << 24
 """Maximum number of elements of an added constant."""
 
@@ -100,13 +101,6 @@ class Patch(Struct, frozen=True):
     parts: tuple[Patch, ...] = ()
     bounds: tuple[Bound, ...] = ()
     condition: str = ""
-
-    def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """Return a copy of the patch with ``parts``.
-
-        trtlint proves the parts one by one instead of the whole patch.
-        """
-        return replace(self, parts=tuple(parts))
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -313,8 +307,7 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
     Raises:
         KeyError: there is no such type.
     """
-    numbers: dict[str, int] = {short: number for number, short in DTYPES.items()}
-    return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
+    return np.dtype(helper.tensor_dtype_to_np_dtype(_NUMBERS[dtype or ""]))
 
 
 def lowest(dtype: str) -> float:
@@ -327,7 +320,7 @@ def lowest(dtype: str) -> float:
 
 def onnx_type(dtype: str) -> int:
     """Return the ONNX element type number of a short type name such as ``f16``."""
-    return next(number for number, short in DTYPES.items() if short == dtype)
+    return _NUMBERS[dtype]
 
 
 def opset_of(model: Model) -> int:

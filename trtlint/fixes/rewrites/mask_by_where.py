@@ -76,7 +76,6 @@ class _Masking(Struct):
     model: Model
     draft: Draft
     forms: Forms
-    mask: Value
     dims: tuple[Dimension, ...]
     condition: str
     parts: dict[Value, _MaskedValue] = field(default_factory=dict)
@@ -287,7 +286,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the shape of the mask is not known")
     draft = Draft(model, node)
     condition = mask.name if mask.dtype == "bool" else draft.op("Cast", mask, to=onnx_type("bool"))
-    masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
+    masking = _Masking(model, draft, Forms(draft), tuple(dims), condition)
     masking.follow(node)
     if len(masking.removed) == len(masking.parts):
         raise NotApplicable("every tensor that depends on NonZero has a size that is known only at run time")

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
@@ -98,7 +99,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         return whole
     parts = [_patch(model, sites[:1], sites[0].path, lowest)]
     parts += [_patch(model, [site], (site.node,), lowest, drawn=True) for site in kinds.values()]
-    return whole.with_parts(parts)
+    return replace(whole, parts=tuple(parts))
 
 
 def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
