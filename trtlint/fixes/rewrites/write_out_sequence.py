@@ -1,7 +1,9 @@
 """Replace sequences and optionals by the tensors in them, if trtlint knows these tensors.
 
 TorchScript exports lists of tensors as sequences (``chunk``, ``unbind``, ``torch.stack``), which TensorRT
-does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
+does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.  PyTorch's exporter writes
+``unfold`` as a loop that inserts one slice at a time. The rewrite unrolls such a loop:
+https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py
 """
 
 from __future__ import annotations
@@ -10,15 +12,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
+from trtlint.fixes.rewrites import write_out_loop
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
-from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.load import Model
+from trtlint.model.protos import text
 
 _GIVING = frozenset(
     {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence", "Optional"}
@@ -35,6 +39,8 @@ _TAKING: Mapping[str, str] = {
 _COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
 """Operators that depend only on the number of tensors, and the element type of their result."""
 _MOST_NODES = 500
+_DEEPEST = 16
+"""Maximum depth of nested loops to search."""
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13
 """First opset in which Split reads its sizes from an input."""
@@ -73,7 +79,7 @@ class _Lists(Struct, frozen=True):
 
     def _unroll_loop(self, node: Node) -> None:
         held = {value.name: names for value, names in self.known.items()}
-        self.retyped.extend(write(self.draft, node, self.model, held))
+        self.retyped.extend(_unroll(self.draft, node, self.model, held))
         for value in node.outputs:
             if value.name in held:
                 self._record(value, held[value.name])
@@ -199,12 +205,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     graph = model.graph
 
     def takes(node: Node) -> bool:
-        return _takes(node) or bool(carried(node, graph, _GIVING))
+        return _takes(node) or bool(_carried(node, graph))
 
     def neighbours(node: Node) -> Iterator[Node]:
-        return near(node, graph, _GIVING) if node.op == "Loop" else _near(node)
+        return _near_loop(node, graph) if node.op == "Loop" else _near(node)
 
-    start = outermost(node, graph, _GIVING)
+    start = _outermost(node, graph)
     nodes = connected(start, neighbours, takes, "sequence", _MOST_NODES)
     draft = Draft(model, start)
     lists = _Lists(model, draft, Forms(draft), {}, [])
@@ -231,3 +237,92 @@ def _near(node: Node) -> Iterator[Node]:
         yield first.producer
     if node.op not in _TAKING:
         yield from (reader for reader, _ in node.output.uses)
+
+
+def _carried(node: Node, graph: Graph) -> list[int]:
+    """Return the indices of the Loop inputs that pass a sequence from one iteration to the next."""
+    body = graph.bodies(node).get("body") if node.op == "Loop" and not node.domain else None
+    if body is None:
+        return []
+    ports = []
+    for port in range(2, min(len(body.inputs), len(body.outputs) + 1)):
+        given = node.input(port)
+        makers = (body.outputs[port - 1].producer, None if given is None else given.producer)
+        if any(maker is not None and maker.op in _GIVING and not maker.domain for maker in makers):
+            ports.append(port)
+    return ports
+
+
+def _outermost(node: Node, graph: Graph) -> Node:
+    """Return the outermost Loop around ``node`` that passes a sequence from one iteration to the next.
+
+    If there is no such Loop, return ``node``.
+    """
+    for _ in range(_DEEPEST):
+        owner = graph.owner(node)
+        if owner is None or not _carried(owner, graph):
+            break
+        node = owner
+    return node
+
+
+def _near_loop(node: Node, graph: Graph) -> Iterator[Node]:
+    """Yield the producers of a Loop's initial sequences, and the readers of its final sequences."""
+    for port in _carried(node, graph):
+        given = node.input(port)
+        if given is not None and given.producer is not None:
+            yield given.producer
+        if port - 2 < len(node.outputs):
+            yield from (reader for reader, _ in node.outputs[port - 2].uses)
+
+
+def _unroll(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
+    """Unroll a Loop, and replace each sequence by separate tensors.
+
+    Args:
+        draft: the draft.
+        node: the Loop.
+        model: the model.
+        held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
+            that the Loop returns to this mapping.
+
+    Returns:
+        Names of values whose declared shape may become invalid.
+
+    Raises:
+        NotApplicable: the Loop cannot be unrolled.
+    """
+    try:
+        patch = write_out_loop.propose(Fact(node, ()), model)
+    except NotApplicable as error:
+        raise NotApplicable(f"the Loop that fills the sequence cannot be unrolled: {error}") from error
+    outputs = {value.name for value in node.outputs if value.name}
+    for proto in patch.insert:
+        if proto.op_type == "Loop" and outputs.intersection(proto.output):
+            raise NotApplicable(
+                "the trip count of the Loop that fills the sequence is known only at run time"
+            )
+        _write_inner(draft, proto, held)
+    for tensor in patch.initializers:
+        draft.store(tensor)
+    return list(patch.retyped)
+
+
+def _write_inner(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
+    """Insert one operator of the unrolled body. For an operator on sequences, only update ``held``."""
+    inputs = [text(name) for name in proto.input]
+    first = held.get(inputs[0]) if inputs else None
+    if proto.op_type == "SequenceEmpty":
+        found: list[str] = []
+    elif proto.op_type == "SequenceConstruct":
+        found = inputs
+    elif proto.op_type == "Identity" and first is not None:
+        found = first
+    elif proto.op_type == "SequenceInsert" and first is not None and len(inputs) == 2:
+        found = [*first, inputs[1]]
+    elif any(name in held for name in inputs):
+        raise NotApplicable(f"the body of a Loop reads a sequence with {proto.op_type}")
+    else:
+        draft.insert(proto)
+        return
+    held[text(proto.output[0])] = found
