@@ -50,7 +50,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if model.opset is not None and model.opset < HAS_ROUND:
         raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")
     draft = Draft(model, node)
-    numbers = Numbers(model, draft)
+    numbers = Numbers(draft)
     removed = list(nodes)
     for each in nodes:
         write = _WRITERS.get((each.domain, each.op), _copy_to_fp32)

@@ -50,14 +50,12 @@ class _Lists(Struct, frozen=True):
     """Replacement of operators on sequences by operators on the tensors in the sequences.
 
     Attributes:
-        model: the model.
         draft: the draft of the patch.
         forms: object that inserts operators in the form of the model's opset.
         known: names of the tensors in each sequence.
         retyped: names of values whose declared types become invalid.
     """
 
-    model: Model
     draft: Draft
     forms: Forms
     known: dict[Value, list[str]]
@@ -79,7 +77,7 @@ class _Lists(Struct, frozen=True):
 
     def _unroll_loop(self, node: Node) -> None:
         held = {value.name: names for value, names in self.known.items()}
-        self.retyped.extend(_unroll(self.draft, node, self.model, held))
+        self.retyped.extend(_unroll(self.draft, node, held))
         for value in node.outputs:
             if value.name in held:
                 self._record(value, held[value.name])
@@ -129,7 +127,7 @@ class _Lists(Struct, frozen=True):
         """
         if node.input(port) is None:
             return last
-        number = self.model.constants.scalar(node.input(port))
+        number = self.draft.model.constants.scalar(node.input(port))
         if number is None:
             return None
         count = last if node.op == "SequenceInsert" else last + 1
@@ -151,7 +149,7 @@ class _Lists(Struct, frozen=True):
         names = [self.draft.name("part") for _ in sizes]
         if len(sizes) == 1:
             self.draft.op("Identity", data, out=names)
-        elif opset_of(self.model) < _SIZES_BY_INPUT:
+        elif opset_of(self.draft.model) < _SIZES_BY_INPUT:
             self.draft.op("Split", data, out=names, axis=axis, split=sizes)
         else:
             self.draft.op("Split", data, self.draft.ints(*sizes), out=names, axis=axis)
@@ -165,7 +163,7 @@ class _Lists(Struct, frozen=True):
         given = node.input(1)
         if given is None:
             return [1] * min(size, _MOST_ELEMENTS + 1)
-        sizes = self.model.constants.integers(given)
+        sizes = self.draft.model.constants.integers(given)
         if sizes is None or given.rank:
             return None if sizes is None else list(sizes)
         step = sizes[0]
@@ -213,7 +211,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     start = _outermost(node, graph)
     nodes = connected(start, neighbours, takes, "sequence", _MOST_NODES)
     draft = Draft(model, start)
-    lists = _Lists(model, draft, Forms(draft), {}, [])
+    lists = _Lists(draft, Forms(draft), {}, [])
     for each in nodes:
         lists.write(each)
     return draft.patch(
@@ -276,13 +274,12 @@ def _near_loop(node: Node, graph: Graph) -> Iterator[Node]:
             yield from (reader for reader, _ in node.outputs[port - 2].uses)
 
 
-def _unroll(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
+def _unroll(draft: Draft, node: Node, held: dict[str, list[str]]) -> list[str]:
     """Unroll a Loop, and replace each sequence by separate tensors.
 
     Args:
         draft: the draft.
         node: the Loop.
-        model: the model.
         held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
             that the Loop returns to this mapping.
 
@@ -293,7 +290,7 @@ def _unroll(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) 
         NotApplicable: the Loop cannot be unrolled.
     """
     try:
-        patch = write_out_loop.propose(Fact(node, ()), model)
+        patch = write_out_loop.propose(Fact(node, ()), draft.model)
     except NotApplicable as error:
         raise NotApplicable(f"the Loop that fills the sequence cannot be unrolled: {error}") from error
     outputs = {value.name for value in node.outputs if value.name}
