@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.graphs import model_of
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, lowest, numpy_type, onnx_type, shared
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, lowest, numpy_type, onnx_type
 from trtlint.model.load import load
 
 
@@ -134,12 +134,3 @@ def test_types_by_their_short_names() -> None:
     assert lowest("f32") == np.finfo(np.float32).min
     assert lowest("f16") == -65504
     assert lowest("bf16") == pytest.approx(-(2 - 2**-7) * 2.0**127)
-
-
-def test_a_value_that_others_read_is_shared() -> None:
-    model = model_of(TEXT)
-    first, second = model.graph.nodes
-    assert shared([first.outputs[0]], [first, second]) is None
-    assert shared([first.outputs[0]], [first]) is first.outputs[0]
-    assert shared([first.outputs[0], second.outputs[0]], [first, second]) is second.outputs[0]
-    assert shared([], []) is None

@@ -353,15 +353,3 @@ def operator_of(
     ):
         raise NotApplicable(reason or f"there is no {' or '.join(ops) or 'operator'} here")
     return node
-
-
-def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """Return the first value that is a model output, or that a node outside ``block`` reads.
-
-    The result is None if there is no such value.
-    """
-    inside = set(block)
-    for value in values:
-        if value.is_output or any(node not in inside for node, _ in value.uses):
-            return value
-    return None

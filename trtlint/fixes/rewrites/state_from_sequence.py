@@ -54,7 +54,7 @@ def _obstacle(node: Node) -> str:
 def _write(draft: Draft, node: Node) -> None:
     forms, state = Forms(draft), node.outputs[_STATE].name
     sequence = node.output.name or draft.name("sequence")
-    draft.again(node, ["" if value is None else value.name for value in node.inputs], [sequence])
+    draft.again(node, outputs=[sequence])
     direction = str(node.attribute("direction", "forward"))
     ends = {"forward": (-1,), "reverse": (0,)}.get(direction, (-1, 0))
     steps = [draft.op("Constant", value_int=end) for end in ends]
