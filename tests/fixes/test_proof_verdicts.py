@@ -9,12 +9,13 @@ import pytest
 from msgspec.structs import replace
 from onnx.parser import parse_model
 
+from tests.fixes.proving import prove
 from tests.graphs import model_of
 from trtlint.fixes import proof
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Draft, Patch
-from trtlint.fixes.proof import prove, prove_all
+from trtlint.fixes.proof import prove_all
 from trtlint.fixes.region import Region
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
