@@ -30,6 +30,7 @@ from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
+from trtlint.model.walks import behind
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
@@ -73,13 +74,7 @@ class _LoopBody(Struct, frozen=True):
     @property
     def goes_on(self) -> bool:
         """True if the body returns its condition unchanged."""
-        value = self.body.outputs[0]
-        while value.producer is not None and value.producer.op == "Identity":
-            before = value.producer.input(0)
-            if before is None:
-                return False
-            value = before
-        return value is self.body.inputs[1]
+        return behind(self.body.outputs[0], {"Identity"}) is self.body.inputs[1]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
