@@ -57,7 +57,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     for scope, chosen in by_scope.items():
         _apply(containers[scope], chosen, edited.ir_version)
     # Process bodies before their parents, because removing a node of a body may leave outer values unused.
-    for scope in sorted(containers, key=lambda scope: _depth(graph, scope), reverse=True):
+    for scope in sorted(containers, key=lambda scope: len(list(graph.owners(scope))), reverse=True):
         _drop_unused(containers[scope], used[scope])
         _sort(containers[scope])
     _raise_opset(edited, max((patch.opset for patch in patches), default=0))
@@ -147,11 +147,6 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
         yield text(info.name)
     for node in graph.node:
         yield from needs(node)
-
-
-def _depth(graph: Graph, scope: str) -> int:
-    """Return the number of nested bodies (of operators such as If or Loop) around the nodes of a scope."""
-    return sum(1 for _ in graph.owners(scope))
 
 
 def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trtlint.fixes.patch import Draft, NotApplicable, onnx_type, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
@@ -61,11 +61,6 @@ class Numbers:
         self.draft = draft
         self.forms = Forms(draft)
         self.known: dict[Value, str] = {}
-
-    @property
-    def opset(self) -> int:
-        """The opset of the model."""
-        return opset_of(self.draft.model)
 
     def of(self, value: Value | None) -> str:
         """Return the name of an FP32 tensor with the integers of a quantized tensor.

@@ -159,7 +159,7 @@ class _Search:
             other = node.input(3 - port)
             if other is not None and self._is_mask(other):
                 yield from self._follow(node.output, mask, path, None)
-            elif not mask or self._only_lowest(value):
+            elif not mask or self._numbers(value) == {self.lowest}:
                 yield self._selected(node, port, path)
             else:
                 raise NotApplicable("a Where selects between mask values and scores")
@@ -266,9 +266,6 @@ class _Search:
         """Return whether a tensor contains only zeros and the mask value."""
         numbers = self._numbers(value)
         return numbers is not None and numbers <= {0.0, self.lowest}
-
-    def _only_lowest(self, value: Value) -> bool:
-        return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
         """Return the distinct numbers of a float tensor, or None if they are unknown.

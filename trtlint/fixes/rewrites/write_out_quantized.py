@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of, opset_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._products import (
@@ -236,7 +236,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
     The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
     opset 13.  Before opset 13, Softmax covers all axes from ``axis`` on.
     """
-    axis, opset = int(node.number("axis", -1)), numbers.opset
+    axis, opset = int(node.number("axis", -1)), opset_of(numbers.draft.model)
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
         raise NotApplicable("the Softmax uses a different opset than the model")
