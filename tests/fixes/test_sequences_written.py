@@ -200,6 +200,8 @@ def test_a_sequence_that_the_body_returns_unchanged_is_found_by_its_start() -> N
         ("Identity", ["x"], None),
         ("SequenceInsert", ["s", "x"], ["a", "b", "x"]),
         ("SequenceInsert", ["s", "x", "at"], "the body of a Loop reads a sequence with SequenceInsert"),
+        ("other.SequenceInsert", ["s", "x"], "the body of a Loop reads a sequence with SequenceInsert"),
+        ("other.SequenceConstruct", ["x", "t"], None),
         ("SequenceAt", ["s", "at"], "the body of a Loop reads a sequence with SequenceAt"),
         ("Odd", ["x", "s"], "the body of a Loop reads a sequence with Odd"),
         ("Add", ["x", "t"], None),
@@ -211,7 +213,8 @@ def test_operators_on_sequences_in_an_unrolled_body(
 ) -> None:
     model = small("(float[2] x) => (float[2] y) { y = Neg (x) }")
     draft, held = Draft(model, model.graph.nodes[0]), {"s": ["a", "b"]}
-    node = helper.make_node(op, inputs, ["r", "other"])
+    domain, _, name = op.rpartition(".")
+    node = helper.make_node(name, inputs, ["r", "other"], domain=domain)
     if isinstance(expected, str):
         with pytest.raises(NotApplicable, match=expected):
             write_out_sequence._write_inner(draft, node, held)

@@ -22,7 +22,7 @@ from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import text
+from trtlint.model.protos import domain_of, text
 
 _GIVING = frozenset(
     {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence", "Optional"}
@@ -307,15 +307,15 @@ def _unroll(draft: Draft, node: Node, held: dict[str, list[str]]) -> list[str]:
 
 def _write_inner(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
     """Insert one operator of the unrolled body. For an operator on sequences, only update ``held``."""
-    inputs = [text(name) for name in proto.input]
+    inputs, op = [text(name) for name in proto.input], "" if domain_of(proto.domain) else proto.op_type
     first = held.get(inputs[0]) if inputs else None
-    if proto.op_type == "SequenceEmpty":
+    if op == "SequenceEmpty":
         found: list[str] = []
-    elif proto.op_type == "SequenceConstruct":
+    elif op == "SequenceConstruct":
         found = inputs
-    elif proto.op_type == "Identity" and first is not None:
+    elif op == "Identity" and first is not None:
         found = first
-    elif proto.op_type == "SequenceInsert" and first is not None and len(inputs) == 2:
+    elif op == "SequenceInsert" and first is not None and len(inputs) == 2:
         found = [*first, inputs[1]]
     elif any(name in held for name in inputs):
         raise NotApplicable(f"the body of a Loop reads a sequence with {proto.op_type}")
