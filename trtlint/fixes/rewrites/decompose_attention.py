@@ -119,6 +119,8 @@ class _Decomposition:
             raise NotApplicable("only one of past_key and past_value is given")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
             raise NotApplicable("past_key and past_value have other types than K and V")
+        if any(past is not None and past.rank not in (4, None) for past in (past, past_value)):
+            raise NotApplicable("past_key and past_value do not have rank 4")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")
         key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
         value = self._split(

@@ -44,11 +44,13 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that decomposes one fused operator."""
     node = operator_of(fact, model)
     own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
-    write = _WRITERS.get(node.op) if own else None
-    if write is None and own and node.op in _LEFT:
+    if own and node.op in _LEFT:
         raise NotApplicable(_LEFT[node.op])
-    if write is None:
+    if not own or node.op not in _WRITERS:
         raise NotApplicable(f"trtlint has no decomposition of {node.op}")
+    required, write = _WRITERS[node.op]
+    if len(node.inputs) < required:
+        raise NotApplicable(f"{node.op} does not have all required inputs")
     forms = Forms(Draft(model, node))
     write(forms, node)
     patch = forms.draft.patch(f"decomposes {node.op} into ONNX operators", [node], opset=forms.opset)
@@ -283,27 +285,27 @@ _LEFT: Mapping[str, str] = {
 }
 """Operators without an equivalent decomposition, each with the reason for the user."""
 
-_WRITERS: Mapping[str, Write] = {
-    "Gelu": _gelu,
-    "BiasGelu": _bias_gelu,
-    "FastGelu": _fast_gelu,
-    "QuickGelu": _quick_gelu,
-    "GemmFastGelu": _gemm_fast_gelu,
-    "BiasAdd": _bias_add,
-    "BiasSplitGelu": _bias_split_gelu,
-    "FusedMatMul": _fused_matmul,
-    "TransposeMatMul": _fused_matmul,
-    "FusedConv": _fused_conv,
-    "FusedGemm": _fused_gemm,
-    "NhwcConv": _nhwc_conv,
-    "SkipLayerNormalization": skip_layer_norm,
-    "SkipSimplifiedLayerNormalization": skip_layer_norm,
-    "SimplifiedLayerNormalization": simplified_layer_norm,
-    "EmbedLayerNormalization": embed_layer_norm,
-    "GroupNorm": group_norm,
-    "SkipGroupNorm": group_norm,
-    "RotaryEmbedding": contrib_rotary,
-    "MultiHeadAttention": multi_head_attention,
-    "Attention": attention,
+_WRITERS: Mapping[str, tuple[int, Write]] = {
+    "Gelu": (1, _gelu),
+    "BiasGelu": (2, _bias_gelu),
+    "FastGelu": (1, _fast_gelu),
+    "QuickGelu": (1, _quick_gelu),
+    "GemmFastGelu": (2, _gemm_fast_gelu),
+    "BiasAdd": (3, _bias_add),
+    "BiasSplitGelu": (2, _bias_split_gelu),
+    "FusedMatMul": (2, _fused_matmul),
+    "TransposeMatMul": (2, _fused_matmul),
+    "FusedConv": (2, _fused_conv),
+    "FusedGemm": (2, _fused_gemm),
+    "NhwcConv": (2, _nhwc_conv),
+    "SkipLayerNormalization": (3, skip_layer_norm),
+    "SkipSimplifiedLayerNormalization": (3, skip_layer_norm),
+    "SimplifiedLayerNormalization": (2, simplified_layer_norm),
+    "EmbedLayerNormalization": (4, embed_layer_norm),
+    "GroupNorm": (3, group_norm),
+    "SkipGroupNorm": (4, group_norm),
+    "RotaryEmbedding": (4, contrib_rotary),
+    "MultiHeadAttention": (1, multi_head_attention),
+    "Attention": (2, attention),
 }
-"""For each operator, the function that decomposes it."""
+"""For each operator, the smallest number of inputs that its decomposition needs, and the decomposition."""
