@@ -10,11 +10,11 @@ import pytest
 from onnx import numpy_helper
 
 from tests.fixes.fixing import fixed, ops
+from tests.fixes.proving import prove
 from tests.graphs import model_of
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer
 from trtlint.fixes.patch import NotApplicable, Patch
-from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
 
 QUANTIZED = "q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z)"

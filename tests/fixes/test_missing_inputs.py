@@ -54,6 +54,35 @@ def test_a_missing_input_is_no_crash(rewrite: str) -> None:
     assert any(isinstance(each, NotApplicable) for each in found)
 
 
+def test_a_fused_operator_with_too_few_inputs_is_no_crash() -> None:
+    for text in distinct("write-out-fused"):
+        model = small(text)
+        node = model.graph.nodes[-1]
+        whole = node.inputs
+        for count in range(len(whole)):
+            node.inputs = whole[:count]
+            proposed("write-out-fused", Fact(node=node), model)
+    found = proposed("write-out-fused", Fact(node=node), model)
+    assert str(found) == f"{node.op} does not have all required inputs"
+
+
+def test_past_keys_of_another_rank_are_declined() -> None:
+    tensors = "(float[1,2,3,8] q, float[1,2,5,8] k, float[%s] p) => (float[1,2,3,8] y)"
+    for shape, declined in (("1,2,4,8", False), ("2,8", True)):
+        model = small(f"{tensors % shape} {{ y = Attention <is_causal = 1> (q, k, k, , p, p) }}", 23)
+        found = proposed("decompose-attention", Fact(node=model.graph.nodes[-1]), model)
+        assert isinstance(found, NotApplicable) == declined
+
+
+def test_fewer_scales_than_axes_are_declined() -> None:
+    text = """(float[1,1,8,8] x) => (float[1,1,4,4] y) < float[%d] s = {%s} >
+    { y = Resize <antialias = 1, axes = [2, 3], mode = "linear"> (x, , s) }"""
+    for count, scales, declined in ((2, "0.5, 0.5", False), (1, "0.5", True)):
+        model = small(text % (count, scales))
+        found = proposed("resize-by-gather", Fact(node=model.graph.nodes[-1]), model)
+        assert isinstance(found, NotApplicable) == declined
+
+
 @pytest.mark.parametrize("rewrite", sorted({*names()} - ANY_FACT))
 def test_a_fact_without_a_node_is_declined(rewrite: str) -> None:
     model = small("(float[2,2] x) => (float y) { y = Det (x) }")

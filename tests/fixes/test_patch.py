@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.graphs import model_of
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, lowest, numpy_type, onnx_type, shared
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, lowest, numpy_type, onnx_type
 from trtlint.model.load import load
 
 
@@ -96,7 +96,6 @@ def test_a_patch_claims_nothing_that_was_not_asked_for() -> None:
     assert {name: getattr(patch, name) for name in settings} == settings
     assert patch.touched == (first, second)
     assert draft.patch("writes", [first], rewire=((first, 0, "z"),)).touched == (first,)
-    assert patch.with_parts(iter([plain])).parts == (plain,)
 
 
 def test_constants_are_shared_by_type_shape_and_bytes() -> None:
@@ -135,12 +134,3 @@ def test_types_by_their_short_names() -> None:
     assert lowest("f32") == np.finfo(np.float32).min
     assert lowest("f16") == -65504
     assert lowest("bf16") == pytest.approx(-(2 - 2**-7) * 2.0**127)
-
-
-def test_a_value_that_others_read_is_shared() -> None:
-    model = model_of(TEXT)
-    first, second = model.graph.nodes
-    assert shared([first.outputs[0]], [first, second]) is None
-    assert shared([first.outputs[0]], [first]) is first.outputs[0]
-    assert shared([first.outputs[0], second.outputs[0]], [first, second]) is second.outputs[0]
-    assert shared([], []) is None

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from onnx import numpy_helper
 
+from tests.fixes.proving import prove
 from tests.fixes.spoiling import spoilt
 from tests.fixes.test_keep_fp32 import HALF
 from trtlint.engine.rulebook import builtin_rules, load_rules
@@ -20,7 +21,6 @@ from trtlint.facts.base import Fact
 from trtlint.fixes import names, proposer
 from trtlint.fixes.keep_fp32 import to_fp32
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
 
 NOTHING_TO_SPOIL = {

@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import force_setattr, replace
 from onnx import numpy_helper
 
+from tests.fixes.proving import prove
 from trtlint.cli import run
 from trtlint.compare.comparison import available
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer as real
 from trtlint.fixes.patch import Draft, Patch
-from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
 
 HEAD = '< ir_version: 10, opset_import: ["" : {opset}] >'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tests.fixes.proving import prove
 from tests.graphs import model_of
 from trtlint.fixes.patch import Draft
-from trtlint.fixes.proof import prove
 
 TINY = """< ir_version: 8, opset_import: ["" : 17] > g (float16[16] x) => (float16[16] y)
 < float16 tiny = {3072} > { y = Add (x, tiny) }"""

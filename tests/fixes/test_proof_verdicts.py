@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from onnx.parser import parse_model
 
+from tests.fixes.proving import prove
 from tests.graphs import model_of
 from trtlint.fixes import proof
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Draft, Patch
-from trtlint.fixes.proof import prove, prove_all
+from trtlint.fixes.proof import prove_all
 from trtlint.fixes.region import Region
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
@@ -243,10 +245,10 @@ def test_a_patch_in_parts_is_as_good_as_the_worst() -> None:
         return draft.patch("writes", [node])
 
     right, slight, wrong = part(0, "Neg"), part(1, "Abs"), part(1, "Exp")
-    unknown = part(1, "Abs").with_parts([Patch("nothing", (), ())])
-    assert prove(model, right.with_parts([right, slight])).equal is True
-    assert prove(model, right.with_parts([right, wrong])).equal is False
-    assert prove(model, right.with_parts([wrong, unknown])).equal is False
+    unknown = replace(part(1, "Abs"), parts=(Patch("nothing", (), ()),))
+    assert prove(model, replace(right, parts=(right, slight))).equal is True
+    assert prove(model, replace(right, parts=(right, wrong))).equal is False
+    assert prove(model, replace(right, parts=(wrong, unknown))).equal is False
     both = prove_all(model, [wrong, right, wrong])
     assert [each.equal for each in both] == [False, True, False]
 

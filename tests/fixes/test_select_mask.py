@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.fixes.fixing import Feeds, assert_same, fixed
+from tests.fixes.proving import prove
 from trtlint.cli import run
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes import proposer
 from trtlint.fixes.patch import Bound, Patch
-from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] >'

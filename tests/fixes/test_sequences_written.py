@@ -7,7 +7,7 @@ from onnx import helper
 
 from tests.fixes.proposing import outcome, small
 from trtlint.fixes.patch import Draft, NotApplicable
-from trtlint.fixes.rewrites import _sequence_loops, write_out_sequence
+from trtlint.fixes.rewrites import write_out_sequence
 
 GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (float[A,B] y)
 < int64 two = {2}, int64 zero = {0}, int64 last = {-1}, int64 five = {5}, int64 before = {-6},
@@ -148,7 +148,6 @@ LOOPED = """(float[2] x, seq(float[2]) g) => (seq(float[2]) y, float[2] z)
     (int64 i, bool go, seq(float[2]) s, float[2] t) => (bool on, seq(float[2]) more, float[2] u%s)
     { on = Identity (go)  more = %s  u = %s (t) }>  l = SequenceLength (y)  f = Neg (z) }"""
 EMPTY, INSERT, KEEP = "SequenceEmpty ()", "SequenceInsert (s, t)", "Identity (s)"
-MADE = frozenset({"SequenceEmpty", "SequenceInsert"})
 
 
 @pytest.mark.parametrize(
@@ -164,7 +163,7 @@ MADE = frozenset({"SequenceEmpty", "SequenceInsert"})
             ["SequenceEmpty", "SequenceLength", "Neg"],
         ),
         ((EMPTY, "Loop", "e", ", float[2] u", INSERT, "Neg"), [2], ["SequenceEmpty", "SequenceLength"]),
-        (("Optional (x)", "Loop", "e", "", KEEP, "Neg"), [], []),
+        (("Identity (g)", "Loop", "e", "", KEEP, "Neg"), [], []),
         (("other.SequenceEmpty ()", "Loop", "e", "", "other.SequenceInsert (s, t)", "Neg"), [], []),
         ((EMPTY, "other.Loop", "e", "", INSERT, "Neg"), [], []),
         ((EMPTY, "Scan", "e", "", INSERT, "Neg"), [], []),
@@ -175,21 +174,21 @@ def test_sequences_that_a_loop_carries(
 ) -> None:
     graph = small(LOOPED % settings).graph
     (loop,) = (node for node in graph.nodes if node.op in ("Loop", "Scan"))
-    assert _sequence_loops.carried(loop, graph, MADE) == ports
-    assert [node.op for node in _sequence_loops.near(loop, graph, MADE)] == beside
+    assert write_out_sequence._carried(loop, graph) == ports
+    assert [node.op for node in write_out_sequence._near_loop(loop, graph)] == beside
     inside = next(node for node in graph.nodes if graph.owner(node) is loop)
-    assert _sequence_loops.outermost(inside, graph, MADE) is (loop if ports else inside)
-    assert _sequence_loops.outermost(loop, graph, MADE) is loop
+    assert write_out_sequence._outermost(inside, graph) is (loop if ports else inside)
+    assert write_out_sequence._outermost(loop, graph) is loop
 
 
 def test_a_sequence_that_the_body_returns_unchanged_is_found_by_its_start() -> None:
     text = """(seq(float[2]) g, float[2] x) => (seq(float[2]) y) < int64 n = {2}, bool yes = {1} > { e = %s
     y = Loop (n, yes, %s) <body = b (int64 i, bool go, seq(float[2]) s) => (bool on, seq(float[2]) s)
     { on = Identity (go) }> }"""
-    for start, given, ports in ((EMPTY, "e", [2]), (EMPTY, "g", []), ("Optional (x)", "e", [])):
+    for start, given, ports in ((EMPTY, "e", [2]), (EMPTY, "g", []), ("Identity (g)", "e", [])):
         graph = small(text % (start, given)).graph
         (loop,) = graph.by_op("Loop")
-        assert _sequence_loops.carried(loop, graph, MADE) == ports
+        assert write_out_sequence._carried(loop, graph) == ports
 
 
 @pytest.mark.parametrize(
@@ -201,6 +200,8 @@ def test_a_sequence_that_the_body_returns_unchanged_is_found_by_its_start() -> N
         ("Identity", ["x"], None),
         ("SequenceInsert", ["s", "x"], ["a", "b", "x"]),
         ("SequenceInsert", ["s", "x", "at"], "the body of a Loop reads a sequence with SequenceInsert"),
+        ("other.SequenceInsert", ["s", "x"], "the body of a Loop reads a sequence with SequenceInsert"),
+        ("other.SequenceConstruct", ["x", "t"], None),
         ("SequenceAt", ["s", "at"], "the body of a Loop reads a sequence with SequenceAt"),
         ("Odd", ["x", "s"], "the body of a Loop reads a sequence with Odd"),
         ("Add", ["x", "t"], None),
@@ -212,11 +213,12 @@ def test_operators_on_sequences_in_an_unrolled_body(
 ) -> None:
     model = small("(float[2] x) => (float[2] y) { y = Neg (x) }")
     draft, held = Draft(model, model.graph.nodes[0]), {"s": ["a", "b"]}
-    node = helper.make_node(op, inputs, ["r", "other"])
+    domain, _, name = op.rpartition(".")
+    node = helper.make_node(name, inputs, ["r", "other"], domain=domain)
     if isinstance(expected, str):
         with pytest.raises(NotApplicable, match=expected):
-            _sequence_loops._write(draft, node, held)
+            write_out_sequence._write_inner(draft, node, held)
         return
-    _sequence_loops._write(draft, node, held)
+    write_out_sequence._write_inner(draft, node, held)
     assert held == {"s": ["a", "b"], **({} if expected is None else {"r": expected})}
     assert draft.patch("", []).insert == (() if expected is not None else (node,))

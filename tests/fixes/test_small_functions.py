@@ -306,7 +306,7 @@ def test_magnitudes_of_quantized_operands(given: str, expected: int) -> None:
     < uint8 low = {{3}}, uint8 high = {{200}}, uint8[2] both = {{3, 200}}, int8 minus = {{-100}},
       uint8[0] none = {{}} > {{ y = my.Odd ({given}) }}""")
     node = model.graph.nodes[0]
-    assert _sums._largest_magnitude(Numbers(model, Draft(model, node)), node, 0, 2) == expected
+    assert _sums._largest_magnitude(Numbers(Draft(model, node)), node, 0, 2) == expected
 
 
 @pytest.mark.parametrize(

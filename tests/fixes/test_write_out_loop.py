@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import Feeds, assert_same, fixed, ops
+from tests.fixes.proposing import outcome
 
 RTX = ("--rtx", "1.7", "--gpu", "L4", "--verify")
 HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
@@ -137,3 +138,18 @@ def test_what_is_left(reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
     _, after = fixed(tmp_path, onnx.parser.parse_model(text))
     assert after is None
     assert reason in " ".join(capsys.readouterr().out.split())
+
+
+CONDITION = """(float[2] x) => (float[2] y) < int64 n = {2}, bool yes = {1} > { y = Loop (n, yes, x) <body = b
+(int64 i, bool go, float[2] s) => (bool on, float[2] t) { on = %s (go)  t = Neg (s) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("op", "written"),
+    [
+        ("Identity", "t = Neg (x)  t_2 = Neg (t)  y = Identity (t_2)"),
+        ("other.Identity", "the number of iterations is known only at run time"),
+    ],
+)
+def test_only_identity_of_onnx_keeps_the_condition(op: str, written: str) -> None:
+    assert outcome("write-out-loop", CONDITION % op, "y") == written

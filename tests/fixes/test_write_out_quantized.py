@@ -11,8 +11,8 @@ import pytest
 from onnx import numpy_helper
 
 from tests.fixes.fixing import Feeds, assert_same, fixed, ops
+from tests.fixes.proving import prove
 from trtlint.fixes.patch import Draft
-from trtlint.fixes.proof import prove
 from trtlint.model.load import load
 
 RTX = ("--rtx", "1.7", "--gpu", "L4", "--verify")

@@ -282,10 +282,7 @@ class _Boundary:
         for axis, dim in enumerate(shape):
             key = dim if isinstance(dim, str) else (value.name, axis)
             sizes.append(dim if isinstance(dim, int) else self.bound.get(key, self.size))
-        if math.prod(sizes) > _MOST_ELEMENTS:
-            raise RegionError(
-                f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"
-            )
+        _require_small(value, sizes)
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
@@ -299,10 +296,7 @@ class _Boundary:
         model = self.model
         if not model.constants.foldable(value):
             return None
-        if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
-            raise RegionError(
-                f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"
-            )
+        _require_small(value, [dim for dim in value.shape or () if isinstance(dim, int)])
         array = model.constants.payload(value)
         if array is None:
             array = model.constants.array(value)
@@ -311,6 +305,14 @@ class _Boundary:
         if array.dtype.kind == "f" and array.size > 1 and not self.patch.folds:
             return np.asarray(self.rng.normal(size=array.shape)).astype(array.dtype)
         return np.asarray(array)
+
+
+def _require_small(value: Value, sizes: Iterable[int]) -> None:
+    """Raise RegionError if a tensor with these sizes has too many elements."""
+    if math.prod(sizes) > _MOST_ELEMENTS:
+        raise RegionError(
+            f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"
+        )
 
 
 def _scaled_to(bound: Bound, numbers: Array, dtype: str) -> Array:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from graphlib import CycleError, TopologicalSorter
 
 import onnx
 
 from trtlint.errors import TrtlintError
 from trtlint.fixes.opsets import same_meaning
-from trtlint.fixes.patch import Patch
+from trtlint.fixes.patch import Patch, delete
 from trtlint.model.contents import nodes
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies_of, defined, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
 """First IR version in which initializers need not be graph inputs."""
-
-
-_Items = Any
-"""A repeated protobuf field. The type stubs do not describe it well enough."""
 
 
 class EditError(TrtlintError):
@@ -42,8 +39,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     Raises:
         EditError: a patch does not fit the model.
     """
-    edited = onnx.ModelProto()
-    edited.CopyFrom(proto)
+    edited = deepcopy(proto)
     by_scope: dict[str, list[Patch]] = defaultdict(list)
     for patch in patches:
         if patch.set_opset:
@@ -61,7 +57,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     for scope, chosen in by_scope.items():
         _apply(containers[scope], chosen, edited.ir_version)
     # Process bodies before their parents, because removing a node of a body may leave outer values unused.
-    for scope in sorted(containers, key=lambda scope: _depth(graph, scope), reverse=True):
+    for scope in sorted(containers, key=lambda scope: len(list(graph.owners(scope))), reverse=True):
         _drop_unused(containers[scope], used[scope])
         _sort(containers[scope])
     _raise_opset(edited, max((patch.opset for patch in patches), default=0))
@@ -117,12 +113,12 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
                 proto.input.append("")
             proto.input[port] = name
         order.setdefault(key, len(order))
-    _delete(container.node, lambda node: _key(node) in removed)
+    delete(container.node, lambda node: _key(node) in removed)
     for patch in patches:
         container.node.extend(patch.insert)
     container.node.sort(key=lambda node: order[_key(node)])
     stored = {text(tensor.name) for patch in patches for tensor in patch.initializers}
-    _delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
+    delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
     for patch in patches:
         container.initializer.extend(patch.initializers)
         if ir_version < _HAS_FREE_INITIALIZERS:
@@ -131,16 +127,6 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
                     onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
                 )
     _forget(container, {name for patch in patches for name in patch.retyped})
-
-
-def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
-    """Delete the items for which ``unwanted`` is true, in place.
-
-    References to the remaining items stay valid.
-    """
-    for index in range(len(items) - 1, -1, -1):
-        if unwanted(items[index]):
-            del items[index]
 
 
 def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
@@ -152,7 +138,7 @@ def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
     """
     there = {text(name) for node in container.node for name in node.output} - retyped
     there |= {text(info.name) for info in container.input} | {text(t.name) for t in container.initializer}
-    _delete(container.value_info, lambda info: text(info.name) not in there)
+    delete(container.value_info, lambda info: text(info.name) not in there)
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
@@ -161,11 +147,6 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
         yield text(info.name)
     for node in graph.node:
         yield from needs(node)
-
-
-def _depth(graph: Graph, scope: str) -> int:
-    """Return the number of nested bodies (of operators such as If or Loop) around the nodes of a scope."""
-    return sum(1 for _ in graph.owners(scope))
 
 
 def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
@@ -189,39 +170,48 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
             if not uses[name] and name in before:
                 pending.append(name)
     if dead:
-        _delete(graph.node, lambda node: _key(node) in dead)
+        delete(graph.node, lambda node: _key(node) in dead)
     unused = {name for name in before if not uses[name]}
     gone = {text(tensor.name) for tensor in graph.initializer} & unused
     for items in (graph.initializer, graph.input):  # IR version 3 also lists initializers as inputs
-        _delete(items, lambda item: text(item.name) in gone)
+        delete(items, lambda item: text(item.name) in gone)
     _forget(graph, set())
 
 
 def _sort(container: onnx.GraphProto) -> None:
     """Sort the nodes of a graph topologically. If the order is already valid, change nothing."""
-    producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
-    waiting: list[int] = []
-    readers: dict[int, list[int]] = defaultdict(list)
-    for index, node in enumerate(container.node):
-        before = {producer[name] for name in needs(node) if name in producer} - {index}
-        waiting.append(len(before))
-        for need in before:
-            readers[need].append(index)
-    ready = [index for index, count in enumerate(waiting) if count == 0]
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        index = heapq.heappop(ready)
-        order.append(index)
-        for reader in readers[index]:
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                heapq.heappush(ready, reader)
-    if len(order) != len(container.node):
+    order = topological_order(container.node)
+    if order is None:
         raise EditError("the rewritten graph has a cycle")
     if order != sorted(order):
         position = {_key(container.node[index]): place for place, index in enumerate(order)}
         container.node.sort(key=lambda node: position[_key(node)])
+
+
+def topological_order(nodes: Sequence[onnx.NodeProto]) -> list[int] | None:
+    """Return the indices of nodes in topological order, or None if there is a cycle.
+
+    Among the nodes that could come next, the first node in ``nodes`` comes next.
+    """
+    producer = {text(name): index for index, node in enumerate(nodes) for name in node.output if name}
+    before = {
+        index: {producer[name] for name in needs(node) if name in producer}
+        for index, node in enumerate(nodes)
+    }
+    sorter = TopologicalSorter(before)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    order: list[int] = []
+    ready = list(sorter.get_ready())
+    heapq.heapify(ready)
+    while ready:
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+        for index in sorter.get_ready():
+            heapq.heappush(ready, index)
+    return order
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:

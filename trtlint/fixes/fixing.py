@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import onnx
 from msgspec import Struct
 
 from trtlint.files.regular import open_regular
+from trtlint.fixes.patch import delete
 from trtlint.fixes.relint import Judge, checked, linting
 from trtlint.fixes.session import FixSession
 from trtlint.fixes.source import SourceModel
@@ -50,14 +52,17 @@ class Fixed(Struct, frozen=True):
     raw: RawModel
 
     @property
-    def functions(self) -> bool:
-        """True if model-local functions were inlined."""
-        return self.raw.has_functions
-
-    @property
     def source(self) -> str:
-        """A hash of the source file, such as ``sha256:9f86d0…``; see :func:`_digest`."""
-        return _digest(self.path, self.raw)
+        """The hash method and a hash of the source file, such as ``sha256:9f86d0…``.
+
+        ``sha256`` covers the whole file without external data. For a large file, the method is
+        ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
+        large file completely would take longer than writing the file.
+        """
+        with open_regular(self.path) as file:
+            if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
+                return f"sampled-sha256:{digest_of(self.raw)}"
+            return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
 
     @property
     def changed(self) -> bool:
@@ -139,11 +144,8 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
         fixed: the model.
         proofs: results of the checks of the whole model, as JSON data.
     """
-    proto = onnx.ModelProto()
-    proto.CopyFrom(fixed.proto)
-    for index in range(len(proto.metadata_props) - 1, -1, -1):
-        if proto.metadata_props[index].key == KEY:
-            del proto.metadata_props[index]
+    proto = deepcopy(fixed.proto)
+    delete(proto.metadata_props, lambda entry: entry.key == KEY)
     value = {
         "source": fixed.source,
         "fixes": _done(fixed.outcome),
@@ -172,16 +174,3 @@ def _done(outcome: FixOutcome) -> list[dict[str, object]]:
         }
         for (rule, fix), members in groups.items()
     ]
-
-
-def _digest(path: Path, raw: RawModel) -> str:
-    """Return the hash method and a hash of the model file, such as ``sha256:9f86d0…``.
-
-    ``sha256`` covers the whole file without external data. For a large file, the method is
-    ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
-    large file completely would take longer than writing the file.
-    """
-    with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
-            return f"sampled-sha256:{digest_of(raw)}"
-        return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from onnx import helper
 from trtlint.compare.alike import IR_VERSION
 from trtlint.compare.comparison import Comparison, Pair, available, compare_all, missing, usual_limits
 from trtlint.fixes.boundary import Feeds
-from trtlint.fixes.outcome import Proof
+from trtlint.fixes.outcome import Proof, unproven
 from trtlint.fixes.region import Region, RegionError
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
@@ -71,8 +72,8 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
         One proof for each patch, in the order of ``cases``.
     """
     if not available():
-        return [_unproven(missing())] * len(cases)
-    found = [_unproven("cannot generate inputs")] * len(cases)
+        return [unproven(missing())] * len(cases)
+    found = [unproven("cannot generate inputs")] * len(cases)
     choices = [_Choices(feeds) for _, feeds in cases]
     waiting = list(range(len(cases)))
     for _ in range(_CHOICES):
@@ -80,7 +81,7 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
         for index in waiting:
             drawn[index] = choices[index].next()
             if choices[index].failure:
-                found[index] = _unproven(choices[index].failure)
+                found[index] = unproven(choices[index].failure)
         for index, proof in _compared(cases, drawn).items():
             found[index] = proof
         waiting = [index for index, chosen in drawn.items() if chosen and found[index].equal is None]
@@ -147,15 +148,11 @@ def _compared(
         return {index: _proof(result) for index, result in zip(pairs, results, strict=True)}
 
 
-def _unproven(reason: str) -> Proof:
-    return Proof(None, f"could not be checked separately: {reason}", {})
-
-
 def _proof(found: Comparison | InputsError) -> Proof:
     if isinstance(found, InputsError):
-        return _unproven(str(found))
+        return unproven(str(found))
     if found.equal is None:
-        return _unproven(found.words)
+        return unproven(found.words)
     figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
     plain = not (found.equal or found.lost or found.gained) and found.difference
     return Proof(
@@ -187,8 +184,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
     ONNX Runtime's CPU kernels need separate tensors. Packed tensors are stacked along the fourth of five
     axes: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
     """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     nodes: list[onnx.NodeProto] = []
     for node in copy.graph.node:
         given = [bool(name) for name in node.input[:3]] + [False] * 2
@@ -216,8 +212,7 @@ def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
 
     ``feeds`` contains the input arrays by name.  The function declares their types and shapes.
     """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     copy.ir_version = IR_VERSION
     del copy.graph.input[:]
     for name, array in feeds.items():

@@ -2,11 +2,17 @@
 
 Since TensorRT 11, the types in the model set the precision. So FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
+
+A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
+rewrite for the finding converts all nodes of the norm, and so removes the finding. Casts around the listed
+nodes alone are not enough: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
+https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import onnx
 from msgspec import Struct
@@ -24,7 +30,12 @@ NAME = "keep-fp32"
 
 TITLE = "computes nodes in FP32 that measurements list"
 """Title of the patches of this rewrite, a verb phrase."""
-_NARROW = frozenset({"f16", "bf16"})
+COVERING = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
+"""Rewrites that make operators compute in FP32. TensorRT computes the LayerNormalization of ``fuse-norm`` in
+FP32.
+"""
+NARROW = frozenset({"f16", "bf16"})
+"""16-bit float types."""
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"stash_type", "output_dtype"})
 """Attributes that set the computation or output type independently of the input types."""
@@ -76,7 +87,7 @@ def adjacent(nodes: Sequence[Node]) -> list[list[Node]]:
     graph: networkx.Graph[Node | Value] = networkx.Graph()
     graph.add_nodes_from(nodes)
     for node in nodes:
-        graph.add_edges_from((node, value) for value in _values(node) if value.dtype in _NARROW)
+        graph.add_edges_from((node, value) for value in _values(node) if value.dtype in NARROW)
     groups = [
         sorted((each for each in part if isinstance(each, Node)), key=lambda node: node.index)
         for part in networkx.connected_components(graph)
@@ -97,7 +108,7 @@ def obstacle(node: Node, model: Model) -> str:
     unknown = next((value.name for value in _values(node) if value.dtype is None), None)
     if unknown is not None:
         return f"the type of {unknown} is unknown"
-    if not any(value.dtype in _NARROW for value in _values(node)):
+    if not any(value.dtype in NARROW for value in _values(node)):
         return f"{node.op} has no 16-bit inputs or outputs"
     try:
         schema = schema_at(node.op, model.opsets.get(node.domain, 1), node.domain)
@@ -118,7 +129,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
         (node.outputs, schema.outputs, True),
     ):
         for port, value in enumerate(values):
-            if value is None or not value.name or value.dtype not in _NARROW:
+            if value is None or not value.name or value.dtype not in NARROW:
                 continue
             kind = ports[min(port, len(ports) - 1)].type_str
             if "tensor(float)" not in allowed.get(kind, (kind,)):
@@ -132,11 +143,9 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 def _sets_output_type(node: Node) -> bool:
     """Return whether an attribute of a node names a 16-bit type, which must change to FP32."""
-    before, after = onnx.NodeProto(), onnx.NodeProto()
-    before.CopyFrom(node.proto)
-    after.CopyFrom(node.proto)
-    _widen(after)
-    return before != after
+    widened = deepcopy(node.proto)
+    _widen(widened)
+    return bool(widened != node.proto)
 
 
 def _widen(proto: onnx.NodeProto) -> None:
@@ -144,6 +153,55 @@ def _widen(proto: onnx.NodeProto) -> None:
     for attribute in proto.attribute:
         if text(attribute.name) in _INSIDE and attribute.i in _NARROW_TYPES:
             attribute.i = onnx.TensorProto.FLOAT
+
+
+class KeptGroups(Struct, frozen=True):
+    """Nodes that must run in FP32.
+
+    A rewrite can rename nodes, but it keeps the names of their outputs. So the output names identify the
+    nodes.
+
+    Attributes:
+        paths: the requested node paths, such as ``/model/norm/Sqrt``.
+        nodes: the nodes of the model at these paths.
+        groups: groups of the nodes that can run in FP32. Nodes that share a 16-bit tensor are in the same
+            group.
+    """
+
+    paths: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    groups: tuple[frozenset[Node], ...]
+
+    def covered(self, patch: Patch) -> bool:
+        """Return whether ``patch`` converts at least one whole group to FP32, and no group only in part.
+
+        If a patch converted only a part of a group, a Cast to FP16 between two of its nodes could overflow.
+        """
+        inside = frozenset((*patch.remove, *patch.around))
+        met = [group for group in self.groups if group & inside]
+        return bool(met) and all(group <= inside for group in met)
+
+    def left(self, after: Model) -> list[str]:
+        """Return the paths that no rewrite has converted yet, and the paths that the model never had.
+
+        ``after`` is the rewritten model.
+        """
+        known = {(node.scope, _first(node), node.op): node.path for node in after.graph.nodes}
+        of = {node.path: (node.scope, _first(node), node.op) for node in self.nodes}
+        kept = (known.get(of[path]) if path in of else path for path in self.paths)
+        return list(dict.fromkeys(path for path in kept if path is not None))
+
+
+def kept_groups(model: Model, paths: Sequence[str]) -> KeptGroups:
+    """Find the nodes at ``paths``, and put nodes that share a 16-bit tensor into one group."""
+    wanted = frozenset(paths)
+    nodes = tuple(node for node in model.graph.nodes if node.path in wanted)
+    groups = adjacent([node for node in nodes if not obstacle(node, model)])
+    return KeptGroups(tuple(paths), nodes, tuple(map(frozenset, groups)))
+
+
+def _first(node: Node) -> str:
+    return next((value.name for value in node.outputs if value.name), node.path)
 
 
 def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
@@ -159,7 +217,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
     wide: dict[Value, str] = {}
 
     def widened(value: Value | None) -> str:
-        if value is None or value.dtype not in _NARROW:
+        if value is None or value.dtype not in NARROW:
             return "" if value is None else value.name
         if value not in wide:
             wide[value] = draft.op("Cast", value, to=onnx_type("f32"))
@@ -167,7 +225,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
     for node in nodes:
         inputs = [widened(value) for value in node.inputs]
-        computed = [value for value in node.outputs if value.name and value.dtype in _NARROW]
+        computed = [value for value in node.outputs if value.name and value.dtype in NARROW]
         if _only_narrows(node):
             wide[node.output] = inputs[0]
         else:
@@ -187,7 +245,7 @@ def _only_narrows(node: Node) -> bool:
     first = node.input(0)
     return (
         node.op == "Cast"
-        and node.output.dtype in _NARROW
+        and node.output.dtype in NARROW
         and first is not None
-        and first.dtype in (*_NARROW, "f32")
+        and first.dtype in (*NARROW, "f32")
     )

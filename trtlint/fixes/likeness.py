@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from copy import deepcopy
 
 import numpy as np
 import onnx
@@ -39,7 +40,7 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
         if model.constants.foldable(value):
             parts.append(_stored(model, patch, value))
     for tensor in patch.initializers:
-        parts += [names.of(tensor.name), _content(tensor)]
+        parts += [names.of(tensor.name), hashlib.sha256(_unnamed(tensor)).hexdigest()]
     for value, shape in patch.shapes:
         parts += [names.of(value.name), names.dims(value.shape), names.dims(shape)]
     for proto in (region.before, region.after):
@@ -62,10 +63,9 @@ def only_renames(patch: Patch) -> bool:
     return bool(before) and before == Counter(map(_unnamed, patch.insert))
 
 
-def _unnamed(node: onnx.NodeProto) -> bytes:
-    """Serialize a node without its name, but with the names of its inputs and outputs."""
-    bare = onnx.NodeProto()
-    bare.CopyFrom(node)
+def _unnamed(proto: onnx.NodeProto | onnx.TensorProto) -> bytes:
+    """Serialize a node or a tensor without its name, but a node with the names of its inputs and outputs."""
+    bare = deepcopy(proto)
     bare.ClearField("name")
     return bare.SerializeToString(deterministic=True)
 
@@ -99,10 +99,3 @@ def _stored(model: Model, patch: Patch, value: Value) -> object:
     drawn = array.dtype.kind == "f" and array.size > 1 and not patch.folds
     digest = "" if drawn else hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
     return array.dtype.str, array.shape, digest
-
-
-def _content(tensor: onnx.TensorProto) -> str:
-    bare = onnx.TensorProto()
-    bare.CopyFrom(tensor)
-    bare.ClearField("name")
-    return hashlib.sha256(bare.SerializeToString(deterministic=True)).hexdigest()

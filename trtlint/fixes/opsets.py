@@ -71,11 +71,6 @@ def raises(op: str, old: int, new: int) -> bool:
     )
 
 
-def means_the_same(node: Node, old: int, new: int) -> bool:
-    """Return whether a node keeps its meaning if the opset is lowered from ``new`` to ``old``."""
-    return not difference(node, old, new)
-
-
 def difference(node: Node, old: int, new: int) -> str:
     """Return the reason why a node changes its meaning if opset ``new`` is lowered to ``old``.
 

@@ -81,6 +81,11 @@ class Proof(Struct, frozen=True):
         return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)
 
 
+def unproven(reason: str) -> Proof:
+    """Return a proof without a result."""
+    return Proof(None, f"could not be checked separately: {reason}", {})
+
+
 def _number(bound: float) -> float | None:
     """Convert a bound to JSON data.  An infinite bound becomes None."""
     return bound if math.isfinite(bound) else None

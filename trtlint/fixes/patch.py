@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import onnx
 from msgspec import Struct, field
-from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
+from trtlint.facts.base import Fact
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, text
 from trtlint.model.sizes import Dimensions
 
+_NUMBERS: Mapping[str, int] = {short: number for number, short in DTYPES.items()}
+"""The number of each ONNX element type, by its short name."""
 MOST_ELEMENTS = 1 << 24
 """Maximum number of elements of an added constant."""
 
@@ -99,13 +102,6 @@ class Patch(Struct, frozen=True):
     bounds: tuple[Bound, ...] = ()
     condition: str = ""
 
-    def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """Return a copy of the patch with ``parts``.
-
-        trtlint proves the parts one by one instead of the whole patch.
-        """
-        return replace(self, parts=tuple(parts))
-
     @property
     def touched(self) -> tuple[Node, ...]:
         """The nodes that the patch removes or rewires."""
@@ -162,13 +158,32 @@ class Draft(Struct):
         self._nodes.append(node)
         return outputs[0]
 
-    def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert a copy of a node with the same name, but with other inputs and outputs. Return the copy."""
-        proto = onnx.NodeProto()
-        proto.CopyFrom(node.proto)
-        del proto.input[:], proto.output[:]
-        proto.input.extend(inputs)
-        proto.output.extend(outputs)
+    def again(
+        self,
+        node: Node,
+        inputs: Iterable[str] | None = None,
+        outputs: Iterable[str] | None = None,
+        *,
+        without: Iterable[str] = (),
+        **attributes: Any,
+    ) -> onnx.NodeProto:
+        """Insert a copy of a node with the same name, and return the copy.
+
+        Args:
+            node: the node.
+            inputs: names of the inputs of the copy; by default, those of the node.
+            outputs: names of the outputs of the copy; by default, those of the node.
+            without: names of attributes to remove.
+            attributes: ONNX attributes to add or to replace.
+        """
+        proto = deepcopy(node.proto)
+        if inputs is not None:
+            proto.input[:] = inputs
+        if outputs is not None:
+            proto.output[:] = outputs
+        gone = {*without, *attributes}
+        delete(proto.attribute, lambda each: text(each.name) in gone)
+        proto.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self._nodes.append(proto)
         return proto
 
@@ -272,6 +287,16 @@ class Draft(Struct):
         return name
 
 
+def delete(items: Any, unwanted: Callable[[Any], bool]) -> None:
+    """Delete the items of a repeated protobuf field for which ``unwanted`` is true, in place.
+
+    References to the remaining items stay valid.
+    """
+    for index in reversed(range(len(items))):
+        if unwanted(items[index]):
+            del items[index]
+
+
 def _name(value: str | Value | None) -> str:
     return "" if value is None else value if isinstance(value, str) else value.name
 
@@ -282,8 +307,7 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
     Raises:
         KeyError: there is no such type.
     """
-    numbers: dict[str, int] = {short: number for number, short in DTYPES.items()}
-    return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
+    return np.dtype(helper.tensor_dtype_to_np_dtype(_NUMBERS[dtype or ""]))
 
 
 def lowest(dtype: str) -> float:
@@ -296,7 +320,7 @@ def lowest(dtype: str) -> float:
 
 def onnx_type(dtype: str) -> int:
     """Return the ONNX element type number of a short type name such as ``f16``."""
-    return next(number for number, short in DTYPES.items() if short == dtype)
+    return _NUMBERS[dtype]
 
 
 def opset_of(model: Model) -> int:
@@ -304,13 +328,28 @@ def opset_of(model: Model) -> int:
     return model.opset or 1
 
 
-def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """Return the first value that is a model output, or that a node outside ``block`` reads.
+def operator_of(
+    fact: Fact, model: Model, *ops: str, since: int = 0, inputs: int = 0, reason: str = ""
+) -> Node:
+    """Return the operator that a fact describes.
 
-    The result is None if there is no such value.
+    Args:
+        fact: the fact.
+        model: the model.
+        ops: supported types of ONNX operators; empty for all operators of all domains.
+        since: lowest supported opset.
+        inputs: number of inputs that the operator must have.
+        reason: error message; by default, ``there is no <type> here``.
+
+    Raises:
+        NotApplicable: the fact describes another operator, or the opset is older than ``since``.
     """
-    inside = set(block)
-    for value in values:
-        if value.is_output or any(node not in inside for node, _ in value.uses):
-            return value
-    return None
+    node = fact.node
+    if (
+        node is None
+        or (ops and (node.domain or node.op not in ops))
+        or opset_of(model) < since
+        or any(node.input(port) is None for port in range(inputs))
+    ):
+        raise NotApplicable(reason or f"there is no {' or '.join(ops) or 'operator'} here")
+    return node

@@ -26,7 +26,7 @@ from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.likeness import likeness, only_renames
 from trtlint.fixes.opsets import difference
-from trtlint.fixes.outcome import Proof
+from trtlint.fixes.outcome import Proof, unproven
 from trtlint.fixes.patch import Patch, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
 from trtlint.fixes.region import Region, RegionError, region_of
@@ -60,15 +60,11 @@ _proven: dict[bytes, Proof] = {}
 """Finished proofs, by the key of :func:`likeness`.  Equal blocks of a model have the same key."""
 
 
-def prove(model: Model, patch: Patch) -> Proof:
-    """Run the nodes that a patch changes, before and after the patch, and compare their results."""
-    return prove_all(model, [patch])[0]
-
-
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Prove patches of one model, but only once for patches with the same :func:`likeness`.
+    """Run the nodes that patches change, before and after the patches, and compare their results.
 
-    Separate processes with limits of time and memory compute the proofs.
+    Of several patches with the same :func:`likeness`, only one is proven. Separate processes with limits of
+    time and memory compute the proofs.
     """
     found = _all(model, patches)
     return [proof.under(patch) for proof, patch in zip(found, patches, strict=True)]
@@ -97,7 +93,7 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
             except EditError as error:
                 found[index] = Proof(False, str(error), {})
             except RegionError as error:
-                found[index] = Proof(None, f"could not be checked separately: {error}", {})
+                found[index] = unproven(str(error))
             else:
                 if key not in _proven:
                     new[key] = patch, region
@@ -119,7 +115,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
     works = [partial(_proof_as_json, model, patch, region) for patch, region in own.values()]
     for key, answer in zip(own, compute_all(works), strict=True):
         if isinstance(answer, ComputationError):
-            found[key] = Proof(None, f"could not be checked separately: {answer}", {})
+            found[key] = unproven(str(answer))
         else:
             found[key] = Proof(**json.loads(answer))
     return found
@@ -132,7 +128,7 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
     except EditError as error:
         proof = Proof(False, str(error), {})
     except RegionError as error:
-        proof = Proof(None, f"could not be checked separately: {error}", {})
+        proof = unproven(str(error))
     return json.dumps({"equal": proof.equal, "words": proof.words, "figures": proof.figures}).encode()
 
 
@@ -164,7 +160,7 @@ def _same_tensors(model: Model, patch: Patch) -> Proof:
         pair = (None, None) if stored is None else (stored.values, stored.indices)
         values, indices = (None if each is None else model.tensors.array(each) for each in pair)
         if stored is None or values is None or indices is None:
-            return Proof(None, f"could not be checked separately: {tensor.name} cannot be read", {})
+            return unproven(f"{tensor.name} cannot be read")
         places = indices.T if indices.ndim > 1 else np.unravel_index(indices, tuple(stored.dims))
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
@@ -196,27 +192,21 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             if sizes and not guessed and (wrong := _error_without_elements(doubled, wide_feeds)):
                 return Proof(False, wrong, {})
             continue
-        try:
-            before = run_reference(doubled[0], wide_feeds)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - mismatched sizes, or no implementation
-            failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+        before = _results(doubled[0], wide_feeds)
+        if isinstance(before, Exception):
+            failure = f"{type(before).__name__}: {before}".splitlines()[0][:120]
             continue
         if not (patch.changes_results or _is_comparable(before, feeds)):
             failure = "no result is finite"
             continue
-        try:
-            after = run_reference(doubled[1], wide_feeds)
-        except NoImplementationError as error:
-            raise RegionError(str(error)) from None
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
+        after = _results(doubled[1], wide_feeds)
+        if isinstance(after, NoImplementationError):
+            raise RegionError(str(after))
+        if isinstance(after, Exception):  # the rewrite must run if the original does
             if guessed:  # the sizes may not match, which the reference did not detect before
                 failure, unfit = "the shapes of the inputs of the rewritten nodes are unknown", True
                 continue
-            return Proof(False, f"the rewritten nodes fail: {error}".splitlines()[0][:200], {})
+            return Proof(False, f"the rewritten nodes fail: {after}".splitlines()[0][:200], {})
         if not sizes and (wrong := _other_types(patch, region, feeds)):
             return Proof(False, wrong, {})
         sizes.append(feeds.size)
@@ -252,25 +242,29 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     return Proof(not worse, words, figures)
 
 
+def _results(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array] | Exception:
+    """Run nodes in ONNX's reference evaluator, and return their results or the error of the evaluator."""
+    try:
+        return run_reference(proto, feeds)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - mismatched sizes, or no implementation
+        return error
+
+
 def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
     """Run the nodes before and after a patch on inputs without elements.
 
     Return an error message if the rewritten nodes fail or return another shape, else an empty string.
     """
-    try:
-        before = run_reference(protos[0], feeds)
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001 - if the original fails, the rewrite may fail
+    before = _results(protos[0], feeds)
+    if isinstance(before, Exception):  # if the original fails, the rewrite may fail
         return ""
-    try:
-        after = run_reference(protos[1], feeds)
-    except MemoryError:
-        raise
-    except NoImplementationError:
+    after = _results(protos[1], feeds)
+    if isinstance(after, NoImplementationError):
         return ""
-    except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
-        return f"the rewritten nodes fail for an empty batch or length: {error}".splitlines()[0][:200]
+    if isinstance(after, Exception):
+        return f"the rewritten nodes fail for an empty batch or length: {after}".splitlines()[0][:200]
     alike = all(one.shape == other.shape for one, other in zip(before, after, strict=True))
     return "" if alike else "for an empty batch or a length of 0, the result has another shape"
 
@@ -289,12 +283,9 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
     A computation in FP64 would hide the rounding of integers.
     """
-    try:
-        before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001 - the reference does not mix these types
-        return True
+    before, after = (_results(proto, feeds.arrays) for proto in (region.before, region.after))
+    if isinstance(before, Exception) or isinstance(after, Exception):
+        return True  # the reference does not mix these types
     pairs = zip(before, after, strict=True)
     return all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind in "iu")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from trtlint.compare.reference import more_ops
 from trtlint.errors import ExperimentError
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import graphs, nodes
+from trtlint.model.load import Model
 from trtlint.model.protos import domain_of, opsets
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
@@ -51,8 +54,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
         if opset > own and all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops)
     ]
     for opset in (own, *newer):
-        copy = onnx.ModelProto()
-        copy.CopyFrom(proto)
+        copy = deepcopy(proto)
         for entry in copy.opset_import:
             if not domain_of(entry.domain):
                 entry.version = opset
@@ -66,6 +68,30 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     raise NoImplementationError("ONNX's reference evaluator does not implement an operator of the region")
 
 
+def part_of(
+    model: Model,
+    nodes: Iterable[onnx.NodeProto],
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+    tensors: Iterable[onnx.TensorProto] = (),
+) -> onnx.ModelProto:
+    """Return a model with other nodes, but with the opsets of ``model``.
+
+    Args:
+        model: the model.
+        nodes: the nodes, in data-flow order.
+        inputs: names of the inputs. Their types are not declared.
+        outputs: names of the outputs. Their types are not declared.
+        tensors: stored tensors.
+    """
+    read, given = (
+        [helper.make_value_info(name, onnx.TypeProto()) for name in names] for names in (inputs, outputs)
+    )
+    graph = helper.make_graph(list(nodes), "part", read, given, list(tensors))
+    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    return helper.make_model(graph, opset_imports=opsets)
+
+
 def wide(array: Array) -> Array:
     """Convert a float tensor to FP64."""
     return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
@@ -73,8 +99,7 @@ def wide(array: Array) -> Array:
 
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy of a model in which FP64 replaces all float types."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
+    copy = deepcopy(proto)
     for graph in graphs(copy):
         for tensor in graph.initializer:
             widen_tensor(tensor, FP64)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import onnx
 from msgspec import Struct
 from onnx import helper
 
 from trtlint.errors import TrtlintError
-from trtlint.fixes.edit import EditError, needs
+from trtlint.fixes.edit import EditError, needs, topological_order
 from trtlint.fixes.patch import Patch
+from trtlint.fixes.reference import part_of
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
@@ -60,8 +62,7 @@ def region_of(model: Model, patch: Patch) -> Region:
     for node in nodes:
         before.append(node.proto)
         if node not in removed:
-            proto = onnx.NodeProto()
-            proto.CopyFrom(node.proto)
+            proto = deepcopy(node.proto)
             for (reader, port), name in rewired.items():
                 if reader is node:
                     proto.input[port] = name
@@ -82,10 +83,13 @@ def region_of(model: Model, patch: Patch) -> Region:
     names = dict.fromkeys(name for proto in protos for name in needs(proto) if name not in own)
     reads += _resolved(names, core[0].scope, model)
     inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
+    order = topological_order(after)
+    if order is None:
+        raise EditError("the rewritten nodes have a cycle")
     return Region(
         tuple(nodes),
         _model(before, (), inputs, outputs, model),
-        _model(_sorted(after), patch.initializers, inputs, outputs, model),
+        _model([after[index] for index in order], patch.initializers, inputs, outputs, model),
         inputs,
         outputs,
     )
@@ -145,49 +149,22 @@ def _checked(nodes: set[Node], patch: Patch) -> list[Node]:
     return sorted(nodes, key=lambda node: node.index)
 
 
-def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    left, order = list(nodes), []
-    waiting = {name for node in nodes for name in node.output if name}
-    while left:
-        ready = [node for node in left if not waiting.intersection(needs(node))]
-        if not ready:
-            raise EditError("the rewritten nodes have a cycle")
-        for node in ready:
-            waiting.difference_update(node.output)
-        order += ready
-        done = {id(node) for node in ready}
-        left = [node for node in left if id(node) not in done]
-    return order
-
-
 def _model(
     nodes: Iterable[onnx.NodeProto],
-    tensors: Iterable[onnx.TensorProto],
+    tensors: Sequence[onnx.TensorProto],
     inputs: Iterable[Value],
-    outputs: Iterable[str],
+    outputs: Sequence[str],
     model: Model,
 ) -> onnx.ModelProto:
-    nodes, tensors = list(nodes), list(tensors)
-    stored = {tensor.name for tensor in tensors}
-    names = [*_results(outputs, stored)]
-    for name, result in zip(outputs, names, strict=True):
-        if name != result:
-            nodes.append(helper.make_node("Identity", [name], [result]))
-    graph = helper.make_graph(
-        nodes,
-        "region",
-        [helper.make_value_info(value.name, onnx.TypeProto()) for value in inputs],
-        [helper.make_value_info(name, onnx.TypeProto()) for name in names],
-        tensors,
-    )
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    return helper.make_model(graph, opset_imports=opsets)
+    """Return a model of the nodes before or after a patch.
 
-
-def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Yield the output names for a model of the changed nodes.
-
-    If the patch stores an output as a constant, ``/result`` is added to the name.
+    If the patch stores an output as a constant, ``/result`` is added to the name of the output.
     """
-    for name in outputs:
-        yield f"{name}/result" if name in stored else name
+    stored = {tensor.name for tensor in tensors}
+    results = [f"{name}/result" if name in stored else name for name in outputs]
+    renamed = [
+        helper.make_node("Identity", [name], [result])
+        for name, result in zip(outputs, results, strict=True)
+        if name != result
+    ]
+    return part_of(model, [*nodes, *renamed], [value.name for value in inputs], results, tensors)

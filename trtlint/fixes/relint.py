@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import onnx
 
@@ -73,8 +74,7 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
     """
     wrong = checker_error(proto)
     if wrong and proto.graph.value_info:
-        bare = onnx.ModelProto()
-        bare.CopyFrom(proto)
+        bare = deepcopy(proto)
         del bare.graph.value_info[:]
         if not checker_error(bare):
             return bare, ""

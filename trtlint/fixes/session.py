@@ -11,7 +11,6 @@ from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
-from trtlint.fixes.covering import REWRITES, kept_groups
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
@@ -109,10 +108,10 @@ class FixSession:
             The paths of the nodes that none of these rewrites converts.
         """
         model = outcome.after.model
-        kept = kept_groups(model, paths)
+        kept = keep_fp32.kept_groups(model, paths)
         keys: set[Key] = set()
         for wanted in self._open(_requested(outcome.after)):
-            if wanted.rewrite.name not in REWRITES:
+            if wanted.rewrite.name not in keep_fp32.COVERING:
                 continue
             try:
                 patch = self._propose(wanted, model)
@@ -154,17 +153,16 @@ class FixSession:
                 outcome.rounds.append((state, patches))
                 outcome.applied += [
                     AppliedFix(
-                        "",
-                        "error",
-                        name,
-                        "safe",
-                        node.path,
-                        each.patch.title,
-                        proof,
-                        (name, node.path),
-                        each.patch,
+                        rule="",
+                        severity="error",
+                        fix=keep_fp32.NAME,
+                        safety="safe",
+                        place=node.path,
+                        title=each.patch.title,
+                        proof=proof,
+                        key=(keep_fp32.NAME, node.path),
+                        patch=each.patch,
                     )
-                    for name in (keep_fp32.NAME,)
                     for each, proof in made
                     for node in each.nodes
                 ]

@@ -81,10 +81,10 @@ def outputs(
         "no_longer_finite": found.lost,
         "finite_now": found.gained,
     }
-    if found.equal and found.zeros:
-        words = f"{found.words}; {sentence(dict.fromkeys(found.zeros, ZERO))}"
-        return CheckResult("outputs", None, words, figures, found.times)
-    return CheckResult("outputs", found.equal, found.words, figures, found.times)
+    good, words = found.equal, found.words
+    if good and found.zeros:
+        good, words = None, f"{words}; {sentence(dict.fromkeys(found.zeros, ZERO))}"
+    return CheckResult("outputs", good, words, figures, found.times)
 
 
 def build(before: Path, after: Path, sm: int | None) -> CheckResult:

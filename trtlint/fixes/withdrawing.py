@@ -7,14 +7,14 @@ rounds run again without this patch, because later rewrites may depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import onnx
 
 from trtlint.errors import TrtlintError
 from trtlint.files.limits import FOR_THE_END, current
 from trtlint.fixes.edit import EditError, apply
-from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, RefusedFix
+from trtlint.fixes.outcome import FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 
 MOST_CHECKS = 24
@@ -139,15 +139,15 @@ def _first_rounds(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
         return outcome
     kept = {id(patch) for patch in _patches(outcome, rounds)}
     made = [each for each in outcome.applied if id(each.patch) in kept]
-    gone = [each for each in outcome.applied if id(each.patch) not in kept]
+    gone = [
+        RefusedFix(each.rule, each.severity, each.fix, each.place, reason)
+        for each in outcome.applied
+        if id(each.patch) not in kept
+    ]
     return FixOutcome(
         outcome.before,
         outcome.rounds[rounds][0],
         made,
-        [*outcome.refused, *_refused(gone, reason)],
+        [*outcome.refused, *gone],
         outcome.rounds[:rounds],
     )
-
-
-def _refused(gone: Iterable[AppliedFix], reason: str) -> list[RefusedFix]:
-    return [RefusedFix(each.rule, each.severity, each.fix, each.place, reason) for each in gone]

@@ -53,16 +53,10 @@ class AttentionBlock(Struct, frozen=True):
     @property
     def features(self) -> tuple[int, int] | None:
         """The axis of Q and the axis of K over which the product Q·Kᵀ sums, or None if they are unknown."""
-        query, _ = self.ports
+        query, key = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
-        terms = letters(self.product)
-        summed = (
-            [] if terms is None else [x for x in terms[query] if x in terms[1 - query] and x not in terms[2]]
-        )
-        if terms is None or len(summed) != 1:
-            return None
-        return terms[query].index(summed[0]), terms[1 - query].index(summed[0])
+        return _only_common_axis(self.product, query, key, 2)
 
     @property
     def value_features(self) -> tuple[int, int] | None:
@@ -74,11 +68,7 @@ class AttentionBlock(Struct, frozen=True):
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
             return (-1, -1) if port else (-2, -2)
-        terms = letters(node)
-        kept = [] if terms is None else [x for x in terms[port] if x not in terms[1 - port] and x in terms[2]]
-        if terms is None or len(kept) != 1:
-            return None
-        return terms[port].index(kept[0]), terms[2].index(kept[0])
+        return _only_common_axis(node, port, 2, 1 - port)
 
 
 def letters(node: Node) -> tuple[str, str, str] | None:
@@ -97,6 +87,18 @@ def letters(node: Node) -> tuple[str, str, str] | None:
         and all(each.isalpha() and len(set(each)) == len(each) for each in terms)
     )
     return (terms[0], terms[1], terms[2]) if plain else None
+
+
+def _only_common_axis(node: Node, one: int, other: int, without: int) -> tuple[int, int] | None:
+    """Return the positions of the only letter that two terms of an Einsum share, and a third term lacks.
+
+    The positions are in the terms ``one`` and ``other``. The result is None if there is no such letter.
+    """
+    terms = letters(node)
+    shared = [] if terms is None else [x for x in terms[one] if x in terms[other] and x not in terms[without]]
+    if terms is None or len(shared) != 1:
+        return None
+    return terms[one].index(shared[0]), terms[other].index(shared[0])
 
 
 def block_of(fact: Fact, model: Model) -> AttentionBlock:
@@ -171,10 +173,11 @@ def product_again(
         out: name of the result; empty for a new name.
     """
     names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
-    again = draft.again(node, names, [out or draft.name(node.op.lower())])
+    out = out or draft.name(node.op.lower())
     terms = letters(node) if node.op == "Einsum" else None
-    if terms is not None:
+    if terms is None:
+        draft.again(node, names, [out])
+    else:
         one, other, result = (front + term for term in terms)
-        (equation,) = (each for each in again.attribute if each.name == "equation")
-        equation.s = f"{one},{other}->{result}".encode()
-    return str(again.output[0])
+        draft.again(node, names, [out], equation=f"{one},{other}->{result}")
+    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 
 import onnx
 
@@ -25,8 +26,7 @@ def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
     """
     names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
     for tensor in body.initializer:
-        renamed = onnx.TensorProto()
-        renamed.CopyFrom(tensor)
+        renamed = deepcopy(tensor)
         renamed.name = names[text(tensor.name)]
         draft.store(renamed)
     return names
@@ -55,8 +55,7 @@ def copy(
     computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
     names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}
     for index, inner in enumerate(body.node):
-        node = onnx.NodeProto()
-        node.CopyFrom(inner)
+        node = deepcopy(inner)
         node.name = draft.name(text(node.name) or f"{text(node.op_type)}_{index}")
         _rename(node, names)
         if varies:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, numpy_type
-from trtlint.fixes.reference import run_reference
+from trtlint.fixes.reference import part_of, run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.process.fork import ComputationError, compute
@@ -45,10 +46,7 @@ def computed(value: Value, model: Model) -> Array:
             nodes[current.producer] = None
             pending += [each for each in current.producer.inputs if each is not None]
     protos = [_restored(node, model) for node in sorted(nodes, key=lambda node: node.index)]
-    output = helper.make_value_info(value.name, onnx.TypeProto())
-    graph = helper.make_graph(protos, "weights", [], [output], list(tensors.values()))
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    proto = helper.make_model(graph, opset_imports=opsets)
+    proto = part_of(model, protos, [], [value.name], tensors.values())
     try:
         data = compute(lambda: _result(proto))
     except ComputationError as error:
@@ -78,8 +76,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
     """Return a copy of a node, with the weights from the file in its tensor attributes."""
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
+    proto = deepcopy(node.proto)
     for attribute in proto.attribute:
         if attribute.HasField("t"):
             array = model.tensors.array(attribute.t)

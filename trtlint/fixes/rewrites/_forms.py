@@ -54,19 +54,19 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Insert the reduction ``op`` over ``axes``.
+        """Insert the reduction ``op`` over ``axes``, or over all axes if ``axes`` is empty.
 
         If ``keep`` is true, the result keeps the reduced axes with size one.
         """
+        if not axes:
+            return self.draft.op(op, value, keepdims=int(keep), out=out)
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
 
     def mean(self, value: Tensor) -> str:
         """Insert the mean over the last axis, which stays as an axis of size one."""
-        if self._own < _REDUCED_BY_INPUTS:
-            return self.draft.op("ReduceMean", value, axes=[-1], keepdims=1)
-        return self.draft.op("ReduceMean", value, self.draft.ints(-1), keepdims=1)
+        return self.reduced("ReduceMean", value, [-1], keep=True)
 
     def clip(self, value: Tensor, low: float, high: float, dtype: str, out: str = "") -> str:
         """Insert a Clip to the range from ``low`` to ``high``."""
@@ -103,10 +103,6 @@ class Forms:
     def widened(self, value: Tensor, dtype: str) -> Tensor:
         """Insert a Cast of a 16-bit tensor to FP32.  Return other tensors unchanged."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
-
-    def narrowed(self, value: Tensor, dtype: str, out: str) -> str:
-        """Insert a Cast of an FP32 tensor to a 16-bit type."""
-        return self.draft.op("Cast", value, to=onnx_type(dtype), out=out)
 
     def _normed(
         self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str

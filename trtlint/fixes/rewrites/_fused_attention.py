@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
@@ -32,9 +33,11 @@ class _Heads(Struct, frozen=True):
         value_size: number of features of each head of V; None if unknown.
         scale: factor that multiplies the scores.
         dtype: element type.
+        batch: size of the batch; None if unknown.
         rows: number of positions of Q; None if unknown.
         columns: number of positions of K, including past positions; None if unknown.
         past: number of past positions; None if it is unknown or there is no past.
+        has_past: True if K and V include past positions.
     """
 
     query: str
@@ -44,32 +47,11 @@ class _Heads(Struct, frozen=True):
     value_size: Dimension
     scale: float
     dtype: str
-    rows: Dimension
-    columns: Dimension
-    past: Dimension | None = None
-    has_past: bool = False
-
-
-class _Operands(Struct, frozen=True):
-    """Q, K and V of a ``MultiHeadAttention``, with the shape [batch, heads, positions, features].
-
-    Attributes:
-        parts: Q, K and V.
-        size: number of features of each head of Q and K.
-        value_size: number of features of each head of V; None if unknown.
-        batch: size of the batch; None if unknown.
-        rows: number of positions of Q; None if unknown.
-        columns: number of positions of K without past positions; None if unknown.
-        dtype: element type.
-    """
-
-    parts: list[str]
-    size: int
-    value_size: Dimension
     batch: Dimension
     rows: Dimension
     columns: Dimension
-    dtype: str
+    past: Dimension = None
+    has_past: bool = False
 
 
 def multi_head_attention(forms: Forms, node: Node) -> None:
@@ -80,34 +62,30 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
         raise NotApplicable(
             "trtlint supports neither decoding with a shared cache nor an output of the scores"
         )
-    read = _packed_operands(forms, node) if node.input(2) is None else _separate_operands(forms, node)
-    parts = read.parts
+    block = _packed_operands(forms, node) if node.input(2) is None else _separate_operands(forms, node)
+    key, value, before = block.key, block.value, None
     names = [_named(node, port) for port in (1, 2)]
-    before = None
     if past_key is not None and past_value is not None:
-        parts[1] = draft.op("Concat", past_key, parts[1], axis=2, out=names[0])
-        parts[2] = draft.op("Concat", past_value, parts[2], axis=2, out=names[1])
+        key = draft.op("Concat", past_key, key, axis=2, out=names[0])
+        value = draft.op("Concat", past_value, value, axis=2, out=names[1])
         before = past_key.shape[2] if past_key.shape and len(past_key.shape) == 4 else None
     else:
-        for port, name in enumerate(names, start=1):
-            parts[port] = draft.op("Identity", parts[port], out=name) if name else parts[port]
-    block = _Heads(
-        parts[0],
-        parts[1],
-        parts[2],
-        int(node.number("num_heads", 0)),
-        read.value_size,
-        float(node.number("scale", 0.0)) or read.size**-0.5,
-        read.dtype,
-        read.rows,
-        _sum(read.columns, before) if past_key is not None else read.columns,
-        before,
-        past_key is not None,
-    )
-    _insert_attention(forms, node, block, mask, added, read.batch)
+        key, value = (
+            draft.op("Identity", part, out=name) if name else part
+            for part, name in zip((key, value), names, strict=True)
+        )
+    block = replace(block, key=key, value=value)
+    if past_key is not None:
+        block = replace(block, columns=_sum(block.columns, before), past=before, has_past=True)
+    _insert_attention(forms, node, block, mask, added)
 
 
-def _separate_operands(forms: Forms, node: Node) -> _Operands:
+def _scale(node: Node, size: int) -> float:
+    """Return the factor that multiplies the scores.  ``size`` is the number of features of each head."""
+    return float(node.number("scale", 0.0)) or float(size**-0.5)
+
+
+def _separate_operands(forms: Forms, node: Node) -> _Heads:
     """Return the operands of an attention with Q, K and V in separate tensors.
 
     K and V may already have the heads as a separate axis.
@@ -132,7 +110,9 @@ def _separate_operands(forms: Forms, node: Node) -> _Operands:
         for each, rank, own in zip(sources, (3, key.rank, value.rank), (size, size, value_size), strict=True)
     ]
     length = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
-    return _Operands(parts, size, value_size, query.shape[0], query.shape[1], length, query.dtype or "")
+    q, k, v = parts
+    scale, dtype = _scale(node, size), query.dtype or ""
+    return _Heads(q, k, v, heads, value_size, scale, dtype, query.shape[0], query.shape[1], length)
 
 
 def _head_size(value: Value, heads: int) -> Dimension:
@@ -143,7 +123,7 @@ def _head_size(value: Value, heads: int) -> Dimension:
     return last if value.rank == 4 else last // heads
 
 
-def _packed_operands(forms: Forms, node: Node) -> _Operands:
+def _packed_operands(forms: Forms, node: Node) -> _Heads:
     """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into Q, K and V."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
@@ -165,7 +145,9 @@ def _packed_operands(forms: Forms, node: Node) -> _Operands:
     ]
     if key is not None:
         parts.insert(0, heads_apart(draft, query, heads, size))
-    return _Operands(parts, size, size, query.shape[0], query.shape[1], whole.shape[1], query.dtype or "")
+    q, k, v = parts
+    scale, dtype = _scale(node, size), query.dtype or ""
+    return _Heads(q, k, v, heads, size, scale, dtype, query.shape[0], query.shape[1], whole.shape[1])
 
 
 def attention(forms: Forms, node: Node) -> None:
@@ -194,7 +176,7 @@ def attention(forms: Forms, node: Node) -> None:
         for start, stop in pairwise(bounds)
     ]
     named = _named(node, 1)
-    before: Dimension | None = None
+    before: Dimension = None
     if past is not None:
         before = past.shape[3] if past.shape and len(past.shape) == 5 else None
         for port in (0, 1):
@@ -204,28 +186,16 @@ def attention(forms: Forms, node: Node) -> None:
             )
     if named:
         draft.op("Concat", *(forms.unsqueeze(part, 0) for part in parts[1:]), axis=0, out=named)
-    length = source.shape[1] if source.shape and len(source.shape) == 3 else None
-    batch = source.shape[0] if source.shape and len(source.shape) == 3 else None
-    scale = float(node.number("scale", 0.0)) or (sizes[0] // heads) ** -0.5
+    batch, length = source.shape[:2] if source.shape and len(source.shape) == 3 else (None, None)
     columns = length if past is None else _sum(length, before)
-    block = _Heads(
-        parts[0],
-        parts[1],
-        parts[2],
-        heads,
-        sizes[2] // heads,
-        scale,
-        dtype or "",
-        length,
-        columns,
-        before,
-        past is not None,
-    )
-    _insert_attention(forms, node, block, mask, added, batch)
+    scale, size = _scale(node, sizes[0] // heads), sizes[2] // heads
+    q, k, v = parts
+    block = _Heads(q, k, v, heads, size, scale, dtype or "", batch, length, columns, before, past is not None)
+    _insert_attention(forms, node, block, mask, added)
 
 
 def _insert_attention(
-    forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
+    forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None
 ) -> None:
     """Insert the operators of an attention: scores with their masks, Softmax, and the product with V.
 
@@ -235,7 +205,6 @@ def _insert_attention(
         block: Q, K and V.
         mask: the mask of allowed keys; None if there is none.
         added: the tensor to add to the scores; None if there is none.
-        batch: size of the batch.
     """
     draft = forms.draft
     forms.opset = max(forms.opset, _SINCE)
@@ -244,7 +213,7 @@ def _insert_attention(
     if added is not None:
         scores = draft.op("Add", scores, added)
     if mask is not None:
-        kept = _allowed_keys(forms, block, mask, batch)
+        kept = _allowed_keys(forms, block, mask)
         low = draft.like(float(node.number("mask_filter_value", _FILTER)), block.dtype, "masked")
         none = draft.like(0.0, block.dtype, "none")
         scores = draft.op("Add", scores, draft.op("Where", kept, none, low))
@@ -257,7 +226,7 @@ def _insert_attention(
     heads_joined(draft, merged, block.heads, block.value_size, out=node.output.name)
 
 
-def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
+def _allowed_keys(forms: Forms, block: _Heads, mask: Value) -> str:
     """Convert a mask to BOOL, with True for allowed keys. The result broadcasts to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
@@ -269,7 +238,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) ->
         return draft.op("Greater", spread, zero)
     if rank != 1:
         raise NotApplicable("ONNX Runtime's CPU kernels do not support this form of mask")
-    count = mask.shape[0]
+    count, batch = mask.shape[0], block.batch
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
@@ -350,5 +319,5 @@ def _reads(node: Node, port: int) -> bool:
     return len(node.outputs) > port and bool(node.outputs[port].uses or node.outputs[port].is_output)
 
 
-def _sum(one: Dimension, other: Dimension | None) -> Dimension:
+def _sum(one: Dimension, other: Dimension) -> Dimension:
     return one + other if isinstance(one, int) and isinstance(other, int) else None

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trtlint.fixes.patch import Draft, NotApplicable, onnx_type, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
-from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_STORED = 4096
@@ -55,20 +54,13 @@ class Numbers:
     """Inserts operators that compute with quantized integers in FP32.
 
     Args:
-        model: the model.
         draft: the draft of the patch.
     """
 
-    def __init__(self, model: Model, draft: Draft) -> None:
+    def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.forms = Forms(draft)
         self.known: dict[Value, str] = {}
-        self._model = model
-
-    @property
-    def opset(self) -> int:
-        """The opset of the model."""
-        return opset_of(self._model)
 
     def of(self, value: Value | None) -> str:
         """Return the name of an FP32 tensor with the integers of a quantized tensor.
@@ -81,13 +73,11 @@ class Numbers:
             return self.known[value]
         if quantized_type(value) is None:
             raise NotApplicable(f"{value.name} is not an 8-bit tensor")
-        name = self._stored(value)
-        if isinstance(name, str):
-            self.known[value] = name
-        return name
+        self.known[value] = self._stored(value)
+        return self.known[value]
 
     def _stored(self, value: Value) -> str:
-        tensor = self._model.constants.stored(value)
+        tensor = self.draft.model.constants.stored(value)
         if tensor is None:
             if value.is_input and value.dtype == "u8":
                 return self.draft.op("Cast", value, to=F32)
@@ -102,7 +92,7 @@ class Numbers:
 
     def stored(self, value: Value | None) -> Array | None:
         """Return the elements of a stored tensor, or None for other values."""
-        payload = self._model.constants.payload(value)
+        payload = self.draft.model.constants.payload(value)
         return None if payload is None else np.asarray(payload)
 
     def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str:

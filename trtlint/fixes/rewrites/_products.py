@@ -20,7 +20,8 @@ from trtlint.fixes.rewrites._quantizers import Array
 from trtlint.fixes.rewrites._sums import Operands, Write, as_floats, product
 from trtlint.model.graph import Node
 
-_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+"""ONNX attributes of a Conv."""
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
@@ -96,22 +97,20 @@ def _matmul(numbers: Numbers) -> Write:
 
 
 def _conv(numbers: Numbers, node: Node) -> Write:
-    return lambda a, b: numbers.draft.op("Conv", a, b, **settings(node, _CONV))
+    return lambda a, b: numbers.draft.op("Conv", a, b, **settings(node, CONV))
 
 
 def _of_matmul(node: Node, ports: tuple[int, int, int, int]) -> Operands:
-    left, right, left_zero, right_zero = ports
-    weight = node.input(right)
+    weight = node.input(ports[1])
     axis = -1 if weight is not None and weight.rank == 1 else -2
-    return Operands(left, right, left_zero, right_zero, -1, axis, 0)
+    return Operands(*ports, -1, axis, 0)
 
 
 def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
-    left, right, left_zero, right_zero = ports
-    weight = node.input(right)
+    weight = node.input(ports[1])
     behind = None if weight is None or weight.rank is None else weight.rank - 1
     grouped = int(node.number("group", 1)) != 1
-    return Operands(left, right, left_zero, right_zero, 1, 1, behind, is_convolution=True, grouped=grouped)
+    return Operands(*ports, 1, 1, behind, is_convolution=True, grouped=grouped)
 
 
 def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:

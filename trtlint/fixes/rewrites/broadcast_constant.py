@@ -6,7 +6,7 @@ https://onnx.ai/onnx/repo-docs/Broadcasting.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import Dimension
@@ -21,9 +21,7 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that connects all readers of an Expand or Tile to the tensor before it."""
-    node = fact.node
-    if node is None or node.domain or node.op not in ("Expand", "Tile") or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Expand or Tile here")
+    node = operator_of(fact, model, "Expand", "Tile", since=_SINCE)
     source, result = node.input(0), node.output
     if source is None or result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the expanded tensor is an output")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.activations import clip_bounds
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -17,9 +17,8 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Clip."""
-    node = fact.node
-    if node is None or node.op != "Clip" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Clip here, or the opset is older than 8")
+    reason = "there is no Clip here, or the opset is older than 8"
+    node = operator_of(fact, model, "Clip", since=_SINCE, reason=reason)
     tensor = node.input(0)
     if tensor is None or tensor.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the type of the input of Clip is not known")

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Clip.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 
 _SINCE = 13
@@ -15,9 +15,8 @@ _SINCE = 13
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Clip."""
-    node = fact.node
-    if node is None or node.op != "Clip" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Clip here, or the opset is older than 13")
+    reason = "there is no Clip here, or the opset is older than 13"
+    node = operator_of(fact, model, "Clip", since=_SINCE, reason=reason)
     low, high = node.input(1), node.input(2)
     if (low is None) == (high is None):
         raise NotApplicable("Clip does not have exactly one bound")

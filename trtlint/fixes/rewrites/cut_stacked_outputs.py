@@ -11,7 +11,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -21,9 +21,7 @@ _SINCE = 10
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that counts the iterations of a Loop, and slices its stacked outputs."""
-    node = fact.node
-    if node is None or node.op != "Loop" or node.domain:
-        raise NotApplicable("there is no Loop here")
+    node = operator_of(fact, model, "Loop")
     if opset_of(model) < _SINCE:
         raise NotApplicable("the opset is older than 10")
     inputs, outputs = ([text(name) for name in names] for names in (node.proto.input, node.proto.output))

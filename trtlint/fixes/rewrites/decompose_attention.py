@@ -10,9 +10,17 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type, opset_of
+from trtlint.fixes.patch import (
+    MOST_ELEMENTS,
+    Draft,
+    NotApplicable,
+    Patch,
+    lowest,
+    onnx_type,
+    operator_of,
+)
 from trtlint.fixes.rewrites import write_out_fused
-from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
+from trtlint.fixes.rewrites._forms import Forms, heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -28,10 +36,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
-    if node is None or node.op != "Attention" or node.domain:
-        raise NotApplicable("there is no Attention operator of ONNX here")
-    heads = _heads(node)
-    return _Decomposition(model, node, heads).patch()
+    node = operator_of(fact, model, "Attention", reason="there is no Attention operator of ONNX here")
+    return _Decomposition(model, node, _heads(node)).patch()
 
 
 class _HeadCounts(Struct, frozen=True):
@@ -113,6 +119,8 @@ class _Decomposition:
             raise NotApplicable("only one of past_key and past_value is given")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
             raise NotApplicable("past_key and past_value have other types than K and V")
+        if any(past is not None and past.rank not in (4, None) for past in (past, past_value)):
+            raise NotApplicable("past_key and past_value do not have rank 4")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")
         key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
         value = self._split(
@@ -292,14 +300,9 @@ class _Decomposition:
         masked = draft.op("Add", scores, bias, out=out)
         if mask.allowed is None and self._never_empty():
             return masked, None
-        highest = self._highest(bias)
+        highest = Forms(draft).reduced("ReduceMax", bias, [-1], keep=True)
         empty = draft.op("Less", highest, draft.like(self.lowest, self.dtype, "lowest"))
         return masked, (empty, False)
-
-    def _highest(self, bias: str) -> str:
-        if opset_of(self.draft.model) < 18:
-            return self.draft.op("ReduceMax", bias, axes=[-1], keepdims=1)
-        return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 
     def _never_empty(self) -> bool:
         """Return whether the mask is stored and allows at least one key in each row."""

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Loop.html and https://onnx.ai/onnx/operator
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
@@ -19,9 +19,7 @@ _SINCE = 9
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that removes the unread stacked outputs of one Loop or Scan."""
-    node = fact.node
-    if node is None or node.op not in ("Loop", "Scan") or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Loop or Scan here")
+    node = operator_of(fact, model, "Loop", "Scan", since=_SINCE)
     carried = _carried(node)
     if carried is None:
         raise NotApplicable(f"the body of {node.op} does not have the inputs and outputs that ONNX requires")
@@ -30,7 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("all unused outputs are carried from one iteration to the next")
     draft = Draft(model, node)
     kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
-    proto = draft.again(node, node.proto.input, kept)
+    proto = draft.again(node, outputs=kept)
     first = 1 if node.op == "Loop" else 0  # the body of a Loop also returns the condition
     for attribute in proto.attribute:
         if text(attribute.name) == "body":

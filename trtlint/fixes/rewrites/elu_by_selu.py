@@ -7,7 +7,7 @@ https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 6
@@ -16,12 +16,10 @@ _SINCE = 6
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Elu."""
-    node = fact.node
-    value = None if node is None else node.input(0)
-    if node is None or node.op != "Elu" or node.domain or value is None:
-        raise NotApplicable("there is no Elu here")
+    node = operator_of(fact, model, "Elu", inputs=1)
     if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     draft = Draft(model, node)
-    draft.op("Selu", value, out=node.output.name, alpha=float(node.number("alpha", 1.0)), gamma=1.0)
+    alpha = float(node.number("alpha", 1.0))
+    draft.op("Selu", node.inputs[0], out=node.output.name, alpha=alpha, gamma=1.0)
     return draft.patch("replaces Elu by Selu", [node])

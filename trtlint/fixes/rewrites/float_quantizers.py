@@ -81,8 +81,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     for reader, _ in quantize.output.uses:
         if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
             raise NotApplicable(f"the quantized tensor is also read by {reader.op}")
-        pair = quantizer(reader, model)
-        pairs.append(pair)
+        pairs.append(quantizer(reader, model))
     if not pairs:
         raise NotApplicable("no operator dequantizes the tensor")
     draft = Draft(model, quantize)

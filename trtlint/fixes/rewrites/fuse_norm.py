@@ -72,19 +72,14 @@ def _plain(norm: Norm) -> bool:
     centre, mean = norm.centre, norm.mean
     if centre is None or mean is None or mean.op != norm.variance.op != "GlobalAveragePool":
         return False
-    if norm.epsilon is not None and norm.epsilon.op != "Add":
-        return False
-    under = norm.epsilon if norm.epsilon is not None else norm.variance
     straight = (
         mean.input(0) is norm.tensor
+        and int(mean.number("keepdims", 1)) == 1
         and centre.inputs[1] is mean.output
         and all(_is_centre(value, centre) for value in norm.square.inputs[:1])
-        and norm.variance.input(0) is norm.square.output
-        and (norm.epsilon is None or norm.variance.output in norm.epsilon.inputs)
-        and norm.root.op == "Sqrt"
-        and norm.root.input(0) is under.output
+        and _is_root_of_mean(norm)
     )
-    if not straight or any(int(node.number("keepdims", 1)) != 1 for node in (mean, norm.variance)):
+    if not straight:
         return False
     first, second = norm.divide.inputs[:2]
     if norm.divide.op == "Div":
@@ -96,21 +91,11 @@ def _plain(norm: Norm) -> bool:
 
 def _plain_rms(norm: Norm, constants: Constants) -> bool:
     """Return whether the norm is exactly x / sqrt(mean(x²) + epsilon)."""
-    square, under = norm.square, norm.epsilon if norm.epsilon is not None else norm.variance
+    square = norm.square
     squares = square.op == "Mul" and square.inputs[0] is square.inputs[1] is norm.tensor
     if square.op == "Pow":
         squares = square.inputs[0] is norm.tensor and constants.scalar(square.input(1)) == 2
-    straight = (
-        squares
-        and norm.variance.op == "ReduceMean"
-        and norm.variance.input(0) is square.output
-        and int(norm.variance.number("keepdims", 1)) == 1
-        and (
-            norm.epsilon is None or (norm.epsilon.op == "Add" and norm.variance.output in norm.epsilon.inputs)
-        )
-        and norm.root.op == "Sqrt"
-        and norm.root.input(0) is under.output
-    )
+    straight = squares and norm.variance.op == "ReduceMean" and _is_root_of_mean(norm)
     first, second = norm.divide.inputs[:2]
     if norm.divide.op == "Div":
         return straight and first is norm.tensor and second is norm.root.output
@@ -122,6 +107,18 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
         return before.input(0) is norm.root.output
     return (
         before.op == "Div" and constants.scalar(before.input(0)) == 1 and before.input(1) is norm.root.output
+    )
+
+
+def _is_root_of_mean(norm: Norm) -> bool:
+    """Return whether the root of a norm is exactly sqrt(mean(square) + epsilon)."""
+    variance, epsilon = norm.variance, norm.epsilon
+    return (
+        variance.input(0) is norm.square.output
+        and int(variance.number("keepdims", 1)) == 1
+        and (epsilon is None or (epsilon.op == "Add" and variance.output in epsilon.inputs))
+        and norm.root.op == "Sqrt"
+        and norm.root.input(0) is (epsilon or variance).output
     )
 
 

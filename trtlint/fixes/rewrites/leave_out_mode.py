@@ -7,24 +7,18 @@ Some releases of TensorRT's parser know only the mode names of opsets before 20.
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
-from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that copies a GridSample without its mode."""
-    node = fact.node
-    if node is None or node.op != "GridSample" or node.domain:
-        raise NotApplicable("there is no GridSample here")
+    node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
             "the mode is not the default, so the attribute must stay, and only "
             "older opsets allow the old name of this mode"
         )
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "mode"]
-    del proto.attribute[:]
-    proto.attribute.extend(kept)
+    draft.again(node, without=["mode"])
     return draft.patch("removes the attribute mode, which has the default value", [node])

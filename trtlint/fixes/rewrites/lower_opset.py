@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.opsets import difference, has, means_the_same
+from trtlint.fixes.opsets import difference, has
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -27,7 +27,7 @@ def propose(_fact: Fact, model: Model) -> Patch:
     for op, same in nodes.items():
         if not has(op, opset):
             raise NotApplicable(f"opset {opset} has no {op}")
-        while lowest < opset and not all(means_the_same(node, lowest, opset) for node in same):
+        while lowest < opset and any(difference(node, lowest, opset) for node in same):
             lowest += 1
         if lowest == opset:
             reasons = (difference(node, opset - 1, opset) for node in same)

@@ -20,7 +20,8 @@ from msgspec import Struct, field
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type
+from trtlint.fixes.keep_fp32 import NARROW
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -41,7 +42,6 @@ _TOGETHER = frozenset(
 """Element-wise operators that broadcast several operands."""
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
 """Supported reductions, each with its result if the mask selects no element."""
-_NARROW = frozenset({"f16", "bf16"})
 
 _IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
 
@@ -73,10 +73,8 @@ class _MaskedValue(Struct, frozen=True):
 class _Masking(Struct):
     """The rewrite of one NonZero and of all operators that depend on its result."""
 
-    model: Model
     draft: Draft
     forms: Forms
-    mask: Value
     dims: tuple[Dimension, ...]
     condition: str
     parts: dict[Value, _MaskedValue] = field(default_factory=dict)
@@ -143,7 +141,7 @@ class _Masking(Struct):
             return _MaskedValue("sizes", rest=rest)
         if node.op == "Transpose" and part.kind == "indices" and node.attribute("perm", (1, 0)) == (1, 0):
             return _MaskedValue("positions")
-        axes, sizes = self.model.constants.axes(node), self._part(node, 1)
+        axes, sizes = self.draft.model.constants.axes(node), self._part(node, 1)
         match node.op, part.kind:
             case "Squeeze", "indices" if single and axes in ((0,), (-2,)):
                 return _MaskedValue("rows")
@@ -223,7 +221,7 @@ class _Masking(Struct):
 
         The result is None if the mask does not match the tensor.
         """
-        shape, depth = self.model.constants.dimensions(data), len(self.dims)
+        shape, depth = self.draft.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None
         return tuple(shape[depth:])
@@ -256,7 +254,7 @@ class _Masking(Struct):
             raise NotApplicable(f"{node.op} also reduces a dimension that is broadcast")
         if 0 not in axes:
             raise NotApplicable(f"the result of {node.op} has one element for each true mask element")
-        draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
+        draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in NARROW else str(dtype)
         tensor = part.full if kind == dtype else draft.op("Cast", part.full, to=onnx_type(kind))
         neutral = draft.constant(np.array(_REDUCTIONS[node.op], numpy_type(kind)), "neutral")
         only = draft.op("Where", self._mask_of_rank(len(part.rest)), tensor, neutral)
@@ -274,22 +272,20 @@ class _Masking(Struct):
         rank = 1 + len(part.rest) if part is not None else 0
         if node.input(1) is None and "axes" not in node.attributes:
             return None if node.number("noop_with_empty_axes", 0) else list(range(rank))
-        axes = self.model.constants.axes(node)
+        axes = self.draft.model.constants.axes(node)
         return None if not axes else sorted({axis % rank for axis in axes})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces a NonZero and all operators that depend on its result."""
-    node = fact.node
-    if node is None or node.op != "NonZero" or node.domain:
-        raise NotApplicable("there is no NonZero here")
+    node = operator_of(fact, model, "NonZero")
     mask = node.input(0)
     dims = None if mask is None else model.constants.dimensions(mask)
     if mask is None or not dims or None in dims:
         raise NotApplicable("the shape of the mask is not known")
     draft = Draft(model, node)
     condition = mask.name if mask.dtype == "bool" else draft.op("Cast", mask, to=onnx_type("bool"))
-    masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
+    masking = _Masking(draft, Forms(draft), tuple(dims), condition)
     masking.follow(node)
     if len(masking.removed) == len(masking.parts):
         raise NotApplicable("every tensor that depends on NonZero has a size that is known only at run time")

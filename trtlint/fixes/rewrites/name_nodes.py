@@ -21,5 +21,5 @@ def propose(fact: Fact, model: Model) -> Patch:
         while (name := f"{fact.name}_{number}") in taken:
             number += 1
         taken.add(name)
-        draft.again(node, node.proto.input, node.proto.output).name = name
+        draft.again(node).name = name
     return draft.patch(f"gives unique names to operators called {fact.name}", same[1:])

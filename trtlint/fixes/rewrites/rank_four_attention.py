@@ -47,9 +47,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         remove.insert(0, block.product)
     if int(softmax.number("axis", -1)) != -1:
         remove.append(softmax)
-        again = draft.again(softmax, [value.name for value in softmax.inputs if value], [softmax.output.name])
-        (axis,) = (each for each in again.attribute if each.name == "axis")
-        axis.i = -1
+        draft.again(softmax, axis=-1)
     inputs: list[str | Value | None] = list(weighted.inputs)
     inputs[weighted.inputs.index(block.weights.value)] = _with_leading_axis(draft, block.weights.value)
     result = product_again(draft, weighted, inputs, front=_unused_letter(weighted))

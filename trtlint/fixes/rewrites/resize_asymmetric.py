@@ -11,26 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
-from trtlint.model.protos import text
 
 _SINCE = 11
 """First opset in which Resize has the attribute ``coordinate_transformation_mode``."""
-_COORDINATES = "coordinate_transformation_mode"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that changes the attributes of one Resize."""
-    node = fact.node
-    if node is None or node.op != "Resize" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Resize of opset 11 or newer here")
-    if node.attribute(_COORDINATES) != "tf_half_pixel_for_nn":
+    reason = "there is no Resize of opset 11 or newer here"
+    node = operator_of(fact, model, "Resize", since=_SINCE, reason=reason)
+    if node.attribute("coordinate_transformation_mode") != "tf_half_pixel_for_nn":
         raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")
     if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":
         raise NotApplicable("Resize does not use mode nearest with nearest_mode floor")
@@ -42,10 +38,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if any(factor < 1 or factor != int(factor) for factor in factors):
         raise NotApplicable("a factor of Resize is not a positive integer")
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != _COORDINATES]
-    del proto.attribute[:]
-    proto.attribute.extend([*kept, helper.make_attribute(_COORDINATES, "asymmetric")])
+    draft.again(node, coordinate_transformation_mode="asymmetric")
     return draft.patch("resizes with asymmetric coordinates", [node], folds=True)
 
 

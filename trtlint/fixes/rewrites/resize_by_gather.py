@@ -62,9 +62,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
-        matrix = _matrix(node, model, axis, before, after)
-        taps = _taps(matrix)
-        positions, weights = taps
+        positions, weights = _taps(_matrix(node, model, axis, before, after))
         out = node.output.name if position == len(changed) - 1 else ""
         spread = weights.reshape(*weights.shape, *[1] * (len(data.shape) - 1 - axis))
         read = draft.op("Gather", current, draft.constant(positions, "positions"), axis=axis)
@@ -121,9 +119,11 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
     if scales is not None and ma.is_masked(scales):
         raise NotApplicable("a scale is known only at run time")
     if scales is not None and scales.size:
-        axes = node.attribute("axes")
         rank = len(node.output.shape or ())
-        position = axis if axes is None else [number % rank for number in axes].index(axis)
+        axes = [number % rank for number in node.attribute("axes", range(rank))]
+        if axis not in axes or axes.index(axis) >= scales.size:
+            raise NotApplicable("the sizes and scales of Resize do not match")
+        position = axes.index(axis)
         inputs, size = ["x", "", "s"], np.array([1.0, scales.ravel()[position]], np.float32)
     else:
         inputs, size = ["x", "", "", "s"], np.array([before, after], np.int64)

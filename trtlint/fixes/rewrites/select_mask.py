@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
@@ -98,7 +99,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         return whole
     parts = [_patch(model, sites[:1], sites[0].path, lowest)]
     parts += [_patch(model, [site], (site.node,), lowest, drawn=True) for site in kinds.values()]
-    return whole.with_parts(parts)
+    return replace(whole, parts=tuple(parts))
 
 
 def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
@@ -158,7 +159,7 @@ class _Search:
             other = node.input(3 - port)
             if other is not None and self._is_mask(other):
                 yield from self._follow(node.output, mask, path, None)
-            elif not mask or self._only_lowest(value):
+            elif not mask or self._numbers(value) == {self.lowest}:
                 yield self._selected(node, port, path)
             else:
                 raise NotApplicable("a Where selects between mask values and scores")
@@ -265,9 +266,6 @@ class _Search:
         """Return whether a tensor contains only zeros and the mask value."""
         numbers = self._numbers(value)
         return numbers is not None and numbers <= {0.0, self.lowest}
-
-    def _only_lowest(self, value: Value) -> bool:
-        return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
         """Return the distinct numbers of a float tensor, or None if they are unknown.

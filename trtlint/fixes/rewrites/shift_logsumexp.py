@@ -6,16 +6,13 @@ https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 
 from __future__ import annotations
 
-from typing import Any
-
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.load import Model
 
 _SINCE = 11
 """First opset in which Clip reads its bounds from inputs."""
-_AXES_AS_INPUT = 18
-"""First opset in which ReduceMax reads its axes from an input."""
 _LARGEST = 65504.0
 """Largest number of FP16."""
 
@@ -26,8 +23,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
         raise NotApplicable("there is no sum of exponentials here")
     exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
-    tensor, opset = exponential.input(0), opset_of(model)
-    if tensor is None or tensor.dtype != "f16" or opset < _SINCE:
+    tensor = exponential.input(0)
+    if tensor is None or tensor.dtype != "f16" or opset_of(model) < _SINCE:
         raise NotApplicable("the tensor is not FP16, or the model's opset is older than 11")
     if len({node.scope for node in (exponential, total, log)}) > 1:
         raise NotApplicable("Exp, ReduceSum and Log are not in the same graph")
@@ -35,20 +32,13 @@ def propose(fact: Fact, model: Model) -> Patch:
     if axes is None or (not axes and total.attribute("noop_with_empty_axes")):
         raise NotApplicable("the axes of the sum are not known")
     draft = Draft(model, log)
-
-    def reduced(op: str, value: str, *, keep: bool) -> str:
-        given: dict[str, Any] = {"keepdims": int(keep)}
-        if not axes:
-            return draft.op(op, value, **given)
-        if opset >= (_AXES_AS_INPUT if op == "ReduceMax" else 13):
-            return draft.op(op, value, draft.ints(*axes), **given)
-        return draft.op(op, value, axes=list(axes), **given)
-
+    forms = Forms(draft)
     low, high = (draft.like(sign * _LARGEST, tensor, "bound") for sign in (-1, 1))
-    greatest = draft.op("Clip", reduced("ReduceMax", tensor.name, keep=True), low, high)
+    greatest = draft.op("Clip", forms.reduced("ReduceMax", tensor, axes, keep=True), low, high)
     keep = bool(total.number("keepdims", 1))
-    summed = reduced("ReduceSum", draft.op("Exp", draft.op("Sub", tensor, greatest)), keep=keep)
-    back = greatest if keep else reduced("ReduceMax", greatest, keep=False)
+    exponentials = draft.op("Exp", draft.op("Sub", tensor, greatest))
+    summed = forms.reduced("ReduceSum", exponentials, axes, keep=keep)
+    back = greatest if keep else forms.reduced("ReduceMax", greatest, axes)
     draft.op("Add", draft.op("Log", summed), back, out=log.output.name)
     title = "subtracts the maximum before the exponentials"
     return draft.patch(title, [log], around=[exponential, total])

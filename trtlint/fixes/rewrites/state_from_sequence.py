@@ -7,12 +7,11 @@ sequence, or the first step for the reverse direction: https://onnx.ai/onnx/oper
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
-_RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _SINCE = 12
 """First opset in which Constant has ``value_int``.  The bounds of a Slice also differ in older opsets."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
@@ -21,9 +20,7 @@ _LENGTHS, _STATE, _CELL = 4, 1, 2
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces the final state of one recurrent operator."""
-    node = fact.node
-    if node is None or node.domain or node.op not in _RECURRENT:
-        raise NotApplicable("there is no recurrent operator here")
+    node = operator_of(fact, model, "GRU", "LSTM", "RNN", reason="there is no recurrent operator here")
     if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     if why := _obstacle(node):
@@ -57,7 +54,7 @@ def _obstacle(node: Node) -> str:
 def _write(draft: Draft, node: Node) -> None:
     forms, state = Forms(draft), node.outputs[_STATE].name
     sequence = node.output.name or draft.name("sequence")
-    draft.again(node, ["" if value is None else value.name for value in node.inputs], [sequence])
+    draft.again(node, outputs=[sequence])
     direction = str(node.attribute("direction", "forward"))
     ends = {"forward": (-1,), "reverse": (0,)}.get(direction, (-1, 0))
     steps = [draft.op("Constant", value_int=end) for end in ends]

@@ -7,7 +7,7 @@ fold arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/on
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.fixes.rewrites._bodies import hangs_on_sizes
 from trtlint.fixes.rewrites._computing import known
 from trtlint.model.load import Model
@@ -15,9 +15,7 @@ from trtlint.model.load import Model
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that stores all constant operands of an operator, except its first input."""
-    node = fact.node
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node = operator_of(fact, model)
     draft, rewire = Draft(model, node), []
     for port, value in enumerate(node.inputs):
         if not port or value is None or value.initializer is not None:

@@ -6,17 +6,14 @@ https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that stores the UINT8 inputs of an operator again, in ``raw_data``."""
-    node = fact.node
-    constants = model.constants
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node, constants = operator_of(fact, model), model.constants
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input]
     for port, value in enumerate(node.inputs):
@@ -25,5 +22,5 @@ def propose(fact: Fact, model: Model) -> Patch:
             if payload is None or payload.size > MOST_ELEMENTS:
                 raise NotApplicable("the elements of a tensor cannot be read, or are too many")
             given[port] = draft.constant(payload, "raw")
-    draft.again(node, given, node.proto.output)
+    draft.again(node, given)
     return draft.patch("stores UINT8 elements as raw bytes", [node], folds=True)

@@ -12,7 +12,7 @@ from onnx import defs, helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
-from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type, opset_of
+from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type, operator_of, opset_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -25,10 +25,7 @@ _MOST_CASTS = 4096
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that inserts Casts at one operator, and at operators that depend on its result."""
-    start = fact.node
-    if start is None:
-        raise NotApplicable("there is no operator here")
-    return _Region(model, start).patch()
+    return _Region(model, operator_of(fact, model)).patch()
 
 
 class _Region:

@@ -8,17 +8,18 @@ coordinates.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.rounded_integer import RoundedInteger
 from trtlint.facts.of_model.sum_of_squares import SumOfSquares
-from trtlint.fixes.keep_fp32 import in_fp32, obstacle
+from trtlint.fixes.keep_fp32 import NARROW, in_fp32, obstacle
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.walks import search
 
-_NARROW = frozenset({"f16", "bf16"})
 _MOST_NODES = 64
 _VIEWS = frozenset(
     {"Cast", "Identity", "Unsqueeze", "Squeeze", "Reshape", "Transpose", "Expand", "Concat", "Slice", "Split"}
@@ -79,15 +80,9 @@ def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
 
 def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
     """Return whether a path from ``first`` to ``last`` contains only operators of ``chosen``."""
-    left, pending = set(chosen), [last]
-    while pending:
-        node = pending.pop()
-        if node is first:
-            return True
-        makers = {value.producer for value in node.inputs if value is not None and value.producer is not None}
-        pending += makers & left
-        left -= makers
-    return False
+    inside = set(chosen)
+    before = search(last.output, lambda node: node.inputs if node in inside else (), sys.maxsize)
+    return any(value.producer is first for value, _ in before)
 
 
 def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
@@ -100,7 +95,7 @@ def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
     while pending:
         value = pending.pop()
         node = value.producer
-        if node is None or node in found or value.dtype not in _NARROW or not _is_cheap(node):
+        if node is None or node in found or value.dtype not in NARROW or not _is_cheap(node):
             continue
         if obstacle(node, model):
             continue
@@ -151,7 +146,7 @@ def _rounded_operand(node: Node, chosen: dict[Node, None]) -> Value | None:
 
 
 def _is_wide(value: Value | None) -> bool:
-    return value is not None and value.dtype not in _NARROW
+    return value is not None and value.dtype not in NARROW
 
 
 def _operators_to_division(core: list[Node], model: Model) -> list[Node]:

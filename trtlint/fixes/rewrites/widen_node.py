@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.keep_fp32 import in_fp32, obstacle
-from trtlint.fixes.patch import NotApplicable, Patch
+from trtlint.fixes.patch import NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that computes the operator of a finding in FP32."""
-    if fact.node is None:
-        raise NotApplicable("there is no operator here")
-    why = obstacle(fact.node, model)
+    node = operator_of(fact, model)
+    why = obstacle(node, model)
     if why:
         raise NotApplicable(why)
-    return in_fp32(model, [fact.node], f"computes {fact.node.op} in FP32")
+    return in_fp32(model, [node], f"computes {node.op} in FP32")

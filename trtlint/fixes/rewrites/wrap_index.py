@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__OneHot.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -16,9 +16,7 @@ _SINCE = 9
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that adds the depth to negative indices of one OneHot."""
-    node = fact.node
-    if node is None or node.op != "OneHot" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no OneHot here")
+    node = operator_of(fact, model, "OneHot", since=_SINCE)
     index, depth = node.input(0), node.input(1)
     count = model.constants.scalar(depth)
     if index is None or index.dtype not in ("i32", "i64", "f32", "f16") or count is None:
@@ -26,5 +24,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     below = draft.op("Less", index, draft.like(0, index, "zero"))
     wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)
-    draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])], node.proto.output)
+    draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])])
     return draft.patch("replaces negative indices by non-negative ones", [node])

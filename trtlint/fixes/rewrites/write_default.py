@@ -6,11 +6,10 @@ https://onnx.ai/onnx/operators/onnx__Trilu.html, https://onnx.ai/onnx/operators/
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from onnx import helper
+from typing import Any
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 
 _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": ("sampling_ratio", 0)}
@@ -19,14 +18,11 @@ _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": (
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that copies an operator and sets the attribute."""
-    node = fact.node
-    if node is None or node.op not in _DEFAULTS or node.domain:
-        raise NotApplicable("there is no operator with such a default here")
+    node = operator_of(fact, model, *_DEFAULTS, reason="there is no operator with such a default here")
     name, value = _DEFAULTS[node.op]
     if name in node.attributes:
         raise NotApplicable(f"{name} is already set")
     draft = Draft(model, node)
-    draft.again(node, node.proto.input, node.proto.output).attribute.append(
-        helper.make_attribute(name, value)
-    )
+    settings: dict[str, Any] = {name: value}
+    draft.again(node, **settings)
     return draft.patch(f"sets {name} = {value}, which is the default", [node])

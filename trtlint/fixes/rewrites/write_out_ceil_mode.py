@@ -6,16 +6,11 @@ not the additional elements of ``ceil_mode``.  https://onnx.ai/onnx/operators/on
 
 from __future__ import annotations
 
-from onnx import helper
-
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.geometry import windows
 from trtlint.facts.of_model.pooling import Pooling
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
-from trtlint.model.protos import text
-
-_OURS = ("ceil_mode", "pads", "auto_pad")
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -35,9 +30,6 @@ def propose(fact: Fact, model: Model) -> Patch:
     if any(end >= window.reach for end, window in zip(ends, along, strict=True)):
         raise NotApplicable("a pooling window would contain only padding")
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) not in _OURS]
-    del proto.attribute[:]
-    proto.attribute.extend(kept)
-    proto.attribute.append(helper.make_attribute("pads", [window.begin for window in along] + ends))
+    pads = [window.begin for window in along] + ends
+    draft.again(node, without=("ceil_mode", "auto_pad"), pads=pads)
     return draft.patch("replaces ceil_mode by explicit padding", [node])

@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from onnx import helper
-
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
-from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -36,10 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if why := _broadcast(equation, ranks, operands):
         raise NotApplicable(why)
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "equation"]
-    del proto.attribute[:]
-    proto.attribute.extend([*kept, helper.make_attribute("equation", written)])
+    draft.again(node, equation=written)
     return draft.patch("replaces the ellipsis of Einsum by letters", [node])
 
 

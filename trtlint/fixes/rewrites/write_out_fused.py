@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.fixes.rewrites._forms import LAYER_NORM_SINCE, Forms, Tensor, rank_of
 from trtlint.fixes.rewrites._fused_attention import attention, multi_head_attention
 from trtlint.fixes.rewrites._fused_norms import (
@@ -21,6 +21,7 @@ from trtlint.fixes.rewrites._fused_norms import (
     simplified_layer_norm,
     skip_layer_norm,
 )
+from trtlint.fixes.rewrites._products import CONV
 from trtlint.fixes.rewrites._products import settings as settings_of
 from trtlint.fixes.rewrites.write_out_rotary import contrib_rotary
 from trtlint.model.graph import Node
@@ -41,15 +42,15 @@ Write = Callable[[Forms, Node], None]
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that decomposes one fused operator."""
-    node = fact.node
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node = operator_of(fact, model)
     own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
-    write = _WRITERS.get(node.op) if own else None
-    if write is None and own and node.op in _LEFT:
+    if own and node.op in _LEFT:
         raise NotApplicable(_LEFT[node.op])
-    if write is None:
+    if not own or node.op not in _WRITERS:
         raise NotApplicable(f"trtlint has no decomposition of {node.op}")
+    required, write = _WRITERS[node.op]
+    if len(node.inputs) < required:
+        raise NotApplicable(f"{node.op} does not have all required inputs")
     forms = Forms(Draft(model, node))
     write(forms, node)
     patch = forms.draft.patch(f"decomposes {node.op} into ONNX operators", [node], opset=forms.opset)
@@ -191,7 +192,6 @@ def _transposed(draft: Draft, value: Tensor, rank: int, turned: bool, batch: boo
     return draft.op("Transpose", value, perm=axes)
 
 
-_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 _GEMM = frozenset({"alpha", "beta", "transA", "transB"})
 
 
@@ -199,7 +199,7 @@ def _fused_conv(forms: Forms, node: Node) -> None:
     added, activation = node.input(3), _activation(node)
     out = "" if activation else node.output.name
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
-    product = forms.draft.op("Conv", *given, **settings_of(node, _CONV), out="" if added is not None else out)
+    product = forms.draft.op("Conv", *given, **settings_of(node, CONV), out="" if added is not None else out)
     if added is not None:
         product = forms.draft.op("Add", product, added, out=out)
     parameters = [float(number) for number in node.attribute("activation_params", ())]
@@ -229,7 +229,7 @@ def _nhwc_conv(forms: Forms, node: Node) -> None:
     given: list[Tensor] = [image, weight, *([] if bias is None else [bias])]
     draft.op(
         "Transpose",
-        draft.op("Conv", *given, **settings_of(node, _CONV)),
+        draft.op("Conv", *given, **settings_of(node, CONV)),
         perm=[0, 2, 3, 1],
         out=node.output.name,
     )
@@ -285,27 +285,27 @@ _LEFT: Mapping[str, str] = {
 }
 """Operators without an equivalent decomposition, each with the reason for the user."""
 
-_WRITERS: Mapping[str, Write] = {
-    "Gelu": _gelu,
-    "BiasGelu": _bias_gelu,
-    "FastGelu": _fast_gelu,
-    "QuickGelu": _quick_gelu,
-    "GemmFastGelu": _gemm_fast_gelu,
-    "BiasAdd": _bias_add,
-    "BiasSplitGelu": _bias_split_gelu,
-    "FusedMatMul": _fused_matmul,
-    "TransposeMatMul": _fused_matmul,
-    "FusedConv": _fused_conv,
-    "FusedGemm": _fused_gemm,
-    "NhwcConv": _nhwc_conv,
-    "SkipLayerNormalization": skip_layer_norm,
-    "SkipSimplifiedLayerNormalization": skip_layer_norm,
-    "SimplifiedLayerNormalization": simplified_layer_norm,
-    "EmbedLayerNormalization": embed_layer_norm,
-    "GroupNorm": group_norm,
-    "SkipGroupNorm": group_norm,
-    "RotaryEmbedding": contrib_rotary,
-    "MultiHeadAttention": multi_head_attention,
-    "Attention": attention,
+_WRITERS: Mapping[str, tuple[int, Write]] = {
+    "Gelu": (1, _gelu),
+    "BiasGelu": (2, _bias_gelu),
+    "FastGelu": (1, _fast_gelu),
+    "QuickGelu": (1, _quick_gelu),
+    "GemmFastGelu": (2, _gemm_fast_gelu),
+    "BiasAdd": (3, _bias_add),
+    "BiasSplitGelu": (2, _bias_split_gelu),
+    "FusedMatMul": (2, _fused_matmul),
+    "TransposeMatMul": (2, _fused_matmul),
+    "FusedConv": (2, _fused_conv),
+    "FusedGemm": (2, _fused_gemm),
+    "NhwcConv": (2, _nhwc_conv),
+    "SkipLayerNormalization": (3, skip_layer_norm),
+    "SkipSimplifiedLayerNormalization": (3, skip_layer_norm),
+    "SimplifiedLayerNormalization": (2, simplified_layer_norm),
+    "EmbedLayerNormalization": (4, embed_layer_norm),
+    "GroupNorm": (3, group_norm),
+    "SkipGroupNorm": (4, group_norm),
+    "RotaryEmbedding": (4, contrib_rotary),
+    "MultiHeadAttention": (1, multi_head_attention),
+    "Attention": (2, attention),
 }
-"""For each operator, the function that decomposes it."""
+"""For each operator, the smallest number of inputs that its decomposition needs, and the decomposition."""

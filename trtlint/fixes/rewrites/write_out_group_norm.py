@@ -6,7 +6,7 @@ Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -20,9 +20,7 @@ Older opsets have a gain and a bias for each group.
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that decomposes one GroupNormalization."""
-    node = fact.node
-    if node is None or node.op != "GroupNormalization" or node.domain:
-        raise NotApplicable("there is no GroupNormalization here")
+    node = operator_of(fact, model, "GroupNormalization")
     value, gain, bias = (node.input(port) for port in range(3))
     groups = int(node.number("num_groups", 0))
     if value is None or gain is None or bias is None or value.shape is None or groups < 1:
@@ -45,5 +43,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     out = name if wide == dtype else ""
     written = forms.group_norm(image, groups, parameters, count, len(value.shape), epsilon, wide, out)
     if wide != dtype:
-        forms.narrowed(written, dtype, name)
+        forms.draft.op("Cast", written, to=onnx_type(dtype), out=name)
     return forms.draft.patch("decomposes GroupNormalization into an instance norm of each group", [node])

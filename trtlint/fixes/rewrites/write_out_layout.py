@@ -31,10 +31,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             inputs[port] = draft.op("Transpose", value, perm=list(_SEQUENCE))
     names = [text(name) for name in node.proto.output]
     outputs = [draft.name("sequence_first") if name else "" for name in names]
-    proto = draft.again(node, inputs, outputs)
-    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "layout"]
-    del proto.attribute[:]
-    proto.attribute.extend(kept)
+    draft.again(node, inputs, outputs, without=["layout"])
     for port, (name, made) in enumerate(zip(names, outputs, strict=True)):
         if name:
             draft.op("Transpose", made, perm=list(_SEQUENCE if port else _WHOLE), out=name)

@@ -7,7 +7,7 @@ https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -15,9 +15,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one ReduceLogSumExp."""
-    node = fact.node
-    if node is None or node.op != "ReduceLogSumExp" or node.domain:
-        raise NotApplicable("there is no ReduceLogSumExp here")
+    node = operator_of(fact, model, "ReduceLogSumExp")
     tensor, axes = node.input(0), model.constants.axes(node)
     if tensor is None or tensor.dtype is None or tensor.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the tensor is not of a float type")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.edit import needs
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
+from trtlint.fixes.reference import part_of
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
 from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
+from trtlint.model.walks import behind
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
@@ -71,21 +74,12 @@ class _LoopBody(Struct, frozen=True):
     @property
     def goes_on(self) -> bool:
         """True if the body returns its condition unchanged."""
-        value = self.body.outputs[0]
-        while value.producer is not None and value.producer.op == "Identity":
-            before = value.producer.input(0)
-            if before is None:
-                return False
-            value = before
-        return value is self.body.inputs[1]
+        return behind(self.body.outputs[0], {"Identity"}) is self.body.inputs[1]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that unrolls one Loop, or adds its missing inputs."""
-    node = fact.node
-    if node is None or node.op != "Loop" or node.domain:
-        raise NotApplicable("there is no Loop here")
-    loop = _loop(node, model)
+    loop = _loop(operator_of(fact, model, "Loop"), model)
     try:
         times = _times(loop, model)
     except _EndlessError:
@@ -148,14 +142,8 @@ def _times_by_condition(loop: _LoopBody, model: Model) -> int:
     inputs, outputs = loop.body.inputs, loop.body.outputs
     reads = [inputs[0].name, inputs[1].name, *(inputs[place].name for place in state), *outside]
     gives = [outputs[0].name, *(outputs[place - 1].name for place in state)]
-    graph = helper.make_graph(
-        [node.proto for node in nodes],
-        "condition",
-        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(reads)],
-        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(gives)],
-    )
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    return _run(helper.make_model(graph, opset_imports=opsets), loop, outside, state)
+    protos = [node.proto for node in nodes]
+    return _run(part_of(model, protos, dict.fromkeys(reads), dict.fromkeys(gives)), loop, outside, state)
 
 
 def _run(
@@ -295,8 +283,7 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
 
 def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
     """Return a copy of a Loop body without the operators that only compute the condition."""
-    body = onnx.GraphProto()
-    body.CopyFrom(proto)
+    body = deepcopy(proto)
     wanted = {text(info.name) for info in proto.output[1:]}
     for index in reversed(range(len(body.node))):
         if wanted.isdisjoint(text(name) for name in body.node[index].output if name):
@@ -321,15 +308,13 @@ def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
     if begins and not (loop.goes_on or model.constants.scalar(loop.body.outputs[0])):
         return None
     draft = Draft(model, node)
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
+    proto = draft.again(node)
     while len(proto.input) < 2:
         proto.input.append("")
     if begins:
         proto.input[1] = draft.constant(np.array(True), "condition")
     if counts:
         _add_counter(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
-    draft.insert(proto)
     does = (["adds an iteration counter to the carried values of a Loop"] if counts else []) + (
         ["adds an initial condition to a Loop"] if begins else []
     )
@@ -342,12 +327,8 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)
     zero, one = (draft.constant(np.full(shape, start, np.int64), "number") for start in (0, 1))
-    carried, unread = onnx.ValueInfoProto(), onnx.ValueInfoProto()
-    carried.CopyFrom(number)
-    unread.CopyFrom(number)
+    carried, unread, following = deepcopy(number), deepcopy(number), deepcopy(number)
     unread.name = draft.name("unread")
-    following = onnx.ValueInfoProto()
-    following.CopyFrom(number)
     following.name = draft.name("next")
     body.node.append(helper.make_node("Add", [number.name, one], [following.name], name=draft.name("Count")))
     formals, results = list(body.input), list(body.output)

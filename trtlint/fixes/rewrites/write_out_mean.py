@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Mean.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -16,9 +16,8 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Mean."""
-    node = fact.node
-    if node is None or node.op != "Mean" or node.domain or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Mean here, or the opset is older than 8")
+    reason = "there is no Mean here, or the opset is older than 8"
+    node = operator_of(fact, model, "Mean", since=_SINCE, reason=reason)
     dtype = node.output.dtype
     if dtype not in FLOAT_DTYPES or any(value is None for value in node.inputs):
         raise NotApplicable("the types of the inputs of Mean are not known")

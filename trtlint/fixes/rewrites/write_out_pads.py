@@ -6,13 +6,10 @@ https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 
 from __future__ import annotations
 
-from onnx import helper
-
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.transposed_convolution import asked_padding
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
-from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -27,13 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if any(total < 0 for total in asked):
         raise NotApplicable("output_shape is larger than the result without padding")
     draft = Draft(model, node)
-    proto = draft.again(node, node.proto.input, node.proto.output)
-    kept = [
-        each for each in node.proto.attribute if text(each.name) not in ("output_shape", "pads", "auto_pad")
-    ]
-    del proto.attribute[:]
-    proto.attribute.extend(kept)
     begins = [total - total // 2 for total in asked]
     ends = [total // 2 for total in asked]
-    proto.attribute.append(helper.make_attribute("pads", begins + ends))
+    draft.again(node, without=("output_shape", "auto_pad"), pads=begins + ends)
     return draft.patch("replaces output_shape by explicit padding", [node])

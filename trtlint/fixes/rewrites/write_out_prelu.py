@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -19,9 +19,7 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one PRelu."""
-    node = fact.node
-    if node is None or node.op != "PRelu" or node.domain:
-        raise NotApplicable("there is no PRelu here")
+    node = operator_of(fact, model, "PRelu")
     tensor, slope = node.inputs[:2]
     if tensor is None or tensor.dtype not in FLOAT_DTYPES or opset_of(model) < _SINCE:
         raise NotApplicable("the tensor is not of a float type, or the model's opset is older than 8")

@@ -14,11 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
-from onnx import helper
-
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of, opset_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._products import (
@@ -48,14 +45,12 @@ It returns the name of the tensor with the integers, or None if the outputs are 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for an operator, and for all operators connected to it by quantized tensors."""
-    node = fact.node
-    if node is None:
-        raise NotApplicable("there is no operator here")
+    node = operator_of(fact, model)
     nodes = connected(node, _near, _takes, "quantized tensor", _MOST_NODES)
     if model.opset is not None and model.opset < HAS_ROUND:
         raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")
     draft = Draft(model, node)
-    numbers = Numbers(model, draft)
+    numbers = Numbers(draft)
     removed = list(nodes)
     for each in nodes:
         write = _WRITERS.get((each.domain, each.op), _copy_to_fp32)
@@ -98,18 +93,15 @@ def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
         return []
     if dtype := quantized_type(value):
         if value.is_output or value.leaves_body:
-            numbers.draft.op("Cast", name, to=helper.np_dtype_to_tensor_dtype(_NUMPY[dtype]), out=value.name)
+            numbers.draft.op("Cast", name, to=onnx_type(dtype), out=value.name)
         return []
     casts = [reader for reader, _ in value.uses if reader.op == "Cast" and reader.number("to", 0) == F32]
     casts = [reader for reader in casts if reader.scope == node.scope]
     for cast in casts:
         numbers.draft.op("Identity", name, out=cast.output.name)
     if value.is_output or value.leaves_body or len(casts) < len(value.uses):
-        numbers.draft.op("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(np.int32)), out=value.name)
+        numbers.draft.op("Cast", name, to=onnx_type("i32"), out=value.name)
     return casts
-
-
-_NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
 
 
 def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
@@ -119,8 +111,7 @@ def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
     names = []
     for port, value in enumerate(node.inputs):
         if value is not None and quantized_type(value):
-            name = numbers.of(value)
-            names.append(name)
+            names.append(numbers.of(value))
         else:
             names.append("" if value is None else value.name)
         if port == 0 and not quantized_type(value):
@@ -152,10 +143,7 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
     known = numbers.stored(scale)
     if known is None and scale.rank != 0:
         raise NotApplicable("the scale is neither stored nor a scalar")
-    factor = scale.name
-    if known is not None:
-        shaped = along(known, behind)
-        factor = numbers.draft.constant(shaped, "scale")
+    factor = scale.name if known is None else numbers.draft.constant(along(known, behind), "scale")
     numbers.draft.op("Mul", shifted, factor, out=node.output.name)
     return None
 
@@ -215,10 +203,7 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
     """
 
     def written(numbers: Numbers, node: Node) -> str | None:
-        operands = []
-        for port in reads:
-            real = _dequantized(numbers, node, port)
-            operands.append(real)
+        operands = [_dequantized(numbers, node, port) for port in reads]
         own = numbers.scale(node, scale)
         return numbers.quantized(node, write(numbers.draft, node, operands), own, scale + 1)
 
@@ -251,7 +236,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
     The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
     opset 13.  Before opset 13, Softmax covers all axes from ``axis`` on.
     """
-    axis, opset = int(node.number("axis", -1)), numbers.opset
+    axis, opset = int(node.number("axis", -1)), opset_of(numbers.draft.model)
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
         raise NotApplicable("the Softmax uses a different opset than the model")
@@ -262,10 +247,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearConcat. After each input tensor, the next two inputs are its scale and zero point."""
-    parts = []
-    for port in range(2, len(node.inputs), 3):
-        real = _dequantized(numbers, node, port)
-        parts.append(real)
+    parts = [_dequantized(numbers, node, port) for port in range(2, len(node.inputs), 3)]
     scale = numbers.scale(node, 0)
     whole = numbers.draft.op("Concat", *parts, axis=int(node.number("axis", 0)))
     return numbers.quantized(node, whole, scale, 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
 from trtlint.fixes.rewrites._forms import Forms, heads_joined, in_heads
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -29,8 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         forms = Forms(Draft(model, node))
         contrib_rotary(forms, node)
         return forms.draft.patch(_TITLE, [node])
-    if node is None or node.op != "RotaryEmbedding" or node.domain:
-        raise NotApplicable("there is no RotaryEmbedding of ONNX here")
+    node = operator_of(fact, model, "RotaryEmbedding", reason="there is no RotaryEmbedding of ONNX here")
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
         raise NotApplicable("the shape of the rotated tensor is not known")
@@ -38,18 +37,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     rank = len(data.shape)
     if rank not in (3, 4) or (rank == 3 and heads < 1):
         raise NotApplicable("the rotated tensor does not have rank 3 or 4, or num_heads is missing")
-    draft = Draft(model, node)
-    tensor = data.name
-    if rank == 3:
-        apart = in_heads(draft, data, heads, _size(data, heads))
-    else:
-        apart = draft.op("Transpose", tensor, perm=[0, 2, 1, 3])
-    turned = _rotated(draft, node, apart, (cosine, sine), node.input(3))
-    if rank == 3:
-        heads_joined(draft, turned, heads, _size(data, heads), out=node.output.name)
-    else:
-        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
-    return draft.patch(_TITLE, [node])
+    forms = Forms(Draft(model, node))
+    _rotate(forms, node, data, heads, _size(data, heads), (cosine, sine), node.input(3))
+    return forms.draft.patch(_TITLE, [node])
 
 
 def contrib_rotary(forms: Forms, node: Node) -> None:
@@ -80,16 +70,8 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
         raise NotApplicable("the shape of the positions is not known")
     whole = 2 * half if isinstance(half, int) and not node.number("rotary_embedding_dim", 0) else None
     size = _size(data, heads) or whole if heads else 2 * int(half or 0)
-    if data.rank == 4:
-        apart = draft.op("Transpose", data, perm=[0, 2, 1, 3])
-    else:
-        heads = heads or _size(data, int(size or 0)) or -1
-        apart = in_heads(draft, data, heads, size)
-    turned = _rotated(draft, node, apart, (cosine, sine), places)
-    if data.rank == 4:
-        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
-    else:
-        heads_joined(draft, turned, heads, size if heads > 0 else None, out=node.output.name)
+    heads = heads or _size(data, int(size or 0)) or -1
+    _rotate(forms, node, data, heads, size, (cosine, sine), places)
 
 
 def _size(data: Value, parts: int) -> int | None:
@@ -101,24 +83,53 @@ def _size(data: Value, parts: int) -> int | None:
     return last // parts if isinstance(last, int) and parts else None
 
 
+def _rotate(
+    forms: Forms,
+    node: Node,
+    data: Value,
+    heads: int,
+    size: int | None,
+    caches: tuple[Value, Value],
+    positions: str | Value | None,
+) -> None:
+    """Insert the rotation of a tensor, [batch, heads, length, features] or [batch, length, heads · features].
+
+    Args:
+        forms: object that inserts operators.
+        node: the RotaryEmbedding.
+        data: the tensor.
+        heads: number of heads, or -1 if it is unknown; for a tensor of rank 3.
+        size: number of features of each head, or None if it is unknown; for a tensor of rank 3.
+        caches: the cosines and the sines.
+        positions: the position of each token, an index into the caches; None if the caches already match.
+    """
+    draft, out = forms.draft, node.output.name
+    if data.rank == 4:
+        apart = draft.op("Transpose", data, perm=[0, 2, 1, 3])
+        turned = _rotated(forms, node, apart, caches, positions)
+        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=out)
+    else:
+        turned = _rotated(forms, node, in_heads(draft, data, heads, size), caches, positions)
+        heads_joined(draft, turned, heads, size if heads > 0 else None, out=out)
+
+
 def _rotated(
-    draft: Draft, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
+    forms: Forms, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
 ) -> str:
     """Insert the rotation of the first features of a tensor, [batch, length, heads, features].
 
     Args:
-        draft: the draft of the patch.
+        forms: object that inserts operators.
         node: the RotaryEmbedding.
         tensor: name of the tensor.
         caches: the cosines and the sines.
         positions: the position of each token, an index into the caches; None if the caches already match.
     """
-    share = int(node.number("rotary_embedding_dim", 0))
+    draft, share = forms.draft, int(node.number("rotary_embedding_dim", 0))
     rest = ""
     if share:
-        rest = _cut(draft, tensor, share, _FAR)
-        tensor = _cut(draft, tensor, 0, share)
-    forms = Forms(draft)
+        rest = forms.part(tensor, -1, share, _FAR)
+        tensor = forms.part(tensor, -1, 0, share)
     angles = []
     for cache in caches:
         picked = cache.name if positions is None else draft.op("Gather", cache, positions, axis=0)
@@ -126,7 +137,7 @@ def _rotated(
     cosine, sine = angles
     interleaved = bool(node.number("interleaved", 0))
     if interleaved:
-        first, second = (_cut(draft, tensor, start, _FAR, 2) for start in (0, 1))
+        first, second = (forms.part(tensor, -1, start, _FAR, 2) for start in (0, 1))
     else:
         halves = [draft.name("half"), draft.name("half")]
         parts: dict[str, Any] = {"num_outputs": 2} if opset_of(draft.model) >= _PARTS_ARE_COUNTED else {}
@@ -141,8 +152,3 @@ def _rotated(
     else:
         joined = draft.op("Concat", real, imaginary, axis=-1)
     return draft.op("Concat", joined, rest, axis=-1) if rest else joined
-
-
-def _cut(draft: Draft, tensor: str, start: int, stop: int, step: int = 1) -> str:
-    bounds = (draft.ints(start), draft.ints(stop), draft.ints(-1), draft.ints(step))
-    return draft.op("Slice", tensor, *bounds)

@@ -12,10 +12,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -26,33 +25,17 @@ _MOST = 1 << 26
 _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
-class _Reduction(Struct, frozen=True):
-    """Operators that replace the reduction of a scatter.
-
-    Attributes:
-        reduce: operator that reduces all updates of one position, such as ``ReduceSum``.
-        combine: operator that combines the reduced update with the data, such as ``Add``.
-    """
-
-    reduce: str
-    combine: str
-
-
-_REDUCTIONS: Mapping[str, _Reduction] = {
-    "add": _Reduction("ReduceSum", "Add"),
-    "mul": _Reduction("ReduceProd", "Mul"),
-    "max": _Reduction("ReduceMax", "Max"),
-    "min": _Reduction("ReduceMin", "Min"),
-}
+_COMBINE: Mapping[str, str] = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
+"""Operators that combine the data with an update, by the attribute ``reduction``."""
+_REDUCE: Mapping[str, str] = {"Add": "ReduceSum", "Mul": "ReduceProd", "Max": "ReduceMax", "Min": "ReduceMin"}
+"""Operators that combine all updates of one position, by the operator that combines two numbers."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one ScatterElements or ScatterND."""
-    node = fact.node
-    if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
-        raise NotApplicable("there is no ScatterElements or ScatterND here")
-    reduction = _REDUCTIONS.get(str(node.attribute("reduction", "none")))
-    if reduction is None:
+    node = operator_of(fact, model, "ScatterElements", "ScatterND")
+    combine = _COMBINE.get(str(node.attribute("reduction", "none")))
+    if combine is None:
         raise NotApplicable(f"{node.op} has no reduction")
     data, indices, updates = node.inputs[:3]
     if data is None or indices is None or updates is None or data.dtype is None:
@@ -60,21 +43,21 @@ def propose(fact: Fact, model: Model) -> Patch:
     if data.dtype not in (*FLOAT_DTYPES, "i32", "i64"):
         raise NotApplicable(f"the type {data.dtype} of the data is not supported")
     if node.op == "ScatterElements":
-        return _elements(Draft(model, node), node, reduction, (data, indices, updates))
-    return _nd(Draft(model, node), node, reduction, (data, indices, updates))
+        return _elements(Draft(model, node), node, combine, (data, indices, updates))
+    return _nd(Draft(model, node), node, combine, (data, indices, updates))
 
 
-def _neutral(reduction: _Reduction, dtype: str) -> float | int:
-    """Return the neutral element of a reduction, such as 0 for a sum."""
-    if reduction.combine in ("Add", "Mul"):
-        return 0 if reduction.combine == "Add" else 1
+def _neutral(combine: str, dtype: str) -> float | int:
+    """Return the neutral element of an operator, such as 0 for Add."""
+    if combine in ("Add", "Mul"):
+        return 0 if combine == "Add" else 1
     if dtype in FLOAT_DTYPES:
-        return -math.inf if reduction.combine == "Max" else math.inf
+        return -math.inf if combine == "Max" else math.inf
     limits = np.iinfo(numpy_type(dtype))
-    return int(limits.min) if reduction.combine == "Max" else int(limits.max)
+    return int(limits.min) if combine == "Max" else int(limits.max)
 
 
-def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
+def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Value, Value]) -> Patch:
     data, indices, updates = tensors
     if not data.shape or indices.shape is None or len(data.shape) != len(indices.shape):
         raise NotApplicable("the shapes of data and indices are not known")
@@ -99,9 +82,9 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
         if isinstance(size, int)
         else _size(draft, data, axis)
     )
-    kept = _reduced_updates(draft, chosen, values, total, reduction, data.dtype or "")
+    kept = _reduced_updates(draft, chosen, values, total, combine, data.dtype or "")
     back = _moved(draft, kept, [last.index(dim) for dim in range(rank)])
-    draft.op(reduction.combine, data, back, out=node.output.name)
+    draft.op(combine, data, back, out=node.output.name)
     fitting = [(updates, indices.shape), (indices, updates.shape or ())]
     return draft.patch(_TITLE, [node], shapes=fitting)
 
@@ -117,9 +100,7 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
     return draft.op("Transpose", tensor, perm=perm)
 
 
-def _reduced_updates(
-    draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str
-) -> str:
+def _reduced_updates(draft: Draft, chosen: str, values: str, size: str, combine: str, dtype: str) -> str:
     """Reduce the updates of each position of the result along one axis.
 
     Args:
@@ -127,7 +108,7 @@ def _reduced_updates(
         chosen: tensor with the position of each update; the second-to-last axis has size one.
         values: the updates, with the same shape as ``chosen``.
         size: number of positions.
-        reduction: the reduction.
+        combine: the operator that combines two updates.
         dtype: element type of the updates.
     """
     zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
@@ -137,17 +118,12 @@ def _reduced_updates(
     counted = draft.op("Add", wide, size)
     there = draft.op("Where", negative, counted, wide)
     meant = draft.op("Equal", there, positions)
-    neutral = draft.like(_neutral(reduction, dtype), dtype, "neutral")
+    neutral = draft.like(_neutral(combine, dtype), dtype, "neutral")
     picked = draft.op("Where", meant, values, neutral)
-    return _insert_reduction(draft, reduction, picked)
+    return Forms(draft).reduced(_REDUCE[combine], picked, [-1])
 
 
-def _insert_reduction(draft: Draft, reduction: _Reduction, tensor: str) -> str:
-    """Insert the reduction of the last axis."""
-    return Forms(draft).reduced(reduction.reduce, tensor, [-1])
-
-
-def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
+def _nd(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Value, Value]) -> Patch:
     data, indices, updates = tensors
     depth = indices.shape[-1] if indices.shape else None
     if data.shape is None or not isinstance(depth, int) or not 1 <= depth <= len(data.shape):
@@ -168,14 +144,14 @@ def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, V
     there = draft.op("Where", negative, draft.op("Add", flat, limits), flat)
     strides = np.array([math.prod(sizes[axis + 1 : depth]) for axis in range(depth)], np.int64)
     weighted = draft.op("Mul", there, draft.constant(strides, "strides"))
-    linear = _insert_reduction(draft, _REDUCTIONS["add"], weighted)
+    linear = Forms(draft).reduced("ReduceSum", weighted, [-1])
     chosen = draft.op("Unsqueeze", linear, draft.ints(0))
     columns = draft.op("Transpose", draft.op("Reshape", updates, draft.ints(-1, width)), perm=[1, 0])
     values = draft.op("Unsqueeze", columns, draft.ints(1))
     total = draft.constant(np.array(rows, np.int64), "size")
-    kept = _reduced_updates(draft, chosen, values, total, reduction, data.dtype or "")
+    kept = _reduced_updates(draft, chosen, values, total, combine, data.dtype or "")
     turned = draft.op("Transpose", kept, perm=[1, 0])
-    draft.op(reduction.combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
+    draft.op(combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
     front = (indices.shape or ())[:-1]
     fitting = [(updates, (*front, *sizes[depth:])), (indices, (updates.shape or ())[: len(front)])]
     return draft.patch(_TITLE, [node], shapes=fitting)

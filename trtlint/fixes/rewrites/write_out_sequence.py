@@ -1,7 +1,9 @@
 """Replace sequences and optionals by the tensors in them, if trtlint knows these tensors.
 
 TorchScript exports lists of tensors as sequences (``chunk``, ``unbind``, ``torch.stack``), which TensorRT
-does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
+does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.  PyTorch's exporter writes
+``unfold`` as a loop that inserts one slice at a time. The rewrite unrolls such a loop:
+https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py
 """
 
 from __future__ import annotations
@@ -10,15 +12,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_of
+from trtlint.fixes.rewrites import write_out_loop
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
-from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.load import Model
+from trtlint.model.protos import domain_of, text
 
 _GIVING = frozenset(
     {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence", "Optional"}
@@ -35,6 +39,8 @@ _TAKING: Mapping[str, str] = {
 _COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
 """Operators that depend only on the number of tensors, and the element type of their result."""
 _MOST_NODES = 500
+_DEEPEST = 16
+"""Maximum depth of nested loops to search."""
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13
 """First opset in which Split reads its sizes from an input."""
@@ -44,14 +50,12 @@ class _Lists(Struct, frozen=True):
     """Replacement of operators on sequences by operators on the tensors in the sequences.
 
     Attributes:
-        model: the model.
         draft: the draft of the patch.
         forms: object that inserts operators in the form of the model's opset.
         known: names of the tensors in each sequence.
         retyped: names of values whose declared types become invalid.
     """
 
-    model: Model
     draft: Draft
     forms: Forms
     known: dict[Value, list[str]]
@@ -64,11 +68,7 @@ class _Lists(Struct, frozen=True):
             return
         held = self._tensors_in_result(node)
         if held is not None:
-            self.known[node.output] = held
-            if len(held) > _MOST_ELEMENTS:
-                raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
-            if node.output.is_output or node.output.leaves_body:
-                raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
+            self._record(node.output, held)
             return
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
@@ -77,12 +77,17 @@ class _Lists(Struct, frozen=True):
 
     def _unroll_loop(self, node: Node) -> None:
         held = {value.name: names for value, names in self.known.items()}
-        self.retyped.extend(write(self.draft, node, self.model, held))
-        given = [value for value in node.outputs if value.name in held]
-        self.known.update((value, held[value.name]) for value in given)
-        if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
+        self.retyped.extend(_unroll(self.draft, node, held))
+        for value in node.outputs:
+            if value.name in held:
+                self._record(value, held[value.name])
+
+    def _record(self, value: Value, held: list[str]) -> None:
+        """Record the names of the tensors in a sequence."""
+        self.known[value] = held
+        if len(held) > _MOST_ELEMENTS:
             raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
-        if any(value.is_output or value.leaves_body for value in given):
+        if value.is_output or value.leaves_body:
             raise NotApplicable("a sequence is an output of the model, or of the body of an If or a loop")
 
     def _tensors_in_result(self, node: Node) -> list[str] | None:
@@ -122,7 +127,7 @@ class _Lists(Struct, frozen=True):
         """
         if node.input(port) is None:
             return last
-        number = self.model.constants.scalar(node.input(port))
+        number = self.draft.model.constants.scalar(node.input(port))
         if number is None:
             return None
         count = last if node.op == "SequenceInsert" else last + 1
@@ -144,7 +149,7 @@ class _Lists(Struct, frozen=True):
         names = [self.draft.name("part") for _ in sizes]
         if len(sizes) == 1:
             self.draft.op("Identity", data, out=names)
-        elif opset_of(self.model) < _SIZES_BY_INPUT:
+        elif opset_of(self.draft.model) < _SIZES_BY_INPUT:
             self.draft.op("Split", data, out=names, axis=axis, split=sizes)
         else:
             self.draft.op("Split", data, self.draft.ints(*sizes), out=names, axis=axis)
@@ -158,7 +163,7 @@ class _Lists(Struct, frozen=True):
         given = node.input(1)
         if given is None:
             return [1] * min(size, _MOST_ELEMENTS + 1)
-        sizes = self.model.constants.integers(given)
+        sizes = self.draft.model.constants.integers(given)
         if sizes is None or given.rank:
             return None if sizes is None else list(sizes)
         step = sizes[0]
@@ -194,21 +199,19 @@ class _Lists(Struct, frozen=True):
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for an operator, and for all operators connected to it by sequences."""
-    node = fact.node
-    if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
-        raise NotApplicable("there is no sequence here")
+    node = operator_of(fact, model, *_GIVING, *_TAKING, reason="there is no sequence here")
     graph = model.graph
 
     def takes(node: Node) -> bool:
-        return _takes(node) or bool(carried(node, graph, _GIVING))
+        return _takes(node) or bool(_carried(node, graph))
 
     def neighbours(node: Node) -> Iterator[Node]:
-        return near(node, graph, _GIVING) if node.op == "Loop" else _near(node)
+        return _near_loop(node, graph) if node.op == "Loop" else _near(node)
 
-    start = outermost(node, graph, _GIVING)
+    start = _outermost(node, graph)
     nodes = connected(start, neighbours, takes, "sequence", _MOST_NODES)
     draft = Draft(model, start)
-    lists = _Lists(model, draft, Forms(draft), {}, [])
+    lists = _Lists(draft, Forms(draft), {}, [])
     for each in nodes:
         lists.write(each)
     return draft.patch(
@@ -232,3 +235,91 @@ def _near(node: Node) -> Iterator[Node]:
         yield first.producer
     if node.op not in _TAKING:
         yield from (reader for reader, _ in node.output.uses)
+
+
+def _carried(node: Node, graph: Graph) -> list[int]:
+    """Return the indices of the Loop inputs that pass a sequence from one iteration to the next."""
+    body = graph.bodies(node).get("body") if node.op == "Loop" and not node.domain else None
+    if body is None:
+        return []
+    ports = []
+    for port in range(2, min(len(body.inputs), len(body.outputs) + 1)):
+        given = node.input(port)
+        makers = (body.outputs[port - 1].producer, None if given is None else given.producer)
+        if any(maker is not None and maker.op in _GIVING and not maker.domain for maker in makers):
+            ports.append(port)
+    return ports
+
+
+def _outermost(node: Node, graph: Graph) -> Node:
+    """Return the outermost Loop around ``node`` that passes a sequence from one iteration to the next.
+
+    If there is no such Loop, return ``node``.
+    """
+    for _ in range(_DEEPEST):
+        owner = graph.owner(node)
+        if owner is None or not _carried(owner, graph):
+            break
+        node = owner
+    return node
+
+
+def _near_loop(node: Node, graph: Graph) -> Iterator[Node]:
+    """Yield the producers of a Loop's initial sequences, and the readers of its final sequences."""
+    for port in _carried(node, graph):
+        given = node.input(port)
+        if given is not None and given.producer is not None:
+            yield given.producer
+        if port - 2 < len(node.outputs):
+            yield from (reader for reader, _ in node.outputs[port - 2].uses)
+
+
+def _unroll(draft: Draft, node: Node, held: dict[str, list[str]]) -> list[str]:
+    """Unroll a Loop, and replace each sequence by separate tensors.
+
+    Args:
+        draft: the draft.
+        node: the Loop.
+        held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
+            that the Loop returns to this mapping.
+
+    Returns:
+        Names of values whose declared shape may become invalid.
+
+    Raises:
+        NotApplicable: the Loop cannot be unrolled.
+    """
+    try:
+        patch = write_out_loop.propose(Fact(node=node), draft.model)
+    except NotApplicable as error:
+        raise NotApplicable(f"the Loop that fills the sequence cannot be unrolled: {error}") from error
+    outputs = {value.name for value in node.outputs if value.name}
+    for proto in patch.insert:
+        if proto.op_type == "Loop" and outputs.intersection(proto.output):
+            raise NotApplicable(
+                "the trip count of the Loop that fills the sequence is known only at run time"
+            )
+        _write_inner(draft, proto, held)
+    for tensor in patch.initializers:
+        draft.store(tensor)
+    return list(patch.retyped)
+
+
+def _write_inner(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
+    """Insert one operator of the unrolled body. For an operator on sequences, only update ``held``."""
+    inputs, op = [text(name) for name in proto.input], "" if domain_of(proto.domain) else proto.op_type
+    first = held.get(inputs[0]) if inputs else None
+    if op == "SequenceEmpty":
+        found: list[str] = []
+    elif op == "SequenceConstruct":
+        found = inputs
+    elif op == "Identity" and first is not None:
+        found = first
+    elif op == "SequenceInsert" and first is not None and len(inputs) == 2:
+        found = [*first, inputs[1]]
+    elif any(name in held for name in inputs):
+        raise NotApplicable(f"the body of a Loop reads a sequence with {proto.op_type}")
+    else:
+        draft.insert(proto)
+        return
+    held[text(proto.output[0])] = found
