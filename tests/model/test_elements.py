@@ -53,6 +53,14 @@ def test_numeric_attributes(text: str, expected: float | None) -> None:
     assert node_of(text).number("a", None) == expected
 
 
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [("<a = 3>", 3), ("<a = 0.5>", 7), ('<a = "3">', 7), ("<a = [3]>", 7), ("", 7)],
+)
+def test_integer_attributes(attributes: str, expected: int) -> None:
+    assert node_of(f"y = my.Op {attributes} (x)").integer("a", 7) == expected
+
+
 def test_a_tensor_stays_one() -> None:
     found = node_of("y = Constant <value = float[2] {1, 2}> ()").attribute("value")
     assert isinstance(found, onnx.TensorProto)

@@ -228,7 +228,7 @@ def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
 
 
 def _axis(node: Node, rank: int) -> int:
-    axis = int(node.number("axis", 0))
+    axis = node.integer("axis", 0)
     return axis + rank if axis < 0 else axis
 
 

@@ -262,7 +262,7 @@ class _Boundary:
                 continue
             sizes = self._static_shape(read, shape)
             depth = self._static_shape(value, self.shapes[value])[-1:] if reader.op.endswith("ND") else []
-            axis = int(reader.number("axis", 0)) if along is None else along
+            axis = reader.integer("axis", 0) if along is None else along
             if depth:
                 found.append(min(sizes[: depth[0]], default=1))
             elif -len(sizes) <= axis < len(sizes):

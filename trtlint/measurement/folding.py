@@ -142,11 +142,11 @@ def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
 
     Scale and shift are computed in FP64 and returned in FP32.
     """
-    if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and int(node.number("spatial", 1)) != 1):
+    if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and node.integer("spatial", 1) != 1):
         return None
     rank = None if not node.inputs or node.inputs[0] is None else node.inputs[0].rank
     used = [value for value in node.outputs if value.name]
-    if rank is None or rank < 2 or len(used) != 1 or int(node.number("training_mode", 0)):
+    if rank is None or rank < 2 or len(used) != 1 or node.integer("training_mode", 0):
         return None
     found: list[Array] = []
     for port in _PARAMETERS:

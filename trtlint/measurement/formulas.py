@@ -40,7 +40,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
 
     The measured sum has the name ``what`` in reports.
     """
-    keep = int(node.number("keepdims", 1))
+    keep = node.integer("keepdims", 1)
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
         attributes: dict[str, Any] = {} if axes is None else {"axes": list(axes)}
@@ -49,7 +49,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
         ports = [tensor] if axes is None else [tensor, write.constant(list(axes), np.int64)]
         total = write.add("ReduceSum", ports, keepdims=keep)
     else:
-        noop = int(node.number("noop_with_empty_axes", 0))
+        noop = node.integer("noop_with_empty_axes", 0)
         total = write.add("ReduceSum", [tensor, *inputs[1:2]], keepdims=keep, noop_with_empty_axes=noop)
     return write.step(node, total, what)
 
@@ -79,10 +79,10 @@ def _log_of_sum(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
 
 
 def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
-    if int(node.number("p", 2)) != 2:
+    if node.integer("p", 2) != 2:
         return None
     squares = write.step(node, write.add("Mul", [inputs[0], inputs[0]]), "square")
-    total = _reduced("ReduceSum", squares, int(node.number("axis", -1)), write)
+    total = _reduced("ReduceSum", squares, node.integer("axis", -1), write)
     norm = write.step(node, write.add("Sqrt", [write.step(node, total, "sum of squares")]))
     # For zeros, the result is zero: 1 is added to a norm of zero, and NaN stays NaN.  Equal and Where would
     # be simpler, but they support floats only from opset 11 and 9 on.
@@ -94,7 +94,7 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
 def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if write.opset < _INPUT_AXES_SUM:  # before, Softmax flattened the axes from `axis` on into one
         return None
-    axis, x = int(node.number("axis", -1)), inputs[0]
+    axis, x = node.integer("axis", -1), inputs[0]
     shifted = write.step(node, write.add("Sub", [x, _reduced("ReduceMax", x, axis, write)]))
     powers = write.step(node, write.add("Exp", [shifted]))
     return write.add("Div", [powers, write.step(node, _reduced("ReduceSum", powers, axis, write))])

@@ -202,6 +202,11 @@ class Node:
         value = self.attribute(name, default)
         return value if isinstance(value, int | float) else default
 
+    def integer(self, name: str, default: int) -> int:
+        """Return the value of an integer attribute, or ``default`` if it is absent or not an integer."""
+        value = self.attribute(name, default)
+        return value if isinstance(value, int) else default
+
     def input(self, port: int) -> Value | None:
         """Return the input value at an index, or None if the input is omitted."""
         return self.inputs[port] if 0 <= port < len(self.inputs) else None

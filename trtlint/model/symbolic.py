@@ -105,7 +105,7 @@ class SymbolicShapes:
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
         """Return the output shapes of ``Split``.  If the sizes are not given, the parts are equal."""
         count = len(node.outputs)
-        axis = int(node.number("axis", 0)) % len(data)
+        axis = node.integer("axis", 0) % len(data)
         sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
         whole = data[axis]
         equal = node.input(1) is None

@@ -30,7 +30,7 @@ def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
     The shape of the weight is ``[M, C/group, ...]`` for ``Conv``, and ``[C, M/group, ...]`` for
     ``ConvTranspose``.
     """
-    groups = max(int(node.number("group", 1)), 1)
+    groups = max(node.integer("group", 1), 1)
     sizes = [] if weight is None else [dim if isinstance(dim, int) else None for dim in weight]
     if len(sizes) < 3:
         return Geometry(None, None, groups, None)

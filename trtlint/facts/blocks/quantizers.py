@@ -215,7 +215,7 @@ def _granularity(
         return "block", None
     if all(dim == 1 for dim in shape):
         return "tensor", None
-    axis = int(node.number("axis", _DEFAULT_AXIS))
+    axis = node.integer("axis", _DEFAULT_AXIS)
     if axis < 0:
         if data is None or data.rank is None:
             return "axis", None

@@ -257,7 +257,7 @@ def _operator(node: Node) -> Attention:
         scale=Scale("attribute", product=product),
         mask=Mask("attribute") if masked else Mask(),
         dtype=dtype,
-        softmax_dtype=DTYPES.get(whole(node.number("softmax_precision", 0)) or 0, dtype),
+        softmax_dtype=DTYPES.get(node.integer("softmax_precision", 0), dtype),
         heads=_static(heads),
         head_size=_static(head_size),
         fusable_head_size=_fusable(head_size),

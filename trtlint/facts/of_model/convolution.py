@@ -78,7 +78,7 @@ def find(facts: Facts) -> Iterator[Convolution]:
             op=node.op,
             dtype=data.dtype,
             spatial=None if rank is None else rank - 2,
-            groups=int(node.number("group", 1)),
+            groups=node.integer("group", 1),
             channels=size.channels,
             filters=size.filters,
             taps=None if size.kernel is None else prod(size.kernel),

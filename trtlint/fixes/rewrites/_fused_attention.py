@@ -91,7 +91,7 @@ def _separate_operands(forms: Forms, node: Node) -> _Heads:
     K and V may already have the heads as a separate axis.
     """
     query, key, value, bias = (node.input(port) for port in range(4))
-    heads = int(node.number("num_heads", 0))
+    heads = node.integer("num_heads", 0)
     if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the shape and type of Q are not known")
     if key is None or value is None or key.rank not in (3, 4) or value.rank not in (3, 4):
@@ -126,7 +126,7 @@ def _head_size(value: Value, heads: int) -> Dimension:
 def _packed_operands(forms: Forms, node: Node) -> _Heads:
     """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into Q, K and V."""
     query, key = node.input(0), node.input(1)
-    heads = int(node.number("num_heads", 0))
+    heads = node.integer("num_heads", 0)
     whole, count = (query, 3) if key is None else (key, 2)
     if query is None or whole is None or whole.shape is None or len(whole.shape) != 5:
         raise NotApplicable("the rank of the packed tensor of Q, K and V is unknown or not 5")
@@ -154,7 +154,7 @@ def attention(forms: Forms, node: Node) -> None:
     """Decompose Attention, which computes Q, K and V from one tensor."""
     draft = forms.draft
     source, weights, bias, mask, past, added = (node.input(port) for port in range(6))
-    heads = int(node.number("num_heads", 0))
+    heads = node.integer("num_heads", 0)
     if source is None or weights is None or weights.shape is None or len(weights.shape) != 2:
         raise NotApplicable("the shape of the weights is not known")
     dtype = weights.dtype if weights.dtype in FLOAT_DTYPES else source.dtype

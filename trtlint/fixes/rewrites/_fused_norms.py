@@ -47,7 +47,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
     dtype = _float((*node.inputs, node.output))
     if value is None or gain is None or dtype is None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
-    axis = int(node.number("axis", -1))
+    axis = node.integer("axis", -1)
     if axis != -1 and axis != (value.rank or 0) - 1:
         raise NotApplicable(f"{node.op} normalizes more than the last axis")
     if any(other.uses or other.is_output for other in node.outputs[1:]):
@@ -100,7 +100,7 @@ def group_norm(forms: Forms, node: Node) -> None:
     draft = forms.draft
     value, gain, bias = node.inputs[:3]
     dtype = None if value is None else value.dtype
-    groups = int(node.number("groups", 0))
+    groups = node.integer("groups", 0)
     channels = gain.shape[0] if gain is not None and gain.shape else None
     if value is None or gain is None or bias is None or dtype not in FLOAT_DTYPES or dtype is None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")

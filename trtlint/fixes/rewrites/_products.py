@@ -74,7 +74,7 @@ def gemm(numbers: Numbers, node: Node) -> str | None:
     bias = None if node.input(6) is None else numbers.stored(node.input(6))
     if node.input(6) is not None and bias is None:
         raise NotApplicable("the bias is not stored in the model")
-    left, right = (int(node.number(name, 0)) for name in ("transA", "transB"))
+    left, right = (node.integer(name, 0) for name in ("transA", "transB"))
     operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
     sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
     factor = numbers.scale(node, 1).ravel()[0] * numbers.scale(node, 4)
@@ -109,7 +109,7 @@ def _of_matmul(node: Node, ports: tuple[int, int, int, int]) -> Operands:
 def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
     weight = node.input(ports[1])
     behind = None if weight is None or weight.rank is None else weight.rank - 1
-    grouped = int(node.number("group", 1)) != 1
+    grouped = node.integer("group", 1) != 1
     return Operands(*ports, 1, 1, behind, is_convolution=True, grouped=grouped)
 
 

@@ -80,7 +80,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
     if scale.size > 1:
         if data.rank is None or scale.ndim != 1:
             raise NotApplicable(f"the rank of the input of {node.op} is not known")
-        axis = int(node.number("axis", 1))
+        axis = node.integer("axis", 1)
         axis += data.rank if axis < 0 else 0
         if not 0 <= axis < data.rank:
             raise NotApplicable(f"the axis of {node.op} is out of range")

@@ -25,6 +25,6 @@ def propose(fact: Fact, model: Model) -> Patch:
     if gather.output.leaves_body or gather.scope != cast.scope:
         raise NotApplicable("Gather and Cast are not in the same graph")
     draft = Draft(model, gather)
-    narrow = draft.op("Cast", table, to=int(cast.number("to", 0)))
-    draft.op("Gather", narrow, rows, axis=int(gather.number("axis", 0)), out=cast.output.name)
+    narrow = draft.op("Cast", table, to=cast.integer("to", 0))
+    draft.op("Gather", narrow, rows, axis=gather.integer("axis", 0), out=cast.output.name)
     return draft.patch("casts the table instead of its rows", [gather, cast])

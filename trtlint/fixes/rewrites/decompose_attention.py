@@ -75,7 +75,7 @@ def _heads(node: Node) -> _HeadCounts:
         counts = query.shape[1], key.shape[1]
         size = last
     else:
-        counts = int(node.number("q_num_heads", 0)), int(node.number("kv_num_heads", 0))
+        counts = node.integer("q_num_heads", 0), node.integer("kv_num_heads", 0)
         size = last // counts[0] if counts[0] else 0
         value_last = value_last // counts[1] if isinstance(value_last, int) and counts[1] else None
     query_heads, key_heads = counts
@@ -167,7 +167,7 @@ class _Decomposition:
             else:
                 same = given.dtype == self.dtype
                 bias = given.name if same else draft.op("Cast", given, to=onnx_type(self.dtype))
-        left, right = (int(node.number(f"{side}_window_size", -1)) for side in ("left", "right"))
+        left, right = (node.integer(f"{side}_window_size", -1) for side in ("left", "right"))
         lengths = node.input(_LENGTHS)
         if node.number("is_causal", 0) or left >= 0 or right >= 0:
             distance = self._distance(query, key)
@@ -244,7 +244,7 @@ class _Decomposition:
         If the operator also returns its scores, the tensor with the scores gets the name ``out``.
         """
         node, draft = self.node, self.draft
-        mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
+        mode = node.integer("qk_matmul_output_mode", 0) if out else -1
         scale = float(node.number("scale", self.heads.size**-0.5))
         softcap = float(node.number("softcap", 0.0))
         scaled = query if scale == 1.0 else draft.op("Mul", query, draft.like(scale, self.dtype, "scale"))
@@ -256,7 +256,7 @@ class _Decomposition:
         if mode == 1:
             scores = draft.op("Identity", scores, out=out)
         masked, guard = self._masked(scores, mask, out if mode == 2 else "")
-        wanted = int(node.number("softmax_precision", 0))
+        wanted = node.integer("softmax_precision", 0)
         if wanted and DTYPES.get(wanted) not in FLOAT_DTYPES:
             raise NotApplicable("softmax_precision is not a float type")
         cast = wanted != 0 and DTYPES[wanted] != self.dtype

@@ -74,7 +74,7 @@ def _plain(norm: Norm) -> bool:
         return False
     straight = (
         mean.input(0) is norm.tensor
-        and int(mean.number("keepdims", 1)) == 1
+        and mean.integer("keepdims", 1) == 1
         and centre.inputs[1] is mean.output
         and all(_is_centre(value, centre) for value in norm.square.inputs[:1])
         and _is_root_of_mean(norm)
@@ -115,7 +115,7 @@ def _is_root_of_mean(norm: Norm) -> bool:
     variance, epsilon = norm.variance, norm.epsilon
     return (
         variance.input(0) is norm.square.output
-        and int(variance.number("keepdims", 1)) == 1
+        and variance.integer("keepdims", 1) == 1
         and (epsilon is None or (epsilon.op == "Add" and variance.output in epsilon.inputs))
         and norm.root.op == "Sqrt"
         and norm.root.input(0) is (epsilon or variance).output

@@ -45,7 +45,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             draft, block.product, raised, front=_unused_letter(block.product), out=block.product.output.name
         )
         remove.insert(0, block.product)
-    if int(softmax.number("axis", -1)) != -1:
+    if softmax.integer("axis", -1) != -1:
         remove.append(softmax)
         draft.again(softmax, axis=-1)
     inputs: list[str | Value | None] = list(weighted.inputs)

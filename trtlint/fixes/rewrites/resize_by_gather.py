@@ -40,12 +40,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Resize."""
     node = fact.node
-    if node is None or node.op != "Resize" or node.domain or not int(node.number("antialias", 0)):
+    if node is None or node.op != "Resize" or node.domain or not node.integer("antialias", 0):
         raise NotApplicable("there is no Resize with antialias here")
     data = node.input(0)
     if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.rank != data.rank:
         raise NotApplicable("the type or the sizes of Resize are not known")
-    if node.attribute("mode", "nearest") not in ("linear", "cubic") or int(node.number("exclude_outside", 0)):
+    if node.attribute("mode", "nearest") not in ("linear", "cubic") or node.integer("exclude_outside", 0):
         raise NotApplicable("this mode of Resize is not a linear function of the input")
     if node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
         raise NotApplicable("Resize crops")

@@ -221,7 +221,7 @@ class _Search:
 
     def _axis(self, softmax: Node, scores: Value) -> int:
         whole = opset_of(self.model) < _ONE_AXIS
-        axis = int(softmax.number("axis", 1 if whole else -1))
+        axis = softmax.integer("axis", 1 if whole else -1)
         if axis >= 0:
             if scores.rank is None:
                 raise NotApplicable("the rank of the scores is not known")

@@ -22,7 +22,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that decomposes one GroupNormalization."""
     node = operator_of(fact, model, "GroupNormalization")
     value, gain, bias = (node.input(port) for port in range(3))
-    groups = int(node.number("num_groups", 0))
+    groups = node.integer("num_groups", 0)
     if value is None or gain is None or bias is None or value.shape is None or groups < 1:
         raise NotApplicable("the shape of the tensor is not known")
     dtype, count = value.dtype, gain.shape[0] if gain.shape else None
@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
         raise NotApplicable("gain and bias have one number per group instead of one per channel")
-    stashed = int(node.number("stash_type", 1)) == 1 and opset_of(model) >= _BY_CHANNEL
+    stashed = node.integer("stash_type", 1) == 1 and opset_of(model) >= _BY_CHANNEL
     wide = "f32" if stashed and dtype != "f64" else dtype
     forms = Forms(Draft(model, node))
     image: Tensor = forms.widened(value, dtype) if wide != dtype else value

@@ -135,7 +135,7 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
     The model must store the scale, or the scale must be a scalar.
     """
     value, scale = node.input(0), node.input(1)
-    axis = int(node.number("axis", 1))
+    axis = node.integer("axis", 1)
     if value is None or scale is None or scale.dtype != "f32":
         raise NotApplicable("the dequantizer does not return FLOAT")
     behind = None if value.rank is None else value.rank - 1 - axis % value.rank if value.rank else 0
@@ -150,7 +150,7 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
 
 def _cast(numbers: Numbers, node: Node) -> str | None:
     """Replace a Cast of 8-bit integers to a type with more than 8 bits."""
-    name, to = numbers.of(node.input(0)), int(node.number("to", 0))
+    name, to = numbers.of(node.input(0)), node.integer("to", 0)
     if quantized_type(node.output) or node.output.dtype is None:
         raise NotApplicable("Cast returns another 8-bit type, or an unknown one")
     if to == F32:
@@ -236,7 +236,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
     The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
     opset 13.  Before opset 13, Softmax covers all axes from ``axis`` on.
     """
-    axis, opset = int(node.number("axis", -1)), opset_of(numbers.draft.model)
+    axis, opset = node.integer("axis", -1), opset_of(numbers.draft.model)
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
         raise NotApplicable("the Softmax uses a different opset than the model")
@@ -249,7 +249,7 @@ def _concatenated(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearConcat. After each input tensor, the next two inputs are its scale and zero point."""
     parts = [_dequantized(numbers, node, port) for port in range(2, len(node.inputs), 3)]
     scale = numbers.scale(node, 0)
-    whole = numbers.draft.op("Concat", *parts, axis=int(node.number("axis", 0)))
+    whole = numbers.draft.op("Concat", *parts, axis=node.integer("axis", 0))
     return numbers.quantized(node, whole, scale, 1)
 
 

@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
         raise NotApplicable("the shape of the rotated tensor is not known")
-    heads = int(node.number("num_heads", 0))
+    heads = node.integer("num_heads", 0)
     rank = len(data.shape)
     if rank not in (3, 4) or (rank == 3 and heads < 1):
         raise NotApplicable("the rotated tensor does not have rank 3 or 4, or num_heads is missing")
@@ -53,7 +53,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
         raise NotApplicable("the shape of the rotated tensor is not known")
     if node.number("is_packed_batching", 0) or node.number("scale", 1.0) != 1.0:
         raise NotApplicable("the rewrite supports neither packed batches nor a scale other than 1")
-    heads, half = int(node.number("num_heads", 0)), cosine.shape[-1] if cosine.shape else None
+    heads, half = node.integer("num_heads", 0), cosine.shape[-1] if cosine.shape else None
     if data.rank == 3 and not heads and not isinstance(half, int):
         raise NotApplicable("the size of a head is not known")
     if positions.rank == 1:
@@ -125,7 +125,7 @@ def _rotated(
         caches: the cosines and the sines.
         positions: the position of each token, an index into the caches; None if the caches already match.
     """
-    draft, share = forms.draft, int(node.number("rotary_embedding_dim", 0))
+    draft, share = forms.draft, node.integer("rotary_embedding_dim", 0)
     rest = ""
     if share:
         rest = forms.part(tensor, -1, share, _FAR)

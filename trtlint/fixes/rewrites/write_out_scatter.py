@@ -62,7 +62,7 @@ def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Valu
     if not data.shape or indices.shape is None or len(data.shape) != len(indices.shape):
         raise NotApplicable("the shapes of data and indices are not known")
     rank = len(data.shape)
-    axis = int(node.number("axis", 0)) % rank
+    axis = node.integer("axis", 0) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
             raise NotApplicable("the indices possibly do not cover all of the data")

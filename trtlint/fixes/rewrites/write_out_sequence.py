@@ -142,7 +142,7 @@ class _Lists(Struct, frozen=True):
         shape = None if data is None else data.shape
         if data is None or not shape:
             return None
-        axis = int(node.number("axis", 0)) % len(shape)
+        axis = node.integer("axis", 0) % len(shape)
         sizes = self._sizes(node, shape[axis])
         if not sizes or len(sizes) > _MOST_ELEMENTS:
             return None
@@ -190,7 +190,7 @@ class _Lists(Struct, frozen=True):
         elif node.op == "OptionalGetElement":
             draft.op("Identity", held[0], out=out)
         else:
-            axis = int(node.number("axis", 0))
+            axis = node.integer("axis", 0)
             parts = (
                 [self.forms.unsqueeze(name, axis) for name in held] if node.number("new_axis", 0) else held
             )
