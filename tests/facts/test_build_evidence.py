@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.facts.builds import facts_of_build
@@ -121,11 +123,28 @@ COMMAND = "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --on
         ("--layerPrecisions=/a/b*:bf16,/a*:int8", ["/a/b/c"], "i8"),  # the later one counts
         ("--layerPrecisions=*/Pow:fp32", ["/norm/Pow"], "f32"),
         ("--layerPrecisions=/a:fp12", ["/a"], None),
+        ("--layerPrecisions=/a:fp16 --layerPrecisions=/a:fp32", ["/a"], "f32"),
         ("", ["/a"], None),
     ],
 )
 def test_the_type_that_a_layer_was_asked_for(option: str, names: list[str], asked: str | None) -> None:
     assert layer_types(COMMAND.format(option))(names) == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "tactic", "fused"),
+    [
+        ("_gemm_mha_v2_myl0_1", "", True),
+        ("__mha_myl1_2", "", True),
+        ("kernel", "fmha_v2_flash_attention", True),
+        ("/encoder/mha/out_proj/Gemm", "sm80_xmma_gemm_f16f16", False),
+        ("mha.out_proj", "", False),
+    ],
+)
+def test_a_fused_attention_kernel(name: str, tactic: str, fused: bool) -> None:
+    layer = {"Name": name, "LayerType": "CaskGemm", "TacticName": tactic}
+    (found,) = layers(json.dumps({"Layers": [layer]}))
+    assert (found.attention, found.family == "attention") == (fused, fused)
 
 
 def test_a_layer_knows_what_was_asked_of_its_nodes() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
@@ -215,8 +214,14 @@ def file_name(path: str) -> str:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether a name in an option means ``name``. The name in the option can contain ``*``."""
-    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+    """Return whether a name in an option means ``name``. The name in the option can contain one ``*``.
+
+    https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleUtils.cpp (matchStringWithOneWildcard)
+    """
+    before, star, after = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
 
 
 def tool_of(word: str) -> Tool | None:

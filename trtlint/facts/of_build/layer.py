@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from trtlint.buildcommand.command import matches
 from trtlint.buildfiles.datatypes import DataType
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node
@@ -70,6 +71,7 @@ such name.
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
 _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
+_KERNEL = re.compile(r"_\w*mha", re.IGNORECASE)
 _STEP = re.compile(r"[A-Z][a-z0-9]*")
 
 
@@ -198,26 +200,14 @@ def layer_types(command: str | None) -> Asked:
     ignores the name ``*`` alone, because it sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
-    found = _OPTION.search(command or "")
-    specs = (_SPEC.match(spec.strip(" \"'")) for spec in found["specs"].split(",")) if found else ()
+    options = [*_OPTION.finditer(command or "")][-1:]
+    specs = (_SPEC.match(spec.strip(" \"'")) for found in options for spec in found["specs"].split(","))
     named = [(spec["name"].strip("\"'"), _ASKED[spec["type"]]) for spec in specs if spec]
-    wanted = [(_pattern(name), kind) for name, kind in named if name != "*"]
-    return partial(_asked, tuple(reversed(wanted)))
+    return partial(_asked, tuple((name, kind) for name, kind in reversed(named) if name != "*"))
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    before, star, after = name.partition("*")
-    return re.compile(re.escape(before) + (".*" if star else "") + re.escape(after), re.DOTALL)
-
-
-def _asked(wanted: Sequence[tuple[re.Pattern[str], AskedType]], names: Iterable[str]) -> AskedType | None:
-    if not wanted:
-        return None
-    for name in names:
-        for pattern, kind in wanted:
-            if pattern.fullmatch(name):
-                return kind
-    return None
+def _asked(wanted: Sequence[tuple[str, AskedType]], names: Iterable[str]) -> AskedType | None:
+    return next((kind for name in names for pattern, kind in wanted if matches(name, pattern)), None)
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
@@ -237,9 +227,10 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
 def is_attention(layer: EngineLayer) -> bool:
     """Return whether a layer is a fused attention kernel.
 
-    The name or the tactic of such a layer contains ``mha``.
+    The tactic of such a layer contains ``mha``, or the builder names it for example ``_gemm_mha_v2_myl0_1``.
+    Other names with ``mha`` can be paths of the user's modules, such as ``/encoder/mha/out_proj/Gemm``.
     """
-    return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
+    return "mha" in (layer.tactic or "").lower() or _KERNEL.match(layer.name) is not None
 
 
 def layer_times(facts: Facts) -> dict[int, LayerTime]:

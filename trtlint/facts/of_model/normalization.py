@@ -123,7 +123,7 @@ def _operator(node: Node, after_attention: Set[Node]) -> Normalization:
         axes = tuple(range(2 - rank, 0))
         if _reshaped_into_groups(node):
             family = "group"
-    statistics = DTYPES.get(node.integer("stash_type", 1)) if node.op in _STASHING else dtype
+    statistics = DTYPES.get(whole(node.number("stash_type", 1)) or 0) if node.op in _STASHING else dtype
     return Normalization(
         node=node,
         chain=(Step(node, "operator", "", f"{family} normalization"),),
