@@ -113,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(200, known, file, 0, size)
         first, _, last = asked.removeprefix("bytes=").partition("-")
         start, stop = int(first), min(int(last) + 1, size)
+        if start >= size:
+            return self._say(416, {**known, "Content-Range": f"bytes */{total}"})
         known["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
         if served.lies == "earlier" and asked != "bytes=0-0":
             start, stop = start - 1, stop - 1

@@ -99,7 +99,9 @@ _eightfold = {
     [
         (2**-10, "977 µs before, 1.95 ms after"),
         (0.001, "1 ms before, 2 ms after"),
-        (3.0, "3e+03 ms before, 6e+03 ms after"),
+        (0.9996, "1 s before, 2 s after"),
+        (3.0, "3 s before, 6 s after"),
+        (1000.0, "1000 s before, 2000 s after"),
     ],
 )
 def test_times_in_words(seconds: float, text: str) -> None:

@@ -89,6 +89,20 @@ def folded(table: str) -> tuple[Any, dict[str, tuple[Any, ...]]]:
     return model_of(text), dict(zip(names, zip(*runs, strict=True), strict=True))
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "expected"), [(-7, -9, [1]), (-7, 0, []), (9, -9, [3, 2, 1]), (-1, -3, [3, 2])]
+)
+def test_bounds_of_a_slice_with_a_negative_step(start: int, end: int, expected: list[int]) -> None:
+    model = model_of(
+        f"""< ir_version: 8, opset_import: ["" : 18] > g () => (int64[n] y)
+        < int64[3] x = {{1, 2, 3}}, int64[1] a = {{{start}}}, int64[1] b = {{{end}}}, int64[1] c = {{0}},
+          int64[1] d = {{-1}} > {{ y = Slice (x, a, b, c, d) }}"""
+    )
+    found = model.constants.array(model.graph.resolve("y"))
+    assert found is not None
+    assert found.tolist() == expected
+
+
 def test_operators_compute_what_onnx_says() -> None:
     model, wanted = folded(KNOWN)
     for expression, (name, (expected, *_)) in zip(expressions(KNOWN), wanted.items(), strict=True):

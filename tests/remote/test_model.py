@@ -204,3 +204,12 @@ def test_tensors_of_remote_models_have_no_place_here() -> None:
     found.file_of("w.bin")
     assert found.notes == ["external data 'w.bin' of a remote model are not read: their values are unknown"]
     assert found.path == Path("https://a.example/m.onnx")
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_an_empty_file(tmp_path: Path, ranges: bool) -> None:
+    """With range requests, a server refuses the first byte of an empty file."""
+    (tmp_path / "m.onnx").touch()
+    with serving(tmp_path, ranges=ranges) as served:
+        (found,) = trtlint.lint(f"{served.url}/m.onnx", TARGET).models
+    assert ["the file is empty" in problem.message for problem in found.errors] == [True]

@@ -143,12 +143,23 @@ def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
     return ratio if ratio > _SLOWER and clear and noticed else None
 
 
+_SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+"""Units, the largest first."""
+_ROUNDED_UP = 0.9995
+"""Smallest share of a unit that three digits round up to one unit."""
+
+
 def _size(count: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count / 1e3:.3g} kB" if count >= 1e3 else f"{count} bytes"
+    return _in_units(count, _SIZES)
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"
+    return _in_units(seconds, _TIMES)
+
+
+def _in_units(value: float, units: Sequence[tuple[str, float]]) -> str:
+    """Format a value with three digits, in the largest unit that does not exceed the value."""
+    unit, size = next((each for each in units if value >= _ROUNDED_UP * each[1]), units[-1])
+    number = value / size
+    return f"{number:.0f} {unit}" if number >= 999 else f"{number:.3g} {unit}"

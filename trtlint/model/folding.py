@@ -201,9 +201,11 @@ def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
     index = [slice(None)] * data.ndim
     for position, axis in enumerate(range(len(starts)) if axes is None else axes):
         step = steps[position] if steps else 1
-        # A negative step that runs past the start is written as a huge negative end.
-        end = None if step < 0 and ends[position] < -data.shape[axis] else ends[position]
-        index[axis] = slice(starts[position], end, step)
+        start, size = starts[position], data.shape[axis]
+        end: int | None = ends[position]
+        if step < 0:  # ONNX clamps the start to the first element, and the end to the place before it
+            start, end = max(start, -size), None if ends[position] < -size else ends[position]
+        index[axis] = slice(start, end, step)
     return _masked(data[tuple(index)])
 
 

@@ -19,7 +19,7 @@ from trtlint.remote.addresses import is_public, literal
 
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=10, sock_read=20)
 _PLAIN = {"Accept-Encoding": "identity"}
-_ANY, _PARTIAL = 200, 206
+_ANY, _PARTIAL, _NOT_SATISFIABLE = 200, 206, 416
 _CHANGED = "the file changed while it was read"
 
 
@@ -59,10 +59,13 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         """Return the size and version of the file, and whether the server supports range requests."""
         session = await self.set_session()
         async with session.get(self.encode_url(url), headers={**_PLAIN, "Range": "bytes=0-0"}) as response:
-            _require_found(response)
+            # An empty file has no first byte: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.17
+            empty = response.status == _NOT_SATISFIABLE and _total(response) == 0
+            if not empty:
+                _require_found(response)
             self._require_same(response)
             partial = response.status == _PARTIAL
-            size = _total(response) if partial else response.content_length
+            size = _total(response) if partial or empty else response.content_length
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 size = None
             response.close()  # do not wait for a body that is not needed

@@ -49,7 +49,9 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
         ) from None
     parts = number.release
     version = ".".join(map(str, parts))
-    if len(parts) > 4 or number.is_prerelease or not releases_matching(version, product):
+    odd = number.is_prerelease or number.epoch
+    if odd or len(parts) > 4 or not releases_matching(version, product):
+        version = str(number) if odd else version
         known = [release.number.release for release in releases(product)]
         if near := [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]:
             raise TargetError(f"{name} {version} is not a known release; nearest: {', '.join(near)}")
