@@ -17,14 +17,11 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product
-from trtlint.language.functions import FUNCTIONS
 from trtlint.language.pattern import Match
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.origin import Origin, origin
 from trtlint.target.target import Target
-
-_SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 
 
 class Subject(Struct, frozen=True, eq=False):
@@ -207,6 +204,6 @@ def _possible(rule: Rule, subject: Subject) -> bool:
     result is always True.
     """
     where = rule.where
-    if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):
+    if where is None or ("target" in where.names and where.sees_unknown):
         return True
     return any(where.truth(reading.values) is not False for reading in (subject, *subject.others))

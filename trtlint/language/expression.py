@@ -25,6 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from trtlint.language.compiler import Compiler
+from trtlint.language.functions import FUNCTIONS
 from trtlint.language.operations import Code, truth
 from trtlint.language.syntax import ExpressionError, parse
 from trtlint.target.truth import Truth, Unknown
@@ -32,6 +33,7 @@ from trtlint.target.truth import Truth, Unknown
 __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
 
 
+_SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 Scope = Mapping[str, Any]
 """The names that an expression may use, with their types: classes or other annotations."""
 
@@ -63,6 +65,14 @@ class Expression:
         self._scope = scope
         self._condition = condition
         self._compiled: _Compiled | None = None
+
+    @property
+    def sees_unknown(self) -> bool:
+        """True if a function of the expression, such as ``known``, gives a result for an unknown value.
+
+        Without some values, the result of such an expression may then be wrong instead of unknown.
+        """
+        return any(call in self.text for call in _SEES_UNKNOWN)
 
     @property
     def names(self) -> frozenset[str]:

@@ -113,6 +113,14 @@ class Condition(Struct, frozen=True, eq=False):
         """
         return self.where.truth(names) is True
 
+    def excluded(self, names: Mapping[str, object]) -> bool:
+        """Return whether the condition is false for all nodes with these values, such as one operator type.
+
+        Args:
+            names: the values of some names in the expression.  The other names are unknown.
+        """
+        return not self.where.sees_unknown and self.where.truth(names) is False
+
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
         """Return two sentences: the problem, and what the user can do.
 

@@ -153,7 +153,10 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             yield None, own
             taken = {product: lines_of(product, text) for product, text in own.versions.items()}
         if node.op not in possible:
-            found = (*conditions_for(node.op, present), *everywhere)
+            # Many conditions are only about old opsets, or about names that clash.
+            common = {"op": node.op, **fixed} if clashes else {"op": node.op, "clash": "", **fixed}
+            listed = (*conditions_for(node.op, present), *everywhere)
+            found = tuple(condition for condition in listed if not condition.excluded(common))
             possible[node.op] = found, any(condition.types for condition in found)
         conditions, typed = possible[node.op]
         operands = (*node.inputs, *node.outputs) if typed else ()
