@@ -157,6 +157,11 @@ RANGE = "torch_tensorrt.Input(min_shape=(1,), opt_shape=(2,), max_shape=(3,))"
         (f"m = torch_tensorrt.dynamo.compile(torch_tensorrt.dynamo.trace(n, [{RANGE}]))", True),
         (f"p = torch_tensorrt.dynamo.trace(n, [{RANGE}])\n"
          "m = torch_tensorrt.dynamo.compile(exported_program=p)", True),
+        (f"m = torch_tensorrt._compile.compile(n, inputs=[{RANGE}])", True),
+        (f"m = torch_tensorrt.dynamo._compiler.compile(n, [{RANGE}])", True),
+        (f"from torch_tensorrt.dynamo import _compiler as c\nm = c.compile(n, [{RANGE}])", True),
+        (f"m = torch_tensorrt.dynamo.compile(torch_tensorrt.dynamo._tracer.trace(n, [{RANGE}]))", True),
+        (f"m = torch_tensorrt.compile(n, inputs=[{RANGE.replace('Input', '_Input.Input')}])", True),
         (f"m = load([{RANGE}])", False),
         ("m = torch_tensorrt.dynamo.compile(n, [torch_tensorrt.Input(min_shape=(1,), max_shape=(1,))])",
          False),

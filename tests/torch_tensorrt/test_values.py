@@ -159,6 +159,8 @@ def test_expressions(text: str, expected: object) -> None:
         ("import torch.nn as a", Dotted("torch.nn")),
         ("import a\na = 1", 1),
         ("from torch import half as a", Dotted("torch.half")),
+        ("from torch_tensorrt._enums import dtype as a", Dotted("torch_tensorrt.dtype")),
+        ("import torch_tensorrt\na = torch_tensorrt._enums.dtype.f16", Dotted("torch_tensorrt.dtype.f16")),
         ("b = 2\na = [b, 3]", (2, 3)),
         ("b = 2\na = b\nb = 3", 2),
         ("a = a", UNKNOWN),

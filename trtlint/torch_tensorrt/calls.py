@@ -44,9 +44,7 @@ Function = Literal[
 ]
 _ROUTES: Mapping[str, tuple[Function, Route]] = {
     "torch_tensorrt.compile": ("torch_tensorrt.compile", "compile"),
-    "torch_tensorrt._compile.compile": ("torch_tensorrt.compile", "compile"),
     "torch_tensorrt.dynamo.compile": ("torch_tensorrt.dynamo.compile", "compile"),
-    "torch_tensorrt.dynamo._compiler.compile": ("torch_tensorrt.dynamo.compile", "compile"),
     "torch_tensorrt.cross_compile_for_windows": ("torch_tensorrt.cross_compile_for_windows", "windows"),
     "torch_tensorrt.dynamo.cross_compile_for_windows": (
         "torch_tensorrt.dynamo.cross_compile_for_windows",
@@ -58,7 +56,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""By full name of a function, its public name and the kind of its calls."""
+"""By full name of a function, the same name and the kind of its calls."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),

@@ -240,7 +240,7 @@ class Place(Struct, frozen=True, eq=False):
 
     def _named(self, node: ast.Name, depth: int) -> object:
         if node.id in self.scope.imports and node.id not in self.scope.events:
-            return Dotted(self.scope.imports[node.id])
+            return Dotted(self.dotted(node))
         found = self._events_before(node.id)
         if found is None:
             outer = self._outer(node.id)
@@ -328,8 +328,23 @@ _LAST_LINE = sys.maxsize
 """Line number after every real line.  With this number, a function sees all names of its module."""
 
 
+_PRIVATE_MODULES: Mapping[str, str] = {
+    "torch_tensorrt._Device": "torch_tensorrt",
+    "torch_tensorrt._Input": "torch_tensorrt",
+    "torch_tensorrt._compile": "torch_tensorrt",
+    "torch_tensorrt._enums": "torch_tensorrt",
+    "torch_tensorrt.dynamo._compiler": "torch_tensorrt.dynamo",
+    "torch_tensorrt.dynamo._tracer": "torch_tensorrt.dynamo",
+}
+"""By private module, the public module with the same names:
+
+- https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/__init__.py
+- https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/dynamo/__init__.py
+"""
+
+
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """Return the full name of an imported function, or an empty string for other expressions."""
+    """Return the full public name of an imported function, or an empty string for other expressions."""
     parts: list[str] = []
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Attribute):
@@ -337,7 +352,14 @@ def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
             node = node.value
         elif isinstance(node, ast.Name):
             known = imports.get(node.id)
-            return "" if known is None else ".".join([known, *reversed(parts)])
+            return "" if known is None else _public(".".join([known, *reversed(parts)]))
         else:
             return ""
     return ""
+
+
+def _public(name: str) -> str:
+    for private, public in _PRIVATE_MODULES.items():
+        if name.startswith(f"{private}."):
+            return f"{public}{name.removeprefix(private)}"
+    return name
