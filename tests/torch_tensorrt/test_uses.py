@@ -126,6 +126,9 @@ def saved(text: str) -> TorchUse:
         ("k = torch.nn.ReLU()\nl = k\nm = l", "module", 0),
         ("if a:\n  m = torch.nn.ReLU()", "", 0),
         ("m, n = f()", "", 0),
+        ("m = torch_tensorrt.dynamo.compile(n, [x])\nassert run(m)", "graph", 2),
+        ("class N(torch.nn.Module): pass\nassert check(N)\nm = N()", "module", 0),
+        ("class N(torch.nn.Module): pass\nN = wrap(N)\nm = N()", "", 0),
     ],
 )
 def test_kinds_of_saved_values(text: str, product: str, compiled: int) -> None:
