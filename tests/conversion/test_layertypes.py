@@ -62,6 +62,36 @@ def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "kept", "notes"),
+    [
+        (["soft*"] * 199 + ["first*"], {"first", "soft"}, ()),
+        (
+            ["soft*"] * 200 + ["first*", "second"],
+            {"soft", "second"},
+            (
+                "the settings have 201 layer names with *; trtlint applies only the first 200, so write the "
+                "other names without *",
+            ),
+        ),
+        (["soft"] * 9_999 + ["first"], {"first", "soft"}, ()),
+        (
+            ["soft"] * 10_000 + ["first"],
+            {"soft"},
+            ("the settings name 10,001 layers; trtlint applies only the first 10,000",),
+        ),
+    ],
+)
+def test_limits_of_settings_are_noted(
+    names: list[str], kept: set[str], notes: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = " ".join(f"{name}:fp32" for name in names)
+    layers = of_polygraphy(f"polygraphy run --layer-precisions {words} --precision-constraints obey")
+    _, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), layers=layers)
+    assert {each.node for each in draft.conversion.kept if not each.node.startswith("Relu")} == kept
+    assert draft.conversion.notes == notes
+
+
+@pytest.mark.parametrize(
     ("options", "constraints"),
     [
         ("", "none"),

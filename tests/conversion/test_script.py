@@ -106,7 +106,7 @@ def test_precisions_and_output_types_are_recorded(monkeypatch: pytest.MonkeyPatc
 
 ANYTHING = """
 import tensorrt as trt
-def f(builder, network, config=None):
+def f(builder, network, config):
     assert network.name == "parsed"
     flags = 1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH)
     assert flags == 1
@@ -135,6 +135,41 @@ def test_the_network_is_the_first_argument_unless_one_has_its_name(
 ) -> None:
     body = "def f(net, other): assert net.name == 'parsed' and other.name is not net.name"
     assert said(monkeypatch, tmp_path, body, library()) == {"layers": []}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "network"),
+    [
+        ("network, *, verbose=False", "network"),
+        ("network, **more", "network"),
+        ("network, *more", "network"),
+        ("network, precision=trt.float32", "network"),
+        ("network=None, precision=trt.float32", "network"),
+        ("builder=None, network=None, precision=trt.float32", "network"),
+        ("*, network", "network"),
+        ("builder, /, network, *, verbose=False", "network"),
+        ("net=None", "net"),
+        ("*nets", "nets[0]"),
+        ("**more", "more['network']"),
+    ],
+)
+def test_optional_arguments_keep_their_defaults(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parameters: str, network: str
+) -> None:
+    body = f"""
+import tensorrt as trt
+def f({parameters}):
+    own = locals()
+    assert not own.get("verbose")
+    assert own.get("more", ()) in ((), {{}}, {{"network": {network}}})
+    assert {network}.name == "parsed"
+    {network}[0].precision = own.get("precision", trt.float32)
+"""
+    assert said(monkeypatch, tmp_path, body, library(layer("one"))) == {"layers": [["one", "", "fp32"]]}
+
+
+def test_a_function_without_arguments_gets_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert said(monkeypatch, tmp_path, "def f(): pass", library(layer("one"))) == {"layers": []}
 
 
 def test_scripts_import_modules_beside_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ def test_a_pattern_without_an_operator_is_refused(tmp_path: Path) -> None:
         converted(saved(PRODUCTS, tmp_path / "m.onnx"), keep=("nowhere",))
 
 
+def test_at_most_1000_patterns_are_kept(tmp_path: Path) -> None:
+    path = saved(PRODUCTS, tmp_path / "m.onnx")
+    _, draft = converted(path, keep=("first",) * 999 + ("soft",))
+    assert [kept.node for kept in draft.conversion.kept] == ["first", "soft"]
+    with pytest.raises(KeepError, match=r"^--keep is given 1,001 times; trtlint supports at most 1,000 pat"):
+        converted(path, keep=("first",) * 1000 + ("soft",))
+
+
 def test_weights_of_operators_in_both_types_are_stored_twice(tmp_path: Path) -> None:
     model, _ = converted(saved(PRODUCTS, tmp_path / "m.onnx"), keep=("second",))
     assert {tensor.name: tensor.data_type for tensor in model.graph.initializer} == {

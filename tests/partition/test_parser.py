@@ -204,6 +204,18 @@ def test_too_many_calls_leave_everything(asked: Asked, monkeypatch: pytest.Monke
     assert (found["scopes"][0]["parts"], found["calls"]) == ((), 2)
 
 
+def test_a_region_that_loses_one_node_each_time_ends(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(parser: Any, _: Any) -> tuple[bool, list[list[int]]]:
+        parser.calls += 1
+        return False, [list(range(1100 - parser.calls))]
+
+    monkeypatch.setattr(_parser._Parser, "_built", lambda *_, **__: None)
+    monkeypatch.setattr(_parser._Parser, "_ask", ask)
+    nodes = " ".join(f"x{number + 1} = Abs (x{number})" for number in range(1100))
+    found = asked.result(f"g (float[4] x0) => (float[4] x1100) {{ {nodes} }}")
+    assert (found["scopes"][0]["parts"], found["calls"]) == ((), 1001)
+
+
 def test_a_model_without_refused_nodes_is_one_part(asked: Asked) -> None:
     assert asked.scopes(CHAIN) == {"": (((0, 1, 2, 3, 4),), True)}
     assert asked.models == [("Add Mul Unique Abs Neg", "x", "w", "s y")]

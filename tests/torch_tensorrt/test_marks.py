@@ -95,7 +95,7 @@ def test_a_part_of_a_range_is_no_range(left: str) -> None:
     text = "torch_tensorrt.{}({}, **more)\n"
     words = ", ".join(f"{name}={shape}" for name, shape in shapes.items())
     assert marks(text.format("_Input.Input", words)) == [
-        ScriptMark("range", "torch_tensorrt._Input.Input", 3, ((1,), (2,), ()), source="s.py")
+        ScriptMark("range", "torch_tensorrt.Input", 3, ((1,), (2,), ()), source="s.py")
     ]
     del shapes[left]
     words = ", ".join(f"{name}={shape}" for name, shape in shapes.items())

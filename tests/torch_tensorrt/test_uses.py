@@ -126,6 +126,9 @@ def saved(text: str) -> TorchUse:
         ("k = torch.nn.ReLU()\nl = k\nm = l", "module", 0),
         ("if a:\n  m = torch.nn.ReLU()", "", 0),
         ("m, n = f()", "", 0),
+        ("m = torch_tensorrt.dynamo.compile(n, [x])\nassert run(m)", "graph", 2),
+        ("class N(torch.nn.Module): pass\nassert check(N)\nm = N()", "module", 0),
+        ("class N(torch.nn.Module): pass\nN = wrap(N)\nm = N()", "", 0),
     ],
 )
 def test_kinds_of_saved_values(text: str, product: str, compiled: int) -> None:
@@ -157,6 +160,11 @@ RANGE = "torch_tensorrt.Input(min_shape=(1,), opt_shape=(2,), max_shape=(3,))"
         (f"m = torch_tensorrt.dynamo.compile(torch_tensorrt.dynamo.trace(n, [{RANGE}]))", True),
         (f"p = torch_tensorrt.dynamo.trace(n, [{RANGE}])\n"
          "m = torch_tensorrt.dynamo.compile(exported_program=p)", True),
+        (f"m = torch_tensorrt._compile.compile(n, inputs=[{RANGE}])", True),
+        (f"m = torch_tensorrt.dynamo._compiler.compile(n, [{RANGE}])", True),
+        (f"from torch_tensorrt.dynamo import _compiler as c\nm = c.compile(n, [{RANGE}])", True),
+        (f"m = torch_tensorrt.dynamo.compile(torch_tensorrt.dynamo._tracer.trace(n, [{RANGE}]))", True),
+        (f"m = torch_tensorrt.compile(n, inputs=[{RANGE.replace('Input', '_Input.Input')}])", True),
         (f"m = load([{RANGE}])", False),
         ("m = torch_tensorrt.dynamo.compile(n, [torch_tensorrt.Input(min_shape=(1,), max_shape=(1,))])",
          False),

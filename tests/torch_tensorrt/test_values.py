@@ -142,6 +142,39 @@ def test_expressions(text: str, expected: object) -> None:
         ("a = [1]\nfill(b)", (1,)),
         ("a = [1]\nfill(key=a)", (1,)),
         ("a = [1]\na['b'] = 2", UNKNOWN),
+        ("a = [1]\na.extend(b)", UNKNOWN),
+        ("a = [1]\na.sort()", UNKNOWN),
+        ("a = {1}\na.update({2}, {3})", UNKNOWN),
+        ("a = [1]\nb = wrap(a.pop())", UNKNOWN),
+        ("a = [1]\nassert a.pop()", UNKNOWN),
+        ("a = [1]\nb = [c for c in wrap(a)]", UNKNOWN),
+        ("a = [1]\nwith wrap(a): pass", UNKNOWN),
+        ("a = [1]\nwhile fill(a): pass", UNKNOWN),
+        ("a = [1]\nmatch b:\n  case 1 if fill(a): pass", UNKNOWN),
+        ("a = [1]\n@wrap(a)\ndef f(): pass", UNKNOWN),
+        ("a = [1]\nb = f(\n  lambda: fill(a))", UNKNOWN),
+        ("a = ([1],)\nassert fill(a)", UNKNOWN),
+        ("a = tuple([b])\nassert fill(a)", UNKNOWN),
+        ("b = [1]\na = b\nassert fill(a)", UNKNOWN),
+        ("a = [1]\nfor b in range(len(a)): print(max(a))", (1,)),
+        ("from torch.export import export\na = [1]\nb = g(export(m, a))", (1,)),
+        ("from b import fill\na = [1]\nb = g(fill(m, a))", UNKNOWN),
+        ("a = [1]\nb = [fill(*a), torch.add(a), fill(a[0])]", (1,)),
+        ("a = 1\nfill(a)", 1),
+        ("a = (1, -2)\nif fill(a): pass", (1, -2)),
+        ("a = 1\nif fill(a): a = 2", UNKNOWN),
+        ("import torch\na = torch.half\nfill(a)", Dotted("torch.half")),
+        ("import a\nfill(a)", Dotted("a")),
+        ("fill(a)\na = [1]", (1,)),
+        ("fill(a)", UNKNOWN),
+        ("a = 1\nif (a := f()): pass", UNKNOWN),
+        ("a = 1\nb = [a := c for c in d]", UNKNOWN),
+        ("a = 1\ntry: pass\nexcept E as a: pass", UNKNOWN),
+        ("a = 1\nmatch b:\n  case a: pass", UNKNOWN),
+        ("a = 1\nmatch b:\n  case [*a]: pass", UNKNOWN),
+        ("a = 1\nmatch b:\n  case {**a}: pass", UNKNOWN),
+        ("a = 1\nmatch b:\n  case {**c}: pass", 1),
+        ("a = 1\ntry: pass\nexcept E: pass", 1),
         ("if b:\n  a = 1", UNKNOWN),
         ("a = 1\nif b:\n  a = 2", UNKNOWN),
         ("if b:\n  a = 2\na = 1", 1),
@@ -159,6 +192,8 @@ def test_expressions(text: str, expected: object) -> None:
         ("import torch.nn as a", Dotted("torch.nn")),
         ("import a\na = 1", 1),
         ("from torch import half as a", Dotted("torch.half")),
+        ("from torch_tensorrt._enums import dtype as a", Dotted("torch_tensorrt.dtype")),
+        ("import torch_tensorrt\na = torch_tensorrt._enums.dtype.f16", Dotted("torch_tensorrt.dtype.f16")),
         ("b = 2\na = [b, 3]", (2, 3)),
         ("b = 2\na = b\nb = 3", 2),
         ("a = a", UNKNOWN),
@@ -195,7 +230,15 @@ def test_values_of_a_name(text: str, expected: object) -> None:
         ("a = {'b': 1}\na.update({'c': 2}, d=3, **{'e': 4})",
          ({"b": "1", "c": "2", "d": "3", "e": "4"}, True)),
         ("a = {'b': 1}\na.update(f())", ({"b": "1"}, False)),
-        ("a = {'b': 1}\na.update({}, {})", ({"b": "1"}, True)),
+        ("a = {'b': 1}\na.update({}, {})", NOTHING),
+        ("a = {'b': 1}\nif fill(a): pass", NOTHING),
+        ("a = {'b': 1}\nc = [a.update(b=2)]", NOTHING),
+        ("a = {'b': 1}\na.update({'c': a.pop('b')})", NOTHING),
+        ("a = {'b': 1}\na.update(b=2)\nif len(a): pass", ({"b": "2"}, True)),
+        ("a = {'b': 1} | {'c': 2}\nassert fill(a)", NOTHING),
+        ("a = dict(b=1)\nassert fill(a)", NOTHING),
+        ("a = fill(a)\na = {'b': 1}", ({"b": "1"}, True)),
+        ("a = {'b': 1}\na['b'] |= 2", NOTHING),
         ("a = {'b': 1}\nb = a.setdefault('c', 2)", NOTHING),
         ("a = {'b': 1}\na.get('b')", ({"b": "1"}, True)),
         ("a = {'b': 1}\nif c:\n  a['b'] = 2", NOTHING),
@@ -302,6 +345,32 @@ def test_names_of_outer_scopes() -> None:
     assert [end(each, 2).setting("a") for each in (given, later)] == [None, None]
 
 
+def test_calls_with_names_of_outer_scopes() -> None:
+    outer = scope("import a\nb = (1, 2)\nc = [1]\nd = {'e': 1}\nf = [1]\nf = (1,)")
+    inner = scope("\n" + "".join(f"g(fill({name}))\n" for name in "abcdf"), (), outer)
+    assert [end(inner).value(expression(name)) for name in "abcf"] == [Dotted("a"), (1, 2), UNKNOWN, (1,)]
+    assert [end(inner, 2).value(expression(name)) for name in "abcf"] == [Dotted("a"), (1, 2), (1,), (1,)]
+    assert shown(end(inner).entries(expression("d"))) == NOTHING
+    assert shown(end(inner, 2).entries(expression("d"))) == ({"e": "1"}, True)
+    given = scope("fill(b)", ("b",), outer)
+    assert end(given).value(expression("b")) is UNKNOWN
+
+
+def test_a_call_changes_containers_after_its_last_line() -> None:
+    found = scope("a = [1]\nb = fill(\n  a,\n  g(a.pop()),\n  3)")
+    assert [end(found, line).value(expression("a")) for line in (2, 4, 5, 6)] == [
+        (1,),
+        (1,),
+        UNKNOWN,
+        UNKNOWN,
+    ]
+
+
+def test_an_exception_is_bound_in_its_handler() -> None:
+    found = scope("a = 1\ntry:\n  f()\nexcept E as a:\n  pass")
+    assert [end(found, line).value(expression("a")) for line in (3, 5)] == [1, UNKNOWN]
+
+
 def test_the_last_assignment() -> None:
     found = scope("a = 1\na = 2\nb = {}\nb['c'] = 1\nc = f()\nif d:\n  c = 1")
     last = end(found).setting("a")
@@ -313,6 +382,9 @@ def test_the_last_assignment() -> None:
     assigned = end(found).assigned(expression("a"))
     assert assigned is last[0]
     assert [end(found).assigned(expression(name)) for name in "bcd"] == [None, None, None]
+    called = scope("a = f()\nb = [1]\nfill(a, b)\na.append(1)")
+    assert end(called).setting("a") is not None
+    assert end(called).setting("b") is None
 
 
 def test_only_earlier_lines_count() -> None:

@@ -206,7 +206,22 @@ def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
     """Call the user's function with the network.
 
     The network is passed as the argument ``network``, or as the first argument if no argument has this name.
+    Other required positional arguments get stand-ins, and all others keep their defaults.
     """
-    names = list(inspect.signature(function).parameters)
-    at = names.index("network") if "network" in names else 0
-    function(*[network if index == at else Anything() for index in range(len(names))])
+    signature = inspect.signature(function)
+    given = signature.bind_partial()
+    given.arguments |= {name: Anything() for name, each in signature.parameters.items() if _is_required(each)}
+    name = "network" if "network" in signature.parameters else next(iter(signature.parameters), "")
+    match signature.parameters.get(name):
+        case inspect.Parameter(kind=inspect.Parameter.VAR_POSITIONAL):
+            given.arguments[name] = (network,)
+        case inspect.Parameter(kind=inspect.Parameter.VAR_KEYWORD):
+            given.arguments[name] = {"network": network}
+        case inspect.Parameter():
+            given.arguments[name] = network
+    function(*given.args, **given.kwargs)
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    positional = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    return positional and parameter.default is parameter.empty

@@ -24,7 +24,7 @@ _MOST_PATTERNS = 1000
 
 
 class KeepError(SettingError):
-    """Error: a ``--keep`` pattern matches no operator."""
+    """Error: a ``--keep`` pattern matches no operator, or there are too many patterns."""
 
 
 def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
@@ -166,10 +166,15 @@ def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:
     A pattern is the name of a node, an operator type, or a name with ``*``.
 
     Raises:
-        KeepError: a pattern matches no operator.
+        KeepError: a pattern matches no operator, or there are too many patterns.
     """
+    if len(patterns) > _MOST_PATTERNS:
+        raise KeepError(
+            f"--keep is given {len(patterns):,} times; trtlint supports at most {_MOST_PATTERNS:,} patterns, "
+            "so use patterns with *"
+        )
     found: Fixed = {}
-    for pattern in patterns[:_MOST_PATTERNS]:
+    for pattern in patterns:
         matched = list(_matching(model.graph.nodes, pattern))
         if not matched:
             raise KeepError(f"--keep {pattern}: no operator has this path, name or type")

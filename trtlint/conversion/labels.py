@@ -79,8 +79,8 @@ class Labels:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about operators that cannot get the type, and about data types without effect."""
-        found = []
+        """Return notes about limits, operators that cannot get the type, and types without effect."""
+        found = list(self.asked.limits)
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
             found.append(

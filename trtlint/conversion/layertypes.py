@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
@@ -60,6 +61,7 @@ class AskedTypes(Struct, frozen=True):
         binding: true if the types are requirements, false if they are preferences.
         unmatched: names of layers that match no operator.
         other: layers with another type, such as ``int8``.
+        limits: limits that the settings exceed, as notes for the user.
     """
 
     fp32: dict[Node, str]
@@ -67,6 +69,7 @@ class AskedTypes(Struct, frozen=True):
     binding: bool
     unmatched: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
 
 def of_command(command: BuildCommand) -> LayerTypes:
@@ -98,7 +101,7 @@ def _polygraphy(words: Sequence[str]) -> LayerTypes:
     specs: list[LayerSpec] = []
     constraints = ""
     current = ""
-    for word in words[:_MOST_SPECS]:
+    for word in words:
         if word.startswith(_LATER_OPTION):
             name, _, value = word.partition("=")
             current = _POLYGRAPHY.get(name, "")
@@ -138,8 +141,10 @@ def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTy
     patterns = 0
     for spec in types.specs[:_MOST_SPECS]:
         matched = by_name.get(spec.name, [])
-        if "*" in spec.name and patterns < _MOST_PATTERNS:
+        if "*" in spec.name:
             patterns += 1
+            if patterns > _MOST_PATTERNS:
+                continue
             matched = [node for node in everything if any(map(spec.means, _names(node)))]
         if not matched:
             unmatched.append(spec.name)
@@ -154,7 +159,17 @@ def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTy
                 found.narrow[node] = f"{reason}:{spec.value}"
             else:
                 other.append(f"{spec.name}:{spec.value}")
-    return AskedTypes(found.fp32, found.narrow, found.binding, tuple(unmatched), tuple(dict.fromkeys(other)))
+    limits = []
+    if len(types.specs) > _MOST_SPECS:
+        limits.append(
+            f"the settings name {len(types.specs):,} layers; trtlint applies only the first {_MOST_SPECS:,}"
+        )
+    if patterns > _MOST_PATTERNS:
+        limits.append(
+            f"the settings have {patterns:,} layer names with *; trtlint applies only the first "
+            f"{_MOST_PATTERNS}, so write the other names without *"
+        )
+    return replace(found, unmatched=tuple(unmatched), other=tuple(dict.fromkeys(other)), limits=tuple(limits))
 
 
 def _names(node: Node) -> Iterator[str]:

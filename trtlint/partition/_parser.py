@@ -110,26 +110,24 @@ class _Parser:
         self.calls = 0
         self.shapeless: dict[str, None] = {}
 
-    def taken(
-        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int = 1
-    ) -> Iterator[Region]:
+    def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
-        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph. ``depth`` is the
-        depth of nested calls of the parser.
+        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph.
         """
-        # The parser may return the same region again, so the number of calls is limited.
-        if depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
-            raise _EndedError
-        whole, listed = self._ask(self._built(nodes, region, around, strict=depth > 1))
-        for positions in listed:
-            found = tuple(region[each] for each in positions)
-            if whole:
-                yield found
-            elif found == region:
+        # Each region has its depth in the tree of parser calls, and the region around it.
+        pending: list[tuple[Region, int, Region | None]] = [(region, 1, None)]
+        while pending:
+            own, depth, outer = pending.pop()
+            # The parser may return the same region again, so the number of calls is limited.
+            if own == outer or depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
                 raise _EndedError
+            whole, listed = self._ask(self._built(nodes, own, around, strict=depth > 1))
+            found = [tuple(own[each] for each in positions) for positions in listed]
+            if whole:
+                yield from found
             else:
-                yield from self.taken(nodes, found, around, depth + 1)
+                pending += [(each, depth + 1, own) for each in reversed(found)]
 
     def _ask(self, model: onnx.ModelProto) -> tuple[bool, list[list[int]]]:
         self.calls += 1

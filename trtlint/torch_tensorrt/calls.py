@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
-from trtlint.torch_tensorrt.events import statements_of
+from trtlint.torch_tensorrt.events import nodes_of, statements_of
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
 from trtlint.torch_tensorrt.syntax import expected_to_fail, imports_of, parsed, too_deep
@@ -44,9 +44,7 @@ Function = Literal[
 ]
 _ROUTES: Mapping[str, tuple[Function, Route]] = {
     "torch_tensorrt.compile": ("torch_tensorrt.compile", "compile"),
-    "torch_tensorrt._compile.compile": ("torch_tensorrt.compile", "compile"),
     "torch_tensorrt.dynamo.compile": ("torch_tensorrt.dynamo.compile", "compile"),
-    "torch_tensorrt.dynamo._compiler.compile": ("torch_tensorrt.dynamo.compile", "compile"),
     "torch_tensorrt.cross_compile_for_windows": ("torch_tensorrt.cross_compile_for_windows", "windows"),
     "torch_tensorrt.dynamo.cross_compile_for_windows": (
         "torch_tensorrt.dynamo.cross_compile_for_windows",
@@ -58,7 +56,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""By full name of a function, its public name and the kind of its calls."""
+"""By full name of a function, the same name and the kind of its calls."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
@@ -238,22 +236,9 @@ def visits(tree: ast.Module, script: ScriptScope) -> Iterator[tuple[ast.Call, Pl
                 pending.append((statement.body, ScriptScope(statement.body, names, outer, imports)))
             elif isinstance(statement, ast.ClassDef):
                 pending.append((statement.body, ScriptScope(statement.body, frozenset(), script, imports)))
-            for node in _expressions(statement):
-                yield node, Place(scope, block, node.lineno)
-
-
-def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls in a statement, without calls in nested statements."""
-    pending: list[ast.AST] = [statement]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Call):
-            yield node
-        pending += [
-            each
-            for each in ast.iter_child_nodes(node)
-            if not isinstance(each, ast.stmt | ast.excepthandler | ast.match_case)
-        ]
+            for node in nodes_of(statement):
+                if isinstance(node, ast.Call):
+                    yield node, Place(scope, block, node.lineno)
 
 
 def _call(node: ast.Call, place: Place) -> TorchCall | None:

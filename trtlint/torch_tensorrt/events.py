@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -16,10 +16,11 @@ class Event(Struct, frozen=True):
             - ``set``: a new value
             - ``item``: ``name[key] = value``
             - ``update``: an update with a dictionary
+            - ``call``: a call that may change the value if it is a container
             - ``lost``: a change after which the value is unknown
         node: the new value; None if it is not an expression.
         key: the key, for ``item``.
-        line: the line of the statement.
+        line: the line of the statement; for ``call``, the last line of the call.
         block: the blocks that contain the statement, the outermost first.
     """
 
@@ -31,9 +32,18 @@ class Event(Struct, frozen=True):
 
 
 _SAFE = frozenset(
-    {"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"}
+    {"all", "any", "bool", "dict", "enumerate", "filter", "float", "frozenset", "getattr", "hasattr"}
+    | {"id", "int", "isinstance", "iter", "len", "list", "map", "max", "min", "print", "range", "repr"}
+    | {"reversed", "set", "sorted", "str", "sum", "tuple", "type", "zip"}
 )
-"""Functions that do not change a dictionary argument."""
+"""Functions that do not change their arguments."""
+_SAFE_MODULES = ("torch.", "torch_tensorrt.")
+"""Modules whose functions do not change containers."""
+_MUTATORS = frozenset(
+    {"add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update"}
+    | {"pop", "popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"}
+)
+"""Methods that change a container."""
 
 
 def statements_of(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
@@ -71,19 +81,42 @@ def _runs_always(statement: ast.stmt) -> bool:
     )
 
 
-def events_of(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
+def nodes_of(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the syntax nodes of a statement, without nested statements."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt)]
+
+
+def events_of(
+    statement: ast.stmt, block: tuple[int, ...], imports: Mapping[str, str]
+) -> Iterator[tuple[str, Event]]:
     """Yield each name that a statement changes, with the change.
 
     Changes in nested blocks of the statement are left out.
+
+    Args:
+        statement: the statement.
+        block: the blocks that contain the statement, the outermost first.
+        imports: the full dotted name of each imported name.
     """
     line = statement.lineno
+    update = _update(statement)
+    for node in nodes_of(statement):
+        for name, bound in _bindings(node):
+            yield name, Event("lost", None, "", bound, block)
+        if isinstance(node, ast.Call) and node is not update:
+            for name in _containers(node, imports):
+                yield name, Event("call", None, "", node.end_lineno or node.lineno, block)
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             yield from _assigned(target, statement.value, line, block)
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
         yield from _assigned(statement.target, statement.value, line, block)
     elif isinstance(statement, ast.AugAssign):
-        both = isinstance(statement.op, ast.BitOr)
+        both = isinstance(statement.op, ast.BitOr) and isinstance(statement.target, ast.Name)
         for name in _names(statement.target):
             yield name, Event("update" if both else "lost", statement.value, "", line, block)
     elif isinstance(statement, ast.For | ast.AsyncFor):
@@ -98,8 +131,8 @@ def events_of(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str
     elif isinstance(statement, ast.Global | ast.Nonlocal):
         for name in statement.names:
             yield name, Event("lost", None, "", line, block)
-    if isinstance(statement, ast.Expr | ast.Assign | ast.Return):
-        yield from _called(statement.value, line, block)
+    if update is not None:
+        yield from _update_events(update, line, block)
 
 
 def _assigned(
@@ -123,25 +156,43 @@ def _assigned(
         yield from _lost(target, line, block)
 
 
-def _called(node: ast.expr | None, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a call may change, such as ``spec`` in ``spec.update(...)`` and ``fill(spec)``."""
-    if not isinstance(node, ast.Call):
-        return
-    function = node.func
+def _bindings(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the names that ``:=``, ``except ... as`` or a pattern of ``match`` binds, with their lines."""
+    if isinstance(node, ast.NamedExpr):
+        yield node.target.id, node.lineno
+    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        yield node.name, node.lineno
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest, node.lineno
+
+
+def _containers(call: ast.Call, imports: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names whose containers a call may change, such as ``a`` in ``a.pop()`` and ``fill(a)``."""
+    function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        name = function.value.id
-        if function.attr == "update" and len(node.args) <= 1:
-            for argument in node.args:
-                yield name, Event("update", argument, "", line, block)
-            for keyword in node.keywords:
-                kind = "update" if keyword.arg is None else "item"
-                yield name, Event(kind, keyword.value, keyword.arg or "", line, block)
-        elif function.attr in ("pop", "clear", "setdefault", "popitem", "add", "append", "remove", "discard"):
-            yield name, Event("lost", None, "", line, block)
-    elif isinstance(function, ast.Name) and function.id not in _SAFE:
-        for argument in node.args:
-            if isinstance(argument, ast.Name):
-                yield argument.id, Event("lost", None, "", line, block)
+        if function.attr in _MUTATORS:
+            yield function.value.id
+    elif isinstance(function, ast.Name):
+        module = imports.get(function.id, "")
+        if function.id not in _SAFE and not module.startswith(_SAFE_MODULES):
+            yield from (each.id for each in call.args if isinstance(each, ast.Name))
+
+
+def _update(statement: ast.stmt) -> ast.Call | None:
+    """Return the call of a statement that is one call of ``update``, such as ``spec.update(a=1)``."""
+    call = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.Return) else None
+    if not isinstance(call, ast.Call) or len(call.args) > 1 or not isinstance(call.func, ast.Attribute):
+        return None
+    return call if call.func.attr == "update" and isinstance(call.func.value, ast.Name) else None
+
+
+def _update_events(call: ast.Call, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
+    (name,) = _names(call.func)
+    for argument in call.args:
+        yield name, Event("update", argument, "", line, block)
+    for keyword in call.keywords:
+        kind = "update" if keyword.arg is None else "item"
+        yield name, Event(kind, keyword.value, keyword.arg or "", line, block)
 
 
 def _lost(target: ast.expr, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:

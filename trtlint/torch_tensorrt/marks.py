@@ -15,7 +15,6 @@ from trtlint.torch_tensorrt.values import Place, ScriptScope, dotted
 
 Kind = Literal["range", "operator", "export", "trace"]
 _MOST_MARKS = 500
-_INPUTS = ("torch_tensorrt.Input", "torch_tensorrt._Input.Input")
 _RANGE = ("min_shape", "opt_shape", "max_shape")
 
 
@@ -48,7 +47,7 @@ class ScriptMark(Struct, frozen=True):
 def mark_of(node: ast.Call, place: Place) -> ScriptMark | None:
     """Return the mark of a call that makes a range, an export or a trace, or None for other calls."""
     name = place.dotted(node.func)
-    if name in _INPUTS:
+    if name == "torch_tensorrt.Input":
         given = {each.arg: each.value for each in node.keywords if each.arg}
         if not all(part in given for part in _RANGE):
             return None

@@ -51,7 +51,7 @@ def is_module(node: ast.expr, place: Place) -> bool:
                 return _makes_module(name)
             if isinstance(node.func, ast.Name):
                 own, scope = node.func.id, place.scope
-                return own in scope.classes and own not in scope.events and own not in scope.parameters
+                return own in scope.classes and not scope.binds(own) and own not in scope.parameters
             if not isinstance(node.func, ast.Attribute) or node.func.attr not in _SAME:
                 return False
             node = node.func.value

@@ -45,7 +45,6 @@ _MOST_STEPS = 10_000
 _PRIVATE = "torch.export._trace._export"
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
-    "torch_tensorrt._compile.save": "torch_tensorrt.save",
     "torch.export.export": "torch.export.export",
     _PRIVATE: "torch.export.export",
     "torch_tensorrt.runtime.enable_cudagraphs": "torch_tensorrt.runtime.enable_cudagraphs",
@@ -80,8 +79,6 @@ _COMPILED = (
     "torch_tensorrt.dynamo.trace",
 )
 """Functions that keep dynamic sizes: the result has the dynamic sizes of the program or inputs."""
-_COMPILE = ("torch_tensorrt.compile", "torch_tensorrt._compile.compile")
-_DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
 class TorchUse(Struct, frozen=True):
@@ -208,13 +205,13 @@ def _product(node: ast.expr, place: Place, front_end: FrontEnd) -> Product:
     name = place.dotted(call.func)
     if name in _SCRIPT:
         return "torchscript"
-    if name in _DYNAMO:
+    if name == "torch_tensorrt.dynamo.compile":
         return "graph"
     if name == "torch.export.export":
         return "program"
     if name == "torch.compile":
         return "module"
-    if name in _COMPILE:
+    if name == "torch_tensorrt.compile":
         ir = front_end(call, place)
         if ir in ("ts", "torchscript"):
             return "torchscript"
@@ -230,7 +227,8 @@ def _compiled(node: ast.expr, place: Place) -> int:
     if found is None:
         return 0
     call, place = found
-    return call.lineno if place.dotted(call.func) in (*_DYNAMO, *_COMPILE) else 0
+    name = place.dotted(call.func)
+    return call.lineno if name in ("torch_tensorrt.compile", "torch_tensorrt.dynamo.compile") else 0
 
 
 def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:

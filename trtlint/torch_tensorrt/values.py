@@ -113,12 +113,19 @@ class ScriptScope:
         self.outer = outer
         self.imports = imports
         self.events: dict[str, list[Event]] = {}
+        self._bound: set[str] = set()
         self.scripts: bool = False if outer is None else outer.scripts
         self.classes: frozenset[str] = frozenset() if outer is None else outer.classes
         self._steps: list[int] = [_MOST_STEPS] if outer is None else outer._steps
         for statement, block in statements_of(body):
-            for name, event in events_of(statement, block):
+            for name, event in events_of(statement, block, imports):
                 self.events.setdefault(name, []).append(event)
+                if event.kind != "call":
+                    self._bound.add(name)
+
+    def binds(self, name: str) -> bool:
+        """Return whether a statement of the scope changes a name, other than by a call."""
+        return name in self._bound
 
     def may_go_on(self) -> bool:
         """Count a step, and return whether the limit of steps for the file is not exceeded."""
@@ -228,9 +235,13 @@ class Place(Struct, frozen=True, eq=False):
     def _outer(self, name: str) -> Place | None:
         """Return the end of the outer scope if only an outer scope can set a name, else None."""
         scope = self.scope
-        if scope.outer is None or name in scope.events or name in scope.parameters:
+        if scope.outer is None or scope.binds(name) or name in scope.parameters:
             return None
-        return Place(scope.outer, (), _LAST_LINE)
+        outer = Place(scope.outer, (), _LAST_LINE)
+        if any(event.line < self.line for event in scope.events.get(name, ())):
+            found = outer.setting(name)
+            return None if found is None or _may_change(found[0]) else outer
+        return outer
 
     def _items(self, nodes: Sequence[ast.expr], depth: int) -> tuple[object, ...] | UnknownValue:
         if len(nodes) > _MOST_ITEMS or any(isinstance(node, ast.Starred) for node in nodes):
@@ -239,8 +250,8 @@ class Place(Struct, frozen=True, eq=False):
         return UNKNOWN if UNKNOWN in found else found
 
     def _named(self, node: ast.Name, depth: int) -> object:
-        if node.id in self.scope.imports and node.id not in self.scope.events:
-            return Dotted(self.scope.imports[node.id])
+        if node.id in self.scope.imports and not self.scope.binds(node.id):
+            return Dotted(self.dotted(node))
         found = self._events_before(node.id)
         if found is None:
             outer = self._outer(node.id)
@@ -280,11 +291,16 @@ class Place(Struct, frozen=True, eq=False):
             return lost
         before = [event for event in known if event.line < self.line]
         for start in range(len(before) - 1, -1, -1):
-            if before[start].kind == "set" and self._is_inside(before[start].block):
+            first = before[start]
+            if first.kind == "set" and self._is_inside(first.block):
                 found = before[start:]
-                sure = all(self._is_inside(each.block) and each.kind != "lost" for each in found)
+                if not _may_change(first.node):
+                    found = [each for each in found if each.kind != "call"]
+                sure = all(
+                    self._is_inside(each.block) and each.kind not in ("lost", "call") for each in found
+                )
                 return found if sure else lost
-        return lost if before else None
+        return lost if any(each.kind != "call" for each in before) else None
 
     def _is_inside(self, block: tuple[int, ...]) -> bool:
         return self.block[: len(block)] == block
@@ -328,8 +344,34 @@ _LAST_LINE = sys.maxsize
 """Line number after every real line.  With this number, a function sees all names of its module."""
 
 
+def _may_change(node: ast.expr | None) -> bool:
+    """Return whether a call may change the value of an expression, because it is a container."""
+    if isinstance(node, ast.Tuple):
+        return len(node.elts) > _MOST_ITEMS or any(map(_may_change, node.elts))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitOr)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set", "tuple")
+    return isinstance(node, ast.Dict | ast.List | ast.Name | ast.Set)
+
+
+_PRIVATE_MODULES: Mapping[str, str] = {
+    "torch_tensorrt._Device": "torch_tensorrt",
+    "torch_tensorrt._Input": "torch_tensorrt",
+    "torch_tensorrt._compile": "torch_tensorrt",
+    "torch_tensorrt._enums": "torch_tensorrt",
+    "torch_tensorrt.dynamo._compiler": "torch_tensorrt.dynamo",
+    "torch_tensorrt.dynamo._tracer": "torch_tensorrt.dynamo",
+}
+"""By private module, the public module with the same names:
+
+- https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/__init__.py
+- https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/dynamo/__init__.py
+"""
+
+
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """Return the full name of an imported function, or an empty string for other expressions."""
+    """Return the full public name of an imported function, or an empty string for other expressions."""
     parts: list[str] = []
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Attribute):
@@ -337,7 +379,14 @@ def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
             node = node.value
         elif isinstance(node, ast.Name):
             known = imports.get(node.id)
-            return "" if known is None else ".".join([known, *reversed(parts)])
+            return "" if known is None else _public(".".join([known, *reversed(parts)]))
         else:
             return ""
     return ""
+
+
+def _public(name: str) -> str:
+    for private, public in _PRIVATE_MODULES.items():
+        if name.startswith(f"{private}."):
+            return f"{public}{name.removeprefix(private)}"
+    return name
