@@ -1,9 +1,9 @@
 """Find the names of ONNX nodes in the name of an engine layer.
 
 The metadata of the layer takes precedence. Without metadata, this module splits the layer name. TensorRT's
-optimizer makes layer names from node names. Public tools that read the same layer names:
-https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
-https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
+optimizer makes layer names from node names. NVIDIA's engine explorer also reads these names:
+https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer. This page documents the
+metadata: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
 """
 
 from __future__ import annotations

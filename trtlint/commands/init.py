@@ -55,8 +55,8 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     """Write the configuration, print how to use it, and return the exit code.
 
     Raises:
-        SettingError: the file exists already, no option describes the build, or an option value is
-            unknown.
+        SettingError: ``output`` exists already, the user gave no option about the build, or the value of an
+            option is unknown.
     """
     file = Path(output)
     if file.exists() or file.is_symlink():

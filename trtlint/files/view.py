@@ -82,7 +82,7 @@ class View:
         return self._chunk[start - self._at : stop - self._at]
 
     def _hold(self, start: int) -> None:
-        """Read the part of the file from ``start`` on into a buffer.
+        """Fill the buffer with the part of the file that begins at ``start``.
 
         The buffer saves time, because later reads usually request bytes near ``start``.
         """

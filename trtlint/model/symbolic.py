@@ -194,9 +194,10 @@ class SymbolicShapes:
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
-        """Return the shape that the elements of ``shape`` describe, or None if it is unknown.
+        """Return the shape that the elements of ``shape`` describe, or None if even the rank is unknown.
 
-        If ``known`` is False, or if the elements are unknown, all dimensions of the result are None.
+        If ``known`` is False, or if the elements are unknown, the result has only the rank: each dimension is
+        None.
         """
         sizes = self._elements(shape) if known else None
         if sizes is not None:

@@ -250,7 +250,10 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's result if an ONNX node has the layer's inputs, weights and settings, else None."""
+        """Return the result of the ONNX node with the same inputs, weights and settings as a layer.
+
+        Return None if there is no such node.
+        """
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None

@@ -54,9 +54,9 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield, in graph order, a fact for each Cast of integers to floats that a later Cast reverses.
+    """Yield a fact for each Cast from integers to floats with a later Cast back to integers.
 
-    There is a fact only if there is arithmetic between the two casts.
+    The facts are in graph order.  There is a fact only if there is arithmetic between the two Casts.
     """
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):

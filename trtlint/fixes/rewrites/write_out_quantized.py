@@ -125,7 +125,7 @@ def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
 def _quantize(numbers: Numbers, node: Node) -> str | None:
     data, scale = node.input(0), numbers.scale(node, 1)
     if data is None or data.dtype != "f32":
-        raise NotApplicable("the quantizer does not read FLOAT")
+        raise NotApplicable("the input of the quantizer is not in FP32")
     return numbers.quantized(node, data.name, scale, 2)
 
 
