@@ -287,6 +287,7 @@ def test_calls_of_programs(words: str, calls: list[tuple[str, list[str]]]) -> No
         (["a", "it's"], [(1, ["a"])]),
         (["a \\"], [(1, ["a"])]),
         (["a 'b\\", "c"], [(2, ["c"])]),
+        (['a "$(b | tr -d \'"\')" \\', "c", "d"], [(1, ["a", "${_}", "c"]), (3, ["d"])]),
         ([], []),
     ],
 )

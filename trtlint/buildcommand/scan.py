@@ -29,8 +29,8 @@ _PARENTHESES = re.compile(r"\$\((\w+)\)")
 _AUTOMATIC = re.compile(r"\$[<^@?*+|]")
 """Pattern of an automatic make variable such as ``$<``; a shell would read some of them as operators."""
 _COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
-_CLOSES_SUBSTITUTION = re.compile(r"[)`]")
-"""Pattern of the end of a command substitution, which can contain an unpaired quote."""
+_SUBSTITUTION = re.compile(r"\$\(|`")
+"""Pattern of the start of a command substitution."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -132,8 +132,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
             if joined.endswith("\\"):
                 joined = joined[:-1] + " "
                 continue
-            # To split the text after each line would take quadratic time.
-            words = None if quote and not _CLOSES_SUBSTITUTION.search(line) else _split(joined)
+            # To split the text after each line would take quadratic time.  In a command substitution, a quote
+            # can look unpaired, so the text must be split anyway.
+            words = None if quote and not _SUBSTITUTION.search(joined) else _split(joined)
             if words is not None:
                 yield start + 1, words
                 break
