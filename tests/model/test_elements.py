@@ -55,7 +55,7 @@ def test_numeric_attributes(text: str, expected: float | None) -> None:
 
 @pytest.mark.parametrize(
     ("attributes", "expected"),
-    [("<a = 3>", 3), ("<a = 0.5>", 7), ('<a = "3">', 7), ("<a = [3]>", 7), ("", 7)],
+    [("<a = 3>", 3), ("<a = 3.0>", 3), ("<a = 0.5>", 7), ('<a = "3">', 7), ("<a = [3]>", 7), ("", 7)],
 )
 def test_integer_attributes(attributes: str, expected: int) -> None:
     assert node_of(f"y = my.Op {attributes} (x)").integer("a", 7) == expected

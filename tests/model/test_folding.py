@@ -169,6 +169,10 @@ def test_results_are_small(expression: str, size: int | None) -> None:
         ("int64", -(2**32), -(2**31), 2),
         ("int64", 2**32, -(2**31) - 1, -1),
         ("uint8", 200, 3, 66),
+        ("int64", -(2**63), 2, -(2**62)),
+        ("int32", -(2**31), 4, -(2**29)),
+        ("int64", -(2**63), 3, -3074457345618258602),
+        ("int64", -7, 2, -3),
     ],
 )
 def test_quotients_of_large_integers(dtype: str, dividend: int, divisor: int, quotient: int) -> None:

@@ -66,7 +66,7 @@ def test_a_long_baseline_takes_no_longer_than_its_entries(tmp_path: Path, rules:
     baseline = Baseline(
         tmp_path / "baseline.json",
         (
-            KnownSite("m.onnx", "ACC102" if rules == "one" else f"OLD{n}", f"{n:x}", None, f"n{n}")
+            KnownSite("m.onnx", "ACC102" if rules == "one" else f"OLD{n}", f"{n:x}", f"n{n}")
             for n in range(count)
         ),
     )
@@ -263,6 +263,10 @@ def test_a_suppressed_finding_is_not_recorded_and_an_unsure_one_is(work: Workspa
         ("[]", "its schema is not 'trtlint.baseline/1'"),
         ('{"schema": "trtlint.baseline/1"}', "it has no list of entries"),
         ('{"schema": "trtlint.baseline/1", "entries": [{"model": 3}]}', "entry 0 needs text"),
+        (
+            '{"schema": "trtlint.baseline/1", "entries": [{"model": "m", "rule": "r", "fingerprint": "f"}]}',
+            "entry 0 needs text for the keys model, rule, fingerprint and node",
+        ),
     ],
 )
 def test_what_is_no_baseline_is_a_usage_error(

@@ -87,7 +87,7 @@ def test_another_model_in_its_place_has_new_findings(folder: Path) -> None:
 
 
 def test_rules_that_did_not_run_are_not_compared() -> None:
-    listed = [KnownSite("a", "ACC102", "1"), KnownSite("a", "PERF103", "2")]
+    listed = [KnownSite("a", "ACC102", "1", ""), KnownSite("a", "PERF103", "2", "")]
     keys = frozenset({("ACC102", "1")})
     for ran, taken in (({"ACC102"}, "a"), ({"ACC102", "PERF103"}, None), (set(), None)):
         assert Renames({"a": listed}, lambda _: False).take(keys, keys, ran) == taken
@@ -95,7 +95,7 @@ def test_rules_that_did_not_run_are_not_compared() -> None:
 
 
 def test_conditional_findings_may_be_known() -> None:
-    listed = [KnownSite("a", "ACC102", "1"), KnownSite("a", "ACC102", "2")]
+    listed = [KnownSite("a", "ACC102", "1", ""), KnownSite("a", "ACC102", "2", "")]
     found = frozenset({("ACC102", "1")})
     renames = Renames({"a": listed}, lambda _: False)
     assert renames.take(found, found, {"ACC102"}) is None

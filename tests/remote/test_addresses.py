@@ -62,6 +62,7 @@ _SECRET = "https://example.com: remove the password from the address; it would a
         ),
         ("https://user:secret@example.com/a b", "'https://example.com/a b' is not a valid address"),
         ("http://user@127.0.0.1/m.onnx", _SECRET.replace("https://example.com", "http://127.0.0.1")),
+        ("ftp://user:sec@ret?or#x@example.com/m.onnx", f"ftp://example.com/m.onnx: {_KNOWN}"),
         ("http://example.com/m.onnx?a=secret", f"http://example.com/m.onnx: {_LOCAL}"),
         ("http://10.0.0.1/m.onnx", f"http://10.0.0.1/m.onnx: {_LOCAL}"),
         ("http:///m.onnx", f"http:///m.onnx: {_LOCAL}"),

@@ -33,7 +33,6 @@ from trtlint.remote.addresses import require_local
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
-from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
 from trtlint.runs.inputs import sort
 from trtlint.runs.progress import Activity
@@ -121,6 +120,8 @@ def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str
         yield clean(f"note: {note}")
     yield from report.lines(entries)
     if record is not None and counts:
+        from trtlint.report.placements import table
+
         yield ""
         yield from table(fact for fact in facts.of("placement") if isinstance(fact, Placement))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
@@ -40,7 +39,7 @@ class Architecture(Struct, frozen=True):
     first: str | None = None
     last: str | None = None
     rtx: str | None = None
-    instances: Mapping[str, str] = MappingProxyType({})
+    instances: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

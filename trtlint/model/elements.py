@@ -203,9 +203,12 @@ class Node:
         return value if isinstance(value, int | float) else default
 
     def integer(self, name: str, default: int) -> int:
-        """Return the value of an integer attribute, or ``default`` if it is absent or not an integer."""
-        value = self.attribute(name, default)
-        return value if isinstance(value, int) else default
+        """Return the value of an integer attribute, or ``default`` if it is absent or not an integer.
+
+        Some exporters store integers as floats.
+        """
+        value = self.number(name, default)
+        return int(value) if isinstance(value, int) or value.is_integer() else default
 
     def input(self, port: int) -> Value | None:
         """Return the input value at an index, or None if the input is omitted."""

@@ -128,7 +128,9 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
 def _divide(a: Array, b: Array) -> Array:
     if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer):
         # ONNX truncates integer division towards zero, numpy rounds towards minus infinity.
-        return _masked(ma.where((a < 0) != (b < 0), -(abs(a) // abs(b)), a // b).astype(a.dtype))
+        floor = a // b
+        rounded_down = (floor * b != a) & ((a < 0) != (b < 0))
+        return _masked((floor + rounded_down).astype(a.dtype))
     return _masked(ma.true_divide(a, b))
 
 

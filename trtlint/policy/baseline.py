@@ -48,8 +48,8 @@ class KnownSite(Struct, frozen=True):
     model: str
     rule: str
     fingerprint: str
+    node: str
     module: str | None = None
-    node: str = ""
 
     @property
     def place(self) -> str:
@@ -186,7 +186,7 @@ class Baseline:
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
-            KnownSite(key, rule, fingerprint, site.module, site.node)
+            KnownSite(key, rule, fingerprint, site.node, site.module)
             for (rule, fingerprint), site in sites.items()
         ]
         return tuple(self._split(report, frozenset(sites)) for report in reports)
@@ -276,7 +276,7 @@ def _entry(file: Path, number: int, table: object) -> KnownSite:
     except ValidationError:
         raise BaselineError(
             f"{shown(file)}: not a baseline: entry {number} needs text for the keys "
-            "model, rule, fingerprint and node"
+            "model, rule, fingerprint and node, and text or null for module"
         ) from None
 
 

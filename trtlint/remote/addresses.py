@@ -18,7 +18,8 @@ from trtlint.errors import SettingError
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
 """Names of the packages that fsspec needs, by scheme."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_USER = re.compile(r"(?<=://)[^/@]*@")
+_USER = re.compile(r"(?<=://)[^/]*@")
+"""Pattern of a user and a password.  A user may write ``@``, ``?`` or ``#`` although URLs forbid it."""
 _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
@@ -90,9 +91,9 @@ def require_local(names: Iterable[str]) -> None:
 
 def _shown(text: str) -> str:
     """Return an address without the parts that may contain secrets: query, fragment, user and password."""
-    shown = text.partition("?")[0].partition("#")[0]
     # The text before an @ in hf://gpt2@main is the name of a repository.
-    return shown if shown.lower().startswith("hf://") else _USER.sub("", shown)
+    shown = text if text.lower().startswith("hf://") else _USER.sub("", text)
+    return shown.partition("?")[0].partition("#")[0]
 
 
 def is_loopback(host: str) -> bool:

@@ -43,8 +43,9 @@ class FixOutputs:
         self._selected = selected
         self._streamed = _STREAMED in outputs
         self._others = [output for output in outputs if output != _STREAMED]
-        formats = {output.format for output in outputs} - {"text"}
-        self._documents = {format: _document(format, diff) for format in formats}
+        formats = {output.format for output in outputs}
+        self._has_text = "text" in formats
+        self._documents = {format: _document(format, diff) for format in formats - {"text"}}
         self._lines: list[str] = []
         self._problems: list[Problem] = []
 
@@ -57,9 +58,10 @@ class FixOutputs:
         """Report the result for one model."""
         for document in self._documents.values():
             document.add(result)
-        self._text(lines(result, self._selected))
-        if self._diff:
-            self._text(difference(result.fixed))
+        if self._has_text:
+            self._text(lines(result, self._selected))
+            if self._diff:
+                self._text(difference(result.fixed))
 
     def _text(self, lines: Iterable[str]) -> None:
         cleaned = [f"{clean(line)}\n" for line in lines]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rich.cells import cell_len, set_cell_size
+
 from trtlint.facts.of_build.placement import Placement
 from trtlint.report.escape import clean
 from trtlint.report.layout import shorten_middle
@@ -23,10 +25,12 @@ def table(placements: Iterable[Placement]) -> Iterator[str]:
     if not rows:
         return
     widths = [
-        min(limit, max(len(row[column]) for row in (_HEAD, *rows))) for column, limit in enumerate(_WIDEST)
+        min(limit, max(cell_len(row[column]) for row in (_HEAD, *rows)))
+        for column, limit in enumerate(_WIDEST)
     ]
     for row in (_HEAD, *rows):
-        cells = (shorten_middle(text, width).ljust(width) for text, width in zip(row, widths, strict=True))
+        shown = ((shorten_middle(text, width), width) for text, width in zip(row, widths, strict=True))
+        cells = (set_cell_size(text, width) for text, width in shown)
         yield "  ".join(cells).rstrip()
     yield _NOTE
 

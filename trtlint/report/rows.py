@@ -26,7 +26,8 @@ class ReportRow(Struct, frozen=True):
         target: the target.
         status: ``found``, ``conditional`` (the finding depends on unset options), ``suppressed`` or
             ``caveat``. The row of a model without findings has ``clean``, ``skipped`` or ``unreadable``.
-        rule: id of the rule. In a row without a finding, rule, name, severity and confidence are empty.
+        rule: id of the rule. In a row without a finding, rule, name, severity and confidence are empty. A
+            ``caveat`` has the ids of all rules whose findings may be missing, separated by spaces.
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.
@@ -90,8 +91,7 @@ def _of(report: ModelReport, path: str) -> Iterator[ReportRow]:
     elif not report.findings and not report.unsearched:
         yield row("clean")
     for caveat in caveats([report]):
-        # A search that did not finish is no evidence that earlier findings are gone, so each rule has a row.
-        yield from (replace(row("caveat", caveat.message), rule=rule) for rule in caveat.rules or ("",))
+        yield replace(row("caveat", caveat.message), rule=" ".join(caveat.rules))
     yield from found("found", report.findings)
     yield from found("conditional", report.conditional)
     yield from found("suppressed", report.suppressed)

@@ -145,7 +145,7 @@ def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
     changed = sum(1 for model in both if first[model] and second[model] and first[model] != second[model])
     known, seen = old - blind_before, new - blind
     # An incomplete search of a rule does not show that earlier findings are gone.
-    partly = {(row.model, row.rule) for row in after if row.status == "caveat" and row.rule}
+    partly = {(row.model, rule) for row in after if row.status == "caveat" for rule in row.rule.split()}
     fresh = [row for key, row in has.items() if key not in had]
     return Trend(
         new=tuple(row for row in fresh if row.model in known),
