@@ -81,3 +81,9 @@ def test_texts_are_cut_in_the_middle() -> None:
         "abc…gh",
         "a…h",
     ]
+
+
+def test_wide_characters_take_two_cells() -> None:
+    head, line, _ = table([placement(0, "卷积+激活", precision="f16")])
+    assert line == "Relu_0  Relu      卷积+激活  f16"
+    assert head == "node    operator  layer      precision  format  ms"
