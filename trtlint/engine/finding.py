@@ -113,7 +113,7 @@ class StaleBaselineEntry(Struct, frozen=True):
 class Finding(PartlyCompared, frozen=True):
     """A problem that a rule found, at one or more sites."""
 
-    _ignored: ClassVar = frozenset({"options"})
+    _ignored: ClassVar[frozenset[str]] = frozenset({"options"})
 
     rule: str
     name: str

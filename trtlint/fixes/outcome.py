@@ -101,7 +101,7 @@ class AppliedFix(PartlyCompared, frozen=True):
         patch: the patch; None if unknown.
     """
 
-    _ignored: ClassVar = frozenset({"key", "patch"})
+    _ignored: ClassVar[frozenset[str]] = frozenset({"key", "patch"})
 
     rule: str
     severity: Severity

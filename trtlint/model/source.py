@@ -82,7 +82,7 @@ class Source(PartlyCompared, frozen=True):
             forward (timm)``.  Empty if there is none.
     """
 
-    _ignored: ClassVar = frozenset({"frames"})
+    _ignored: ClassVar[frozenset[str]] = frozenset({"frames"})
 
     path: str
     line: int
