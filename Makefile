@@ -31,8 +31,9 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
 	$(MAKE) --no-print-directory --jobs 2 types units
 
+# Python 3.10 gets older packages, whose type annotations are incomplete.
 types: $(VENV)/.dev
-	$(BIN)/mypy
+	$(BIN)/python -c "import sys; sys.exit(sys.version_info >= (3, 11))" || $(BIN)/mypy
 
 units: $(VENV)/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"

@@ -1,11 +1,29 @@
-"""Dependencies of trtlint, linked into test environments without downloads."""
+"""Dependencies of trtlint: links in test environments, and tests that need a recent version."""
 
 from __future__ import annotations
 
 import sysconfig
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import pytest
+from packaging.version import Version
+
 _OWN = ("trtlint", "_editable_impl_trtlint", "pip", "__pycache__")
+
+
+def is_older(package: str, first: str) -> bool:
+    """Return whether an installed package is older than a version."""
+    try:
+        return Version(version(package)) < Version(first)
+    except PackageNotFoundError:
+        return False
+
+
+RECENT_RUNTIME = pytest.mark.skipif(
+    is_older("onnxruntime", "1.24"),
+    reason="ONNX Runtime 1.23 (the last for Python 3.10) differs",
+)
 
 
 def link_dependencies(folder: Path) -> Path:

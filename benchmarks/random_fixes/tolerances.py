@@ -25,7 +25,7 @@ _WORSE = 4
 def scale(array: Array) -> float:
     """Return the magnitude of the largest finite element."""
     finite = np.abs(array[np.isfinite(array)].astype(np.float64)) if array.size else np.zeros(0)
-    return float(finite.max()) if finite.size else 0.0
+    return float(np.max(finite)) if finite.size else 0.0
 
 
 def share(table: Mapping[Any, float], array: Array, half: bool) -> float:

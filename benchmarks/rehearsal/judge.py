@@ -181,8 +181,11 @@ def _axes(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> tuple[int, ..
 
 
 def _total(array: Array, axes: tuple[int, ...] | None, attributes: Mapping[str, Any]) -> Array:
-    keep = bool(attributes.get("keepdims", 1))
-    return half(np.asarray(array.sum(axis=axes, keepdims=keep, dtype=np.float64), np.float32))
+    along = tuple(range(array.ndim)) if axes is None else axes
+    total = np.asarray(array.sum(axis=along, dtype=np.float64))
+    if attributes.get("keepdims", 1):
+        total = np.expand_dims(total, tuple(axis % array.ndim for axis in along))
+    return half(total.astype(np.float32))
 
 
 def _mean(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accumulate: bool) -> Array:  # noqa: ARG001

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import force_setattr, replace
 from onnx import numpy_helper
 
+from tests.dependencies import RECENT_RUNTIME
 from tests.fixes.proving import prove
 from trtlint.cli import run
 from trtlint.compare.comparison import available
@@ -377,6 +378,7 @@ def test_a_size_that_is_inferred_is_caught_by_an_empty_batch(size: int, tmp_path
     assert ("empty batch or length" in found.words) is (size < 0)
 
 
+@RECENT_RUNTIME
 def test_a_size_that_is_inferred_is_caught_in_onnx_runtime(tmp_path: Path) -> None:
     if not available():
         pytest.skip("polygraphy or onnxruntime is not installed")

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from tests.dependencies import RECENT_RUNTIME
 from tests.fixes.fixing import Feeds, assert_same, fixed, ops
 from tests.fixes.proving import prove
 from trtlint.fixes.patch import Draft
@@ -109,6 +110,7 @@ CONVOLVED = """g (float[1,2,6,6] x) => (float[1,4,6,6] y)
   c = Cast <to = 1> (p)  y = Mul (c, s) }"""
 
 
+@RECENT_RUNTIME
 def test_convolutions_of_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = with_weights(CONVOLVED, w=whole(4, 2, 3, 3), wz=np.array(2, np.int8))
     _, after = verified(model, tmp_path, capsys)

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.dependencies import RECENT_RUNTIME
 from tests.measurement.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
 from tests.measurement.written import Graph
 from trtlint.measurement.formats import BF16
@@ -41,7 +42,10 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
     assert any(site.closer is not None for site in found.sites) or type_ == "bf16"
 
 
-@pytest.mark.parametrize("opset", range(OLDEST, NEWEST + 1))
+@pytest.mark.parametrize(
+    "opset",
+    [pytest.param(at, marks=[RECENT_RUNTIME] if at > 21 else []) for at in range(OLDEST, NEWEST + 1)],
+)
 def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tmp_path: Path) -> None:
     model = model_of(opset)
     onnx.save(model, tmp_path / "model.onnx")

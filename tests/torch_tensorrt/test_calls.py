@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -376,7 +377,11 @@ def test_a_saved_module_is_joined_to_its_compilation() -> None:
     ("line", "said"),
     [
         (f"x = {'(' * 200}1{')' * 200}", "script.py: line 2 has more than 150 nested brackets; assign the"),
-        (f"x = {'+'.join(['1'] * 20_000)}", "probably in line 2; split the expression into several"),
+        pytest.param(
+            f"x = {'+'.join(['1'] * 20_000)}",
+            "probably in line 2; split the expression into several",
+            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 parses such a sum"),
+        ),
         ("x = (", "script.py: line 2 is not valid Python: '(' was never closed"),
     ],
     ids=["brackets", "sum", "syntax"],

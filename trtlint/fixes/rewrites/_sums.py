@@ -121,7 +121,7 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
     if terms is None:
         raise NotApplicable("the number of terms of each sum is not known")
     limit = (_EXACT - bias) / max(most, 1.0)
-    if float(terms.sum(axis=0, dtype=np.float64).max(initial=0.0)) <= limit:
+    if float(np.max(np.sum(terms, axis=0, dtype=np.float64), initial=0.0)) <= limit:
         return [(0, len(terms))]
     if operands.grouped:
         raise NotApplicable(
