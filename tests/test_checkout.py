@@ -52,8 +52,8 @@ def test_ruff_reads_each_folder_with_code_and_no_other(goal: str, tracked: list[
 
 
 def test_mypy_and_pytest_read_folders_of_their_own() -> None:
-    (mypy,) = (words for words in commands("test") if words[0].endswith("/mypy"))
-    assert mypy[1:] == []
+    (types,) = (words for words in commands("test") if any(word.endswith("/mypy") for word in words))
+    assert types[-1].endswith("/mypy")
     assert set(PROJECT["tool"]["mypy"]["files"]) == {"trtlint", "tests", "benchmarks", "scripts", "fuzzing"}
     assert PROJECT["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
 
