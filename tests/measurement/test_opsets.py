@@ -23,10 +23,12 @@ from trtlint.measurement.skeleton import TrialError, skeleton
 
 pytest.importorskip("onnxruntime")
 
+OPSETS = [pytest.param(at, marks=[RECENT_RUNTIME] if at > 21 else []) for at in range(OLDEST, NEWEST + 1)]
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("type_", ["fp16", "bf16"])
-@pytest.mark.parametrize("opset", range(OLDEST, NEWEST + 1))
+@pytest.mark.parametrize("opset", OPSETS)
 def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path: Path) -> None:
     """The numbers are small, so only an incorrect expansion gives a wrong error."""
     path = tmp_path / "model.onnx"
@@ -42,10 +44,7 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
     assert any(site.closer is not None for site in found.sites) or type_ == "bf16"
 
 
-@pytest.mark.parametrize(
-    "opset",
-    [pytest.param(at, marks=[RECENT_RUNTIME] if at > 21 else []) for at in range(OLDEST, NEWEST + 1)],
-)
+@pytest.mark.parametrize("opset", OPSETS)
 def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tmp_path: Path) -> None:
     model = model_of(opset)
     onnx.save(model, tmp_path / "model.onnx")
