@@ -1,4 +1,4 @@
-"""Handmade reports for tests of rendering."""
+"""Handmade reports and a small model for tests of rendering."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from msgspec.structs import replace
 from trtlint.engine.finding import Finding, ModelReport, Report, Row, Site
 from trtlint.files.problem import Problem
 from trtlint.model.source import Source
+
+CHAIN = """<ir_version: 8, opset_import: ["" : 17, "com.x" : 1]>
+    g (float[4] x) => (float[4] y) <float s = {0.5}> {
+        [one] a = Mul(x, s)
+        [two] b = Exp(a)
+        [three] c = Sin(b)
+        [four] d = Cos(c)
+        [five] e = Abs(d)
+        [six] y = Neg(e)
+    }"""
 
 
 def site(block: int, prefix: str = "") -> Site:

@@ -24,19 +24,10 @@ from trtlint.report.fixes import FixResult, casts_note
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.report.outputs import ReportOutput
 
-BEFORE = """<ir_version: 8, opset_import: ["" : 17, "com.x" : 1]>
-    g (float[4] x) => (float[4] y) <float s = {0.5}> {
-        [one] a = Mul(x, s)
-        [two] b = Exp(a)
-        [three] c = Sin(b)
-        [four] d = Cos(c)
-        [five] e = Abs(d)
-        [six] y = Neg(e)
-    }"""
-AFTER = BEFORE.replace("Neg", "Relu")
+AFTER = handmade.CHAIN.replace("Neg", "Relu")
 
 
-def state(*findings: Finding, proto: str = BEFORE, dtype: str = "f32", **more: Any) -> Any:
+def state(*findings: Finding, proto: str = handmade.CHAIN, dtype: str = "f32", **more: Any) -> Any:
     """Return a model with its findings."""
     report = ModelReport("m.onnx", more.pop("target", "TensorRT 10.7"), findings, **more)
     values = {"x": [SimpleNamespace(dtype="f32"), SimpleNamespace(dtype=dtype)]}

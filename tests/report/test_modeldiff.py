@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import onnx
 
+from tests.report.handmade import CHAIN
 from trtlint.report.modeldiff import difference, model_lines
-
-BEFORE = """<ir_version: 8, opset_import: ["" : 17, "com.x" : 1]>
-    g (float[4] x) => (float[4] y) <float s = {0.5}> {
-        [one] a = Mul(x, s)
-        [two] b = Exp(a)
-        [three] c = Sin(b)
-        [four] d = Cos(c)
-        [five] e = Abs(d)
-        [six] y = Neg(e)
-    }"""
 
 
 def test_the_lines_of_a_model() -> None:
-    proto = onnx.parser.parse_model(BEFORE)
+    proto = onnx.parser.parse_model(CHAIN)
     large = onnx.helper.make_tensor("large", onnx.TensorProto.FLOAT16, [3, 3], [0.0] * 9)
     edge = onnx.helper.make_tensor("edge", onnx.TensorProto.INT64, [2, 4], list(range(8)))
     outside = onnx.helper.make_tensor("outside", onnx.TensorProto.FLOAT, [1], [0.0])
@@ -38,7 +29,7 @@ def test_the_lines_of_a_model() -> None:
 
 
 def test_a_difference() -> None:
-    before, after = map(onnx.parser.parse_model, (BEFORE, BEFORE.replace("Cos", "Relu")))
+    before, after = map(onnx.parser.parse_model, (CHAIN, CHAIN.replace("Cos", "Relu")))
     assert list(difference(before, after, "m.onnx")) == [
         "--- a/m.onnx",
         "+++ b/m.onnx",
@@ -53,5 +44,5 @@ def test_a_difference() -> None:
 
 
 def test_no_difference() -> None:
-    model = onnx.parser.parse_model(BEFORE)
+    model = onnx.parser.parse_model(CHAIN)
     assert list(difference(model, model, "m.onnx")) == []
