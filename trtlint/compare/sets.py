@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from trtlint.measurement.feeds import Array, Feeds, random_feeds
 from trtlint.model.graph import Value
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import NUMBERS
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
 """Kinds of random sets. A set of the kind ``masked`` masks all keys."""
@@ -104,8 +104,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
     """Return a copy of an input whose dynamic dimensions have the given sizes."""
     copy, varying = Value(value.name), _dynamic_keys(value)
     dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
-    elements = {name: number for number, name in DTYPES.items()}
-    copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype or "f32"], dims))
+    copy.set_type(onnx.helper.make_tensor_type_proto(NUMBERS[value.dtype or "f32"], dims))
     return copy
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,11 +15,9 @@ from trtlint.errors import TrtlintError
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import DTYPES, text
+from trtlint.model.protos import NUMBERS, text
 from trtlint.model.sizes import Dimensions
 
-_NUMBERS: Mapping[str, int] = {short: number for number, short in DTYPES.items()}
-"""The number of each ONNX element type, by its short name."""
 MOST_ELEMENTS = 1 << 24
 """Maximum number of elements of an added constant."""
 
@@ -307,7 +305,7 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
     Raises:
         KeyError: there is no such type.
     """
-    return np.dtype(helper.tensor_dtype_to_np_dtype(_NUMBERS[dtype or ""]))
+    return np.dtype(helper.tensor_dtype_to_np_dtype(NUMBERS[dtype or ""]))
 
 
 def lowest(dtype: str) -> float:
@@ -320,7 +318,7 @@ def lowest(dtype: str) -> float:
 
 def onnx_type(dtype: str) -> int:
     """Return the ONNX element type number of a short type name such as ``f16``."""
-    return _NUMBERS[dtype]
+    return NUMBERS[dtype]
 
 
 def opset_of(model: Model) -> int:

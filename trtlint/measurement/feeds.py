@@ -28,7 +28,7 @@ from trtlint.dry_build.shapes import Input, choices
 from trtlint.files.regular import open_regular, read_bytes
 from trtlint.measurement.inputs import Inputs, InputsError, script_of
 from trtlint.model.graph import Value
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import NUMBERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = dict[str, Array]
@@ -46,7 +46,6 @@ _MOST_VALUES = 4_000_000
 Each value needs up to 100 bytes of memory.
 """
 _NARROW = {"f16": np.float16, "bf16": np.float32}
-_NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 
 
 def read_feeds(given: Inputs, most: int | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -240,7 +239,7 @@ def _widened(value: Value, array: Array) -> Array:
 def _dtype(value: Value) -> np.dtype[Any] | None:
     if value.dtype in _NARROW:
         return np.dtype(_NARROW[value.dtype])
-    element = _NUMBERS.get(value.dtype or "", TensorProto.UNDEFINED)
+    element = NUMBERS.get(value.dtype or "", TensorProto.UNDEFINED)
     try:
         return np.dtype(helper.tensor_dtype_to_np_dtype(element))
     except (KeyError, TypeError, ValueError):

@@ -9,7 +9,7 @@ The model returns only a few numbers for each measured tensor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import onnx
 from msgspec import Struct
@@ -30,12 +30,11 @@ from trtlint.measurement.skeleton import NARROW, Skeleton
 from trtlint.measurement.ways import operands
 from trtlint.measurement.writing import FormulaWriter, WrittenGraph
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
+from trtlint.model.protos import FLOAT_DTYPES, NUMBERS, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type
 
 _LEAST_IR = 4
 """First IR version in which initializers need not be graph inputs."""
-_ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
 _WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
@@ -240,7 +239,7 @@ class _Rewriting(FormulaWriter):
         """Return the ONNX element type that a value has in a build, or 0 if it is unknown."""
         if value is None or value.dtype is None:
             return 0
-        return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
+        return FP16.element if value.dtype in self.narrow else NUMBERS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
         """Return whether a node reads its input ``port`` rounded to the narrow type."""

@@ -40,6 +40,9 @@ DTYPES: Mapping[int, ElementType] = {
 }
 """Short names of the element types, by their numbers in ``TensorProto.DataType``."""
 
+NUMBERS: Mapping[str, int] = {short: number for number, short in DTYPES.items()}
+"""The number of each ONNX element type, by its short name."""
+
 MOST_DIMENSIONS = 64
 """Limit of dimensions of a tensor.  TensorRT allows 8, NumPy 64."""
 

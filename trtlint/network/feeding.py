@@ -12,7 +12,7 @@ from trtlint.compare.sets import random_sets
 from trtlint.measurement.feeds import given_feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Value
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import NUMBERS
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.layers import Array
 from trtlint.network.probe import probes
@@ -77,6 +77,5 @@ def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value
     copy = Value(value.name)
-    elements = {name: number for number, name in DTYPES.items()}
-    copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype], list(shape)))
+    copy.set_type(onnx.helper.make_tensor_type_proto(NUMBERS[value.dtype], list(shape)))
     return copy
