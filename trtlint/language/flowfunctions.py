@@ -56,8 +56,8 @@ def _refused_if_empty(_: object, values: tuple[Any, ...]) -> object:
 def _refuses_empty(node: Node, port: int) -> bool:
     """Return whether the parser rejects an empty tensor as the input ``port`` of an operator."""
     if node.op == "Squeeze":
-        shape = None if node.inputs[0] is None else node.inputs[0].shape
-        return port == 1 and not (shape is not None and all(isinstance(dim, int) for dim in shape))
+        data = node.inputs[0]
+        return port == 1 and (data is None or not data.is_static)
     return port > 0 and node.op in ("Slice", "Pad", "NonMaxSuppression")
 
 

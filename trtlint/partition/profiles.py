@@ -50,7 +50,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
     for part in parts:
         own = {value for node in part for value in node.outputs}
         inputs = {value for node in part for value in node.inputs if value is not None} - own
-        if any(value.shape is None or not all(isinstance(d, int) for d in value.shape) for value in inputs):
+        if not all(value.is_static for value in inputs):
             continue
         for node in part:
             for port in () if node.domain else _SHAPE_PORTS.get(node.op, ()):
