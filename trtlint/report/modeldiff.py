@@ -14,7 +14,7 @@ import onnx.numpy_helper
 import onnx.printer
 
 from trtlint.model.protos import DTYPES, text
-from trtlint.report.counts import plural
+from trtlint.report.counts import left_out
 
 MOST_LINES = 400
 """Largest number of lines of a diff in a document."""
@@ -38,8 +38,7 @@ def difference(before: onnx.ModelProto, after: onnx.ModelProto, name: str) -> It
 
 def shortened(lines: Sequence[str]) -> str:
     """Return the first lines of a diff as text, and the number of further lines."""
-    left = len(lines) - MOST_LINES
-    return "\n".join([*lines[:MOST_LINES], *([f"and {plural(left, 'more line')}"] if left > 0 else [])])
+    return "\n".join([*lines[:MOST_LINES], *left_out(len(lines), MOST_LINES, "line")])
 
 
 def model_lines(proto: onnx.ModelProto) -> list[str]:

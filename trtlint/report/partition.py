@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trtlint.engine.finding import ModelReport
-from trtlint.report.counts import plural
+from trtlint.report.counts import left_out, plural
 from trtlint.report.names import few
 
 _MOST_PARTS = 8
@@ -81,8 +81,7 @@ def _listed(parts: list[list[str]]) -> Iterator[str]:
     for number, part in enumerate(parts[:_MOST_PARTS], 1):
         ends = part[0] if len(part) == 1 else f"{part[0]} .. {part[-1]}"
         yield f"  part {number}: {plural(len(part), 'node')}, {ends}"
-    if len(parts) > _MOST_PARTS:
-        yield f"  and {plural(len(parts) - _MOST_PARTS, 'more part')}"
+    yield from (f"  {line}" for line in left_out(len(parts), _MOST_PARTS, "part"))
 
 
 def _copies(borders: Mapping[str, int]) -> Iterator[str]:
@@ -115,8 +114,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
             )
         if advice:
             yield f"    {'; '.join(advice)}"
-    if len(splits) > _MOST_SPLITS:
-        yield f"  and {plural(len(splits) - _MOST_SPLITS, 'more operator type')}"
+    yield from (f"  {line}" for line in left_out(len(splits), _MOST_SPLITS, "operator type"))
 
 
 def _logged(found: Mapping[str, Any]) -> Iterator[str]:

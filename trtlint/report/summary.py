@@ -126,5 +126,4 @@ class SummaryWriter:
         yield Text(f"{plural(files, 'file')} could not be linted", style=SEVERITY_STYLES["error"])
         shown = self._problems if height is None else self._problems[:_FILES]
         yield from (Text(f"  {clean(str(problem))}") for problem in shown)
-        if len(shown) < len(self._problems):
-            yield Text(f"  and {plural(len(self._problems) - len(shown), 'more problem')}")
+        yield from (Text(f"  {line}") for line in left_out(len(self._problems), len(shown), "problem"))
