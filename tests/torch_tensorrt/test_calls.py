@@ -11,7 +11,7 @@ from trtlint.engine.evidence.torch import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_call import _truncated_twice, _twice
 from trtlint.facts.of_torch.torch_use import TorchUseFact
-from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script, script_in
+from trtlint.torch_tensorrt.calls import TorchCall, is_call, read_script, script_in
 from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
@@ -20,7 +20,7 @@ HALF = (Dotted("torch.half"),)
 
 def only(text: str, source: str = "script.py") -> TorchCall:
     """Return the only call in a text."""
-    (call,) = calls_in(text, source)
+    (call,) = script_in(text, source)[0]
     return call
 
 
@@ -121,8 +121,8 @@ def test_options_of_torch_compile() -> None:
     call = only(text)
     assert (call.function, call.route, call.ir) == ("torch.compile", "options", "torch_compile")
     assert values(call) == {"truncate_double": True}
-    assert calls_in("import torch\ntorch.compile(m)", "s.py") == ()
-    assert calls_in("import torch\ntorch.compile(m, backend='inductor')", "s.py") == ()
+    assert script_in("import torch\ntorch.compile(m)", "s.py")[0] == ()
+    assert script_in("import torch\ntorch.compile(m, backend='inductor')", "s.py")[0] == ()
 
 
 def test_ir_decides_the_route() -> None:
@@ -155,8 +155,8 @@ def test_the_front_end_for_windows() -> None:
 
 
 def test_other_compilers_are_no_calls() -> None:
-    assert calls_in("import re\nre.compile('x')\ncompile('1', '', 'eval')", "s.py") == ()
-    assert calls_in("import tensorrt as trt\ntrt.compile()", "s.py") == ()
+    assert script_in("import re\nre.compile('x')\ncompile('1', '', 'eval')", "s.py")[0] == ()
+    assert script_in("import tensorrt as trt\ntrt.compile()", "s.py")[0] == ()
 
 
 def test_a_pasted_call_needs_no_imports() -> None:
@@ -195,7 +195,7 @@ def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
 )
 def test_what_is_not_python_is_refused_with_a_reason(text: str) -> None:
     with pytest.raises(PythonScriptError, match=r"script\.py"):
-        calls_in(text, "script.py")
+        script_in(text, "script.py")[0]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_what_is_not_python_is_refused_with_a_reason(text: str) -> None:
 )
 def test_hostile_scripts_end(text: str) -> None:
     try:
-        assert len(calls_in(text, "script.py")) <= 500
+        assert len(script_in(text, "script.py")[0]) <= 500
     except PythonScriptError as error:
         assert "script.py" in str(error)
 
@@ -253,9 +253,9 @@ class Other:
 )
 def test_a_module_that_was_not_exported(text: str, expected: bool) -> None:
     text = f"{MODULES}{text}\n"
-    (call,) = calls_in(f"{text}torch_tensorrt.dynamo.compile(m, [x])\n", "build.py")
+    (call,) = script_in(f"{text}torch_tensorrt.dynamo.compile(m, [x])\n", "build.py")[0]
     assert call.unexported is expected
-    (call,) = calls_in(f"{text}torch_tensorrt.compile(m, inputs=[x])\n", "build.py")
+    (call,) = script_in(f"{text}torch_tensorrt.compile(m, inputs=[x])\n", "build.py")[0]
     assert not call.unexported
 
 
@@ -388,7 +388,7 @@ def test_a_saved_module_is_joined_to_its_compilation() -> None:
 )
 def test_a_script_that_python_cannot_parse(line: str, said: str) -> None:
     with pytest.raises(PythonScriptError) as caught:
-        calls_in(f"import torch_tensorrt\n{line}\n", "script.py")
+        script_in(f"import torch_tensorrt\n{line}\n", "script.py")[0]
     assert said in str(caught.value)
 
 

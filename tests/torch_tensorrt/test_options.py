@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.target.target import Target
-from trtlint.torch_tensorrt.calls import calls_in
+from trtlint.torch_tensorrt.calls import script_in
 from trtlint.torch_tensorrt.options import builder_flags, for_release, options_of, run_options
 
 
@@ -29,7 +29,7 @@ from trtlint.torch_tensorrt.options import builder_flags, for_release, options_o
     ],
 )  # fmt: skip
 def test_values_of_a_call_reach_the_program(text: str, values: object) -> None:
-    found = options_of(calls_in(f"torch_tensorrt.compile(m, {text})"))
+    found = options_of(script_in(f"torch_tensorrt.compile(m, {text})")[0])
     ordered = json.loads(json.dumps(dict(found.values)), object_hook=sort_sets)
     assert (ordered, found.dropped) == (values, ())
 
@@ -40,7 +40,7 @@ def sort_sets(data: dict[str, object]) -> dict[str, object]:
 
 
 def test_values_that_are_not_known_are_named() -> None:
-    found = options_of(calls_in("torch_tensorrt.compile(m, workspace_size=SIZE, min_block_size=2)"))
+    found = options_of(script_in("torch_tensorrt.compile(m, workspace_size=SIZE, min_block_size=2)")[0])
     assert (dict(found.values), found.dropped) == ({"min_block_size": 2}, ("workspace_size",))
 
 
@@ -67,7 +67,7 @@ def test_sets_of_the_python_interface() -> None:
     ],
 )
 def test_builder_flags_of_a_release(release: str, call: str, flags: object) -> None:
-    options = options_of(calls_in(f"torch_tensorrt.compile(m, {call})"))
+    options = options_of(script_in(f"torch_tensorrt.compile(m, {call})")[0])
     assert builder_flags(torch_release(release), options.values) == flags
 
 

@@ -161,15 +161,6 @@ def read_script(path: Path, name: str = "") -> ScriptParts:
         return script_in(text, name or str(path))
 
 
-def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
-    """Read the calls in Python text, in order.
-
-    Raises:
-        PythonScriptError: the text is not Python.
-    """
-    return script_in(text, source)[0]
-
-
 def script_in(text: str, source: str = "") -> ScriptParts:
     """Read the parts of a Python text that affect the compilation.
 
