@@ -81,10 +81,9 @@ def _text_evidence(text: str, release: TorchRelease, *, checked: bool) -> TorchS
 def _task(reader: SettingsReader, release: TorchRelease, given: TorchInput) -> Task:
     from trtlint.torch_tensorrt.options import for_release
 
-    task = Task.of(reader.settings_of(given.path), given.evidence, given.problems, alone=True)
-    targets = for_release(task.case.targets, release, given.options)
-    settings = replace(task.settings, targets=targets)
-    return replace(task, settings=settings, case=replace(task.case, targets=targets))
+    settings = reader.settings_of(given.path)
+    targets = for_release(settings.targets, release, given.options)
+    return Task.of(replace(settings, targets=targets), given.evidence, given.problems, alone=True)
 
 
 def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchCall]) -> TorchRequest | None:
