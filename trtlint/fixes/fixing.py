@@ -99,13 +99,21 @@ def fix_file(
         OSError: the file cannot be read.
     """
     lint = linting(judge, source)
+    latest: tuple[onnx.ModelProto, tuple[onnx.ModelProto, str]] | None = None
+
+    def checked_once(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+        """Run the ONNX checker, except for the model that it checked last."""
+        nonlocal latest
+        if latest is None or latest[0] is not proto:
+            latest = proto, checked(proto, source.proto)
+        return latest[1]
 
     def run(withdrawn: Mapping[Key, str]) -> FixOutcome:
         session = FixSession(lint, unsafe=unsafe, prove=prove, withdrawn=withdrawn)
         return session.run(source.proto, keep)
 
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
-        _, wrong = checked(proto, source.proto)
+        _, wrong = checked_once(proto)
         if wrong:  # if the source is also invalid, no rewrite is at fault
             return (
                 ""
@@ -117,7 +125,7 @@ def fix_file(
     outcome = withdrawing(run, check)
     fixed, wrong = outcome.after.proto, ""
     if outcome.applied:
-        fixed, wrong = checked(fixed, outcome.before.proto)
+        fixed, wrong = checked_once(fixed)
     return Fixed(source.path, outcome, fixed, wrong, source.raw)
 
 
