@@ -245,7 +245,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_dnn_inference/issues/35
         ((STAT,), "model_repository_paths", "does not contain the reason"),
         # https://github.com/nvidia-holoscan/holohub/issues/1570
-        ((CLIPPED,), "in a mask, where it has no effect", "--bf16"),
+        ((CLIPPED,), "in a mask, where the clipping has no effect", "--bf16"),
         # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/36
         # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_depth_segmentation/issues/10
         ((DLA_FORMATS,), "Add --allowGPUFallback", "An internal check"),
