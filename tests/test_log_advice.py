@@ -191,7 +191,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
         ((NO_DLL,), "the folder of DLLs in TensorRT's", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
-        ((NO_LOADED,), "If it loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
+        ((NO_LOADED,), "If the program loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
         ((OTHER_WEIGHTS,), "do not belong to the network that the program builds", "An internal check"),
         # https://github.com/pytorch/TensorRT/issues/632
@@ -275,7 +275,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/westNeighbor/ComfyUI-ultimate-openpose-estimator/issues/9
         ((NO_VERSION,), "(this library has 10.12.0.36)", "the file has"),
         # https://github.com/enazoe/yolo-tensorrt/issues/168
-        ((NO_CREATOR, NO_PLUGIN), "Load its library before the engine", "LOG139"),
+        ((NO_CREATOR, NO_PLUGIN), "must load the plugin's library first", "LOG139"),
         ((NO_PLUGIN,), "LOG139", "LOG103"),
         # https://github.com/NVIDIA/TensorRT/issues/1677
         ((SHAPES, QUOTED), "The input shapes of this node are incompatible", "LOG136"),
@@ -293,7 +293,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((OLD_COUNT,), "keep_initializers_as_inputs=True", "is not valid"),
         # https://github.com/dusty-nv/jetson-inference/issues/946, 1686 and 1363
         ((ZERO_BYTES, NOT_LOADED), "left an empty file", "download-models.sh"),
-        ((CUSTOM, NOT_LOADED), "Update it: newer versions know more names", "download-models.sh"),
+        ((CUSTOM, NOT_LOADED), "newer versions know more names", "download-models.sh"),
         ((NO_BINDING, NOT_LOADED), "--output-cvg", "--minShapes"),
         # https://github.com/NVIDIA/TensorRT/issues/2496
         ((LIBRARY_FILE,), "nvinfer_builder_resource.dll", "newest release first"),
@@ -304,7 +304,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/3055
         ((FORCED_INT8,), "put only QuantizeLinear before the plugin", "Run the layer in another type"),
         # https://github.com/NVIDIA/TensorRT/issues/2406
-        ((NO_FORMATS,), "builds with the next release", "put only QuantizeLinear before the plugin"),
+        ((NO_FORMATS,), "the next release builds the same model", "put only QuantizeLinear before the plugin"),
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
         ((NO_CONSTANT,), "newer than the release", "In this release, the input must be a constant"),
         # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
