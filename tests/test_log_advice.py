@@ -191,7 +191,11 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
         ((NO_DLL,), "the folder of DLLs in TensorRT's", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
-        ((NO_LOADED,), "If the program loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
+        (
+            (NO_LOADED,),
+            "If the program loads a file (deserialize_cuda_engine)",
+            "The builder returned no engine",
+        ),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
         ((OTHER_WEIGHTS,), "do not belong to the network that the program builds", "An internal check"),
         # https://github.com/pytorch/TensorRT/issues/632
@@ -304,11 +308,15 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/3055
         ((FORCED_INT8,), "put only QuantizeLinear before the plugin", "Run the layer in another type"),
         # https://github.com/NVIDIA/TensorRT/issues/2406
-        ((NO_FORMATS,), "the next release builds the same model", "put only QuantizeLinear before the plugin"),
+        (
+            (NO_FORMATS,),
+            "the next release builds the same model",
+            "put only QuantizeLinear before the plugin",
+        ),
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
         ((NO_CONSTANT,), "newer than the release", "In this release, the input must be a constant"),
         # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
-        ((NO_BUILDER,), "older than the release supports", "holds its memory"),
+        ((NO_BUILDER,), "older than the release supports", "holds the memory of the GPU"),
         # https://github.com/NVIDIA/TensorRT/issues/3110
         ((UNKNOWN,), "Restart the computer", "LOG124"),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/673

@@ -98,9 +98,9 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether two conditions hold: the operator that computes v reads a result of an If, a loop or "
-        "a recurrence, or is in the body of one; and an earlier operator of the same type does the "
-        "same, or v goes into another If, loop or recurrence",
+        "whether (1) the operator that computes v uses a result of an If, a loop or a recurrence, or is in "
+        "the body of one, and (2) an earlier operator of the same type meets condition 1, or v goes into "
+        "another If, loop or recurrence",
         (VALUE,),
         TRUTH,
         _repeated,
@@ -134,8 +134,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
-        "whether several values are read only as sizes of Slice, Pad, NonMaxSuppression or, for a "
-        "dynamic shape, Squeeze; parsers reject empty tensors there",
+        "whether several values are used only as sizes of Slice, Pad, NonMaxSuppression or, for a "
+        "dynamic shape, Squeeze; parsers reject empty tensors as such sizes",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,

@@ -382,8 +382,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several values that are read as sizes depends on the numbers in a model "
-        "input whose type is neither int32 nor int64",
+        "whether one of several sizes depends on the numbers in a model input with a type other than "
+        "int32 and int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
