@@ -159,7 +159,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/triton-inference-server/server/issues/6165
         ((TOO_MANY,), "--disable-auto-complete-config", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/289
-        ((UNWRITTEN_TENSOR,), "a node reads a tensor that the parser does not know", "LOG124"),
+        ((UNWRITTEN_TENSOR,), "a node has an input tensor that the parser does not know", "LOG124"),
         # https://github.com/deepcam-cn/yolov5-face/issues/197
         ((OWN_CHECK,), "The parser rejected the model", "An internal check"),
         # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
