@@ -29,7 +29,7 @@ CASES = {
     ),
     "a wrong file": (
         "(float[2,3] x, float[3,3] z) => (float[A,B] y) { y = Concat <axis = 1> (x, z) }",
-        "the file is invalid, and other runtimes reject it too; export it again",
+        "the file is invalid, and other runtimes reject it too; export the model again",
     ),
     "a value from around a loop": (
         """(float[2] x, bool c) => (float[2] y) < int64 n = {3}, bool t = {1} > { y = If (c) <
