@@ -35,6 +35,14 @@ from trtlint.target.parsing import TargetError, parse_gpu
         ("NVIDIA RTX A2000 Laptop GPU", 86, "RTX A2000"),
         ("NVIDIA RTX 4000 Ada Generation Laptop GPU", 89, "RTX 4000 Ada"),
         ("Quadro RTX 5000 with Max-Q Design", 75, "Quadro RTX 5000"),
+        ("NVIDIA RTX 3500 Ada Generation Laptop GPU", 89, "RTX 3500 Ada"),
+        ("Orin (nvgpu)", 87, "Orin"),
+        ("NVIDIA Tegra X2", 62, "Tegra X2"),
+        ("GRID T4-16Q", 75, "T4"),
+        ("NVIDIA A10-24Q", 86, "A10"),
+        ("NVIDIA A16-2B", 86, "A16"),
+        ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", 80, "A100"),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", 90, "H100"),
     ],
 )
 def test_what_people_type_is_known(text: str, sm: int, name: str) -> None:

@@ -65,7 +65,7 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
     GPU identifies its series: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` is the name of
     a GPU, or of a cloud instance such as ``g5.xlarge``.
     """
-    words = re.split(r"[\s_-]+", _MOBILE.sub("", text.strip()))
+    words = re.split(r"[\s_-]+", _MOBILE.sub("", _INSTANCE.sub("", text.strip())))
     wanted = _squeeze(" ".join(word for word in words if not _BOARD.fullmatch(word)))
     for entry in architectures():
         for name in entry.names:
@@ -126,9 +126,17 @@ It matches the text after ``40`` in ``4090``, and the text after ``30`` in ``308
 _MEMBER = rf"(|xx|series|{_NUMBER})"
 """Regular expression for the text after a series name such as ``rtx40``, in lower case without blanks."""
 _BOARD = re.compile(
-    r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
+    r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit"
+    r"|grid|\d{1,2}[abcq]\d?|\(nvgpu\)",
+    re.IGNORECASE,
 )
-"""Pattern of the words that nvidia-smi and shops add to a GPU name."""
+"""Pattern of the words that NVIDIA's tools and shops add to a GPU name.
+
+A virtual GPU is called ``GRID T4-16Q`` or ``NVIDIA A10-24Q``: the suffix is the memory size and the series.
+https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html
+"""
+_INSTANCE = re.compile(r" MIG \d+[cg][.\w+]*$", re.IGNORECASE)
+"""Pattern of the part of a GPU at the end of its name, as in ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
 _MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
 """Pattern of the words at the end of the name of a GPU in a laptop."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
