@@ -64,7 +64,7 @@ def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.
     assert all(isinstance(each, ComputationError) for each in found)
     assert (
         str(found[-1])
-        == "the checks of all rewrites together exceeded the time share of the limit of 2 s of processor time"
+        == "the checks of all rewrites together exceeded their share of the limit of 2 s of processor time"
     )
     assert allowance.left < 1.0
 

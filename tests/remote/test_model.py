@@ -169,7 +169,7 @@ class Bytes:
         return onnx.numpy_helper.from_array(np.arange(3)).SerializeToString()
 
 
-TOO_LARGE = "values of 'w' and others are too large to read from a remote model"
+TOO_LARGE = "values of large tensors such as 'w' are not read from remote models"
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
 
 
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
-    """Return the dry build that a JSON block describes. ``record`` has the log from another block."""
+    """Return the dry build that a JSON block describes. ``record`` contains the log from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
     except (ValueError, RecursionError) as error:

@@ -4,9 +4,9 @@ The examples test the table.  An entry in trtlint/knowledge/conditions.yaml has 
 ``accepted``.  Each key has one model or a list of models, in the text form of rule examples
 (:mod:`trtlint.examples.rules`).
 
-The text before the first bracket of a model has command-line options, ``unchecked``, or ``opset`` with a
-number. Without options, the target is the newest known release that the entry applies to.  If a model has no
-header, its opset is the number after ``opset``, or 17.
+The text before the first bracket of a model may contain command-line options, ``unchecked``, or ``opset``
+with a number. Without options, the target is the newest known release that the entry applies to.  If a model
+has no header, the opset of the model is the number after ``opset``.  The default number is 17.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """Parse an example of an entry. ``applies`` has the releases that the entry is about, by product.
+    """Parse an example of an entry. ``applies`` gives the range of releases of the entry, by product.
 
     Raises:
         ValueError: the text is not an example, or names an unknown option, release or GPU.

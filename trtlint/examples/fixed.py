@@ -1,9 +1,10 @@
 """Run the examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before the fix. The header of this block accepts the same words
-as in other examples, and the word ``unsafe`` for an unsafe rewrite. The second block is the model after the
-fix. The rule must report the first model and must not report the second. Both models must compute the same
-results. After ``trtlint fix``, the first model must be equal to the second model, except for names.
+The first of two ``onnx`` blocks is the model before the fix. The header of this block accepts the same
+options as the header of every rule example, and the word ``unsafe`` to allow an unsafe rewrite. The second
+block is the model after the fix. The rule must report the first model and must not report the second. Both
+models must compute the same results. After ``trtlint fix``, the first model must be equal to the second
+model, except for names.
 """
 
 from __future__ import annotations

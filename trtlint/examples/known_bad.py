@@ -61,7 +61,7 @@ def _outcome(
         return "unreadable", str(error)
     facts = facts_of(model, weights=True)
     report = evaluate(rules, facts, example.target)
-    # Every entry has its own sentence, or at least a source.
+    # Two entries differ in their sentence or in their source.
     said = {
         fact.says
         for fact in facts.of(KIND)

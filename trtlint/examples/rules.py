@@ -7,19 +7,20 @@ command line:
 
 - ``--trt 10.7 --fp16`` is the target. Without a version, the target is the newest known release that the rule
   applies to.
-- ``--build "trtexec ..."`` is the build command, ``--from 8.6`` is the version before an upgrade.
+- ``--build "trtexec ..."`` is the build command.
+- ``--from 8.6`` is the version before an upgrade.
 - ``unchecked`` marks a model that the ONNX checker rejects.
 - ``at: conv1,conv2`` lists all nodes with findings.
 - ``times: 2`` is the number of sites of the findings.
 
-Other blocks contain the files of a build or other evidence:
+Blocks with a word other than ``onnx`` contain the files of a build or further evidence:
 
 - ``log``: lines of a build log.
 - ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
 - ``plan``: product and version of an engine.
 - ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
-- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`). A block with the
-  log precedes this block.
+- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.DryBuildResult`). A block
+  with the log precedes this block.
 - ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
 - ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
 
@@ -119,7 +120,7 @@ class ExampleResult(Struct, frozen=True):
         line: line of the example, or the line where a missing example is reported.
         expected: the expected outcome.
         got: the outcome.
-        detail: the reason why the example cannot be read, or the missing part of the rule.
+        detail: an explanation, such as the nodes with findings, or the reason why the example is unreadable.
     """
 
     rule: str
@@ -144,7 +145,7 @@ class ExampleResult(Struct, frozen=True):
 Begin = Callable[[ExampleResult], bool]
 """Function that is called before each example, and returns whether to run it.
 
-Its argument is the example, as a result without an outcome.
+The argument of the function describes the example.  The outcome in the argument has no meaning.
 """
 
 
@@ -158,7 +159,7 @@ def run_examples(
 ) -> Iterator[ExampleResult]:
     """Run the examples of rules.  Each rule runs only on the examples in its own file.
 
-    A rule also gets a failed result in these cases:
+    A rule gets an additional, failed result in each of these cases:
 
     - The rule names an unknown fix.
     - The rule lacks a public reference.

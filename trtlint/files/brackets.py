@@ -7,9 +7,9 @@ from __future__ import annotations
 
 
 def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
-    """Return the largest depth of open brackets, and the first line with this depth, from 1.
+    """Return the largest nesting depth, and the first line that reaches this depth.
 
-    Brackets in strings and comments count.
+    Lines are counted from 1.  Brackets in strings and comments count.
 
     Args:
         text: the text.

@@ -11,7 +11,7 @@ from pathlib import Path
 SUFFIX = ".onnx"
 _STARS = re.compile(r"\*\*+")
 _DATA_SUFFIXES = (".data", "_data")
-"""Suffixes that PyTorch and Hugging Face exporters add to the model's name for external data."""
+"""Suffixes for external data files.  PyTorch and Hugging Face exporters append them to the model's file name."""
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:
@@ -44,7 +44,7 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
     """Yield the paths that match the glob ``wanted``, except hidden paths.
 
     If ``folders`` is true, yield only folders.  Unlike in ``glob.glob``, ``**`` does not follow links to
-    folders.  Otherwise, a folder with two links to itself would double the number of paths at each level.
+    folders, because a folder with two links to itself would double the number of paths at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))

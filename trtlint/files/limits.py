@@ -34,8 +34,9 @@ _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
 """Reserved shares of the time limit of a file.
 
-The first share is reserved for the comparison of the whole model: comparisons of single rewrites must leave
-it.  The second share is reserved for writing the model: the comparison of the whole model must leave it.
+The first share is reserved for the comparison of the whole model: comparisons of single rewrites must not
+use it.  The second share is reserved for writing the model: the comparison of the whole model must not use
+it.
 """
 _EXCEEDED = "reading and checking this file exceeded the limit of"
 _REMEDY = (
@@ -128,16 +129,17 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
 
     The block gets no limits of its own in four cases:
 
-    - It is inside another ``limit_work`` block, and no allowance is given.
+    - It is inside another ``limit_work`` block, and the outer block got no allowance.
     - It runs outside the main thread.
     - The program already uses the profiling timer.
     - The system has no profiling timer.
 
-    Then only the limits of the readers and of the outer block apply.
+    In these cases, only the limits of the readers and of the outer block apply.
 
     Args:
         files: files whose total size sets the default limits.
-        allowance: limits to use instead of the default.  Child processes get them from :func:`current`.
+        allowance: limits to use instead of the default.  Code that starts child processes reads these limits
+            from :func:`current`.
 
     Raises:
         LimitError: a limit was reached.
@@ -249,7 +251,7 @@ def _look(*_: object) -> None:
 
 
 def memory_of(pid: int | str = "self") -> int:
-    """Return the bytes of memory of a process without mapped files, or 0 if they are unknown."""
+    """Return the memory of a process in bytes, without mapped files; 0 if unknown."""
     with suppress(OSError, ValueError, IndexError):
         pages = Path(f"/proc/{pid}/statm").read_bytes().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")

@@ -20,7 +20,7 @@ from trtlint.errors import FileError
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
-    # A pipe or terminal may replace the file after the check: do not block, and adopt no terminal.
+    # A pipe or terminal may replace the file after the check: do not block, and get no controlling terminal.
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
 )
@@ -110,7 +110,7 @@ def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
 
 
 def kind_of(mode: int) -> str:
-    """Describe a file that is not regular, such as ``a pipe`` or ``a folder``."""
+    """Describe a file that is not regular, such as ``a pipe`` or ``a directory``."""
     return next((words for test, words in _KINDS if test(mode)), "a special file")
 
 

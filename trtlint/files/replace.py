@@ -32,7 +32,8 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 
     Args:
         path: file to write.
-        protected: files that this run reads.  This run must not replace them, even under another name.
+        protected: files that this run reads.  ``path`` must not be one of these files, even if it is
+            another name (a hard link) of the same file.
 
     Raises:
         OSError: the path cannot be written, or its folder does not exist; ``strerror`` is the reason.
@@ -55,7 +56,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 
 
 def require_output(path: Path, protected: Iterable[Path] = (), what: str = "") -> None:
-    """Check that trtlint may write an output of the user, before the work starts.
+    """Check, before the work starts, that trtlint may write an output file.
 
     Args:
         path: file to write.

@@ -1,7 +1,7 @@
 """Read an open file on demand, as a sequence of bytes.
 
 A memory map is not safe here. If another process truncates the file, access to a removed page kills this
-process (SIGBUS), so that no other file is linted.
+process (SIGBUS), and the remaining files are not linted.
 """
 
 from __future__ import annotations

@@ -113,9 +113,9 @@ class _Parser:
     def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
-        ``nodes`` are the nodes of the graph, and ``around`` has other data of the graph.
+        ``nodes`` are the nodes of the graph, and ``around`` contains further data about the graph.
         """
-        # Each region has its depth in the tree of parser calls, and the region around it.
+        # Each entry: a region, its depth in the tree of parser calls, and the region that contains it.
         pending: list[tuple[Region, int, Region | None]] = [(region, 1, None)]
         while pending:
             own, depth, outer = pending.pop()
@@ -183,7 +183,7 @@ class _Around:
     Args:
         graph: the graph.
         types: types of the values in the graph and in the outer graphs.
-        outer: initializers of the outer graphs.
+        outer: the data about the outer graph; None for the main graph.
     """
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
@@ -277,7 +277,7 @@ class _Dividing:
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
-    """Return why the provider of TensorRT-RTX rejects a whole graph, or an empty string if it does not."""
+    """Return why the provider of TensorRT-RTX rejects a whole graph; empty if the provider accepts it."""
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
@@ -358,7 +358,8 @@ def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
 
     A value gets the type of an input of the operator that computes the value.
 
-    This rule is for operators of ONNX Runtime, because ONNX's type inference does not know their types.
+    Values of ONNX Runtime's own operators need this rule, because ONNX's type inference does not know these
+    operators.
     """
     stored = {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:

@@ -117,8 +117,8 @@ def _is_stored(node: Node) -> bool:
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
     """Return whether ONNX Runtime replaces a node by a constant when it loads the model.
 
-    ONNX Runtime folds neither DequantizeLinear nor the operators after it, so that providers get the
-    quantization.
+    ONNX Runtime folds neither DequantizeLinear nor the operators after it, so that providers can see the
+    quantization of the model.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
     if _is_stored(node):

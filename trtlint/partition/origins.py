@@ -1,4 +1,4 @@
-"""Find the nodes in the file from which ONNX Runtime's rewritten nodes come.
+"""Find the original node in the file for each node that ONNX Runtime rewrote.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
 condition. But reports name the nodes in the file.  So trtlint stores the path of each node in the
@@ -18,7 +18,7 @@ from trtlint.model.graph import WITH_BODIES
 from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of, reads
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
-"""Pattern of the name suffix of a DequantizeLinear that ONNX Runtime copied for another reader.
+"""Pattern of the suffix that ONNX Runtime appends to the name of a copied DequantizeLinear.
 
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """

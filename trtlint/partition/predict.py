@@ -30,9 +30,10 @@ from trtlint.partition.regions import (
 from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 
 _MOST_SPLITS = 8
-"""Largest number of operator types for which trtlint counts the parts as if TensorRT accepted the type.
+"""Largest number of refused operator types for which trtlint predicts a partition without the refusal.
 
-Each count needs a walk through the graph.
+The prediction counts the parts that the model would have if TensorRT accepted the type.  Each count needs a
+walk through the graph.
 """
 NAMELESS = frozenset({"ScatterElements"})
 """Operators that the parser refuses with an error that names no node.

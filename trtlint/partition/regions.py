@@ -1,4 +1,4 @@
-"""Convert the regions that the parser accepts to parts, in the same steps as both providers.
+"""Turn the regions that the parser accepts into parts, in the same steps as both providers.
 
 The code for these steps is the same in both providers:
 
@@ -96,10 +96,10 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 
 
 def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
-    """Convert the regions that the parser accepts to parts.
+    """Turn the regions that the parser accepts into parts.
 
-    First, small regions are removed.  Then regions in a cycle are removed.  Then the other regions are
-    joined, if this creates no cycle.
+    First, small regions are removed.  Then regions in a cycle are removed.  Then the remaining regions are
+    joined, if joining them creates no cycle.
     """
     listed = [region for region in regions if region]
     small = tuple(region for region in listed if len(region) < settings.min_nodes)

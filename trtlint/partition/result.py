@@ -1,4 +1,4 @@
-"""Represent the partition of a model as plain data: the parts that TensorRT runs, and the other nodes."""
+"""Represent the partition of a model as plain data: the parts that TensorRT runs, and the remaining nodes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Border(Struct, frozen=True):
 
 
 class Partition(Struct, frozen=True):
-    """The parts of one model that TensorRT runs, and the other nodes.
+    """The parts of one model that TensorRT runs, and the remaining nodes.
 
     Attributes:
         provider: the execution provider that divides the model.

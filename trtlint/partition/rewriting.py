@@ -16,9 +16,9 @@ from trtlint.files.telemetry import onnx_runtime
 from trtlint.partition.naming import bodies
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
-"""Prefixes of names of added Casts and of their results.  ONNX Runtime adds Casts to run FP16 on a CPU.
+"""Prefixes of the names of added Casts, and of the names of their results.
 
-A GPU provider never gets these Casts:
+ONNX Runtime adds these Casts to run FP16 on a CPU.  A GPU provider never gets them:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
@@ -51,7 +51,7 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
                 model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             )
             found = onnx.load(written)
-        except Exception:  # noqa: BLE001 - missing, or one of its own exceptions, which share no other base
+        except Exception:  # noqa: BLE001 - onnxruntime is missing, or its exceptions share no other base
             return None
     return _without_casts(found, model)
 
@@ -76,7 +76,7 @@ def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.Ty
         session = onnxruntime.InferenceSession(
             asked.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-    except Exception:  # noqa: BLE001 - missing, or one of its own exceptions, which share no other base
+    except Exception:  # noqa: BLE001 - onnxruntime is missing, or its exceptions share no other base
         return {}
     return {
         each.name: _type(each.type, each.shape) for each in session.get_outputs() if each.name in set(names)
@@ -106,8 +106,8 @@ def _is_external(model: onnx.ModelProto) -> bool:
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
     """Remove the Casts that ONNX Runtime adds to run a model on the CPU.
 
-    ONNX Runtime sometimes removes a Cast in the file together with an added Cast that reverses the Cast in
-    the file.  The function then returns None, because the types in the model would be wrong.
+    ONNX Runtime sometimes removes a Cast of the file together with an added Cast that reverses it.  In this
+    case, the function returns None, because the types in the model would be wrong.
 
     Args:
         model: the model after ONNX Runtime's rewrites.
@@ -136,7 +136,7 @@ def _remove_casts(graph: onnx.GraphProto) -> bool:
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]
     if not inserted:
         return any(found)
-    # The operand or the result of an added Cast has its name from the file. The other name has the prefix.
+    # Either the operand or the result of an added Cast has a name from the file. The second name is added.
     names: dict[str, str] = {}
     for node in inserted:
         short, long = sorted((*node.input, *node.output), key=lambda name: name.startswith(_CASTS))

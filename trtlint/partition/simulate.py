@@ -119,8 +119,8 @@ def _with_merged(
 
     Args:
         parts: the paths of the nodes of each part.
-        merged: the nodes that ONNX Runtime merged into another node, by the path of the other node.  They
-            become nodes of the same part as the other node.
+        merged: the nodes that ONNX Runtime merged into another node, by the path of the node that remains.
+            They join the part of the node that remains.
         added: the paths of the nodes that ONNX Runtime added.  They are left out.
     """
     found = []

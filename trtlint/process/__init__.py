@@ -11,5 +11,5 @@ Cause = Literal["done", "failed", "crashed", "time", "memory"]
 """How a process ended.
 
 ``done`` is a normal end, ``failed`` an end with an error code, and ``crashed`` an end by a signal.  ``time``
-and ``memory`` mean that the process was stopped at this limit.
+and ``memory`` name the limit at which the process was stopped.
 """

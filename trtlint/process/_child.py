@@ -30,7 +30,7 @@ _SET_DEATH_SIGNAL = 1
 
 
 def main(order_file: str) -> None:
-    """Call ``work`` of the module that the file ``order_file`` names."""
+    """Call the function ``work`` of the module that the JSON file ``order_file`` names."""
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
@@ -48,11 +48,12 @@ def main(order_file: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Let the system end this process when the thread that started it ends (Linux only).
+    """Let the system end this process when the parent's thread ends (Linux only).
 
-    ``parent`` is the process id of the parent.  A thread in this process cannot replace this function:
-    the thread might never run, because native code can hold the interpreter lock.  On other systems, only the
-    limit of processor time ends this process.
+    ``parent`` is the process id of the parent.  The parent's thread is the thread that started this process.
+    A thread of this process that watches the parent is not enough: native code can hold the interpreter
+    lock, so the thread might never run.  On systems other than Linux, this process may outlive its parent,
+    until it reaches its limit of processor time.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):

@@ -28,7 +28,7 @@ _SECONDS = 10
 _MEMORY = 2 << 30
 """Bytes of memory for one computation, if the size of the file is unknown."""
 _PATIENCE = 4
-"""Ratio of the wall time limit to the processor time limit.  It allows for a busy machine."""
+"""Ratio of the wall time limit to the processor time limit.  On a busy machine, wall time is longer."""
 _MOST_ANSWER = 1 << 30
 """Size in bytes of the largest answer."""
 _CHUNK = 1 << 20
@@ -60,7 +60,7 @@ class Child:
         self.pid = 0
         self._running = False
         self.reader, writer = os.pipe()
-        # A signal handler may raise: block signals until both sides are ready for that.
+        # A signal handler may raise an exception: block signals until parent and child can handle it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.pid = _fork(lambda: self._begin(work, memory, writer, before))
@@ -130,7 +130,7 @@ def _fork(child: Callable[[], object]) -> int:
     pid = -1
     try:
         with warnings.catch_warnings():
-            # Python recreates the locks that other threads hold; the child takes no other locks.
+            # The child takes only locks that Python recreates after a fork.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
@@ -203,7 +203,7 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
     If a computation ends the child, the next computation runs in a new child.
 
     Args:
-        works: the computations, each with its own limits.
+        works: the computations.  Each computation gets its own time limit.
 
     Yields:
         One answer for each computation, in order. If the computation failed, the answer is a
@@ -220,9 +220,9 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 
 
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child.
+    """Run computations in one child, and yield their answers.
 
-    Yield the answers, up to the answer of the first computation that ends the child.
+    If a computation ends the child, its answer is a ComputationError, and no further answers are yielded.
     """
     if not hasattr(os, "fork"):
         yield from map(_answer, works)
@@ -248,7 +248,7 @@ def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | Co
 
 def _spent(allowance: Allowance) -> ComputationError:
     return ComputationError(
-        f"the checks of all rewrites together exceeded the time share of {allowance.words}"
+        f"the checks of all rewrites together exceeded their share of {allowance.words}"
     )
 
 

@@ -41,7 +41,7 @@ class Limits(Struct, frozen=True):
     Attributes:
         seconds: wall time.
         memory: bytes of memory, without mapped files.
-        processor: seconds of processor time; 0 for the wall time multiplied by the number of processors.
+        processor: seconds of processor time; 0 for ``seconds`` multiplied by the number of processors.
     """
 
     seconds: float = 120.0
@@ -200,7 +200,10 @@ def machine_memory() -> int:
 
 
 def _signal_name(code: int) -> str:
-    """Return the name of the signal that an exit code means, or the exception code in hex on Windows."""
+    """Return the name of the signal that an exit code stands for; empty for an ordinary exit code.
+
+    On Windows, return the code of the exception in hexadecimal.
+    """
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name

@@ -19,7 +19,7 @@ PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3"
 """Names of the packages that fsspec needs, by scheme."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/]*@")
-"""Pattern of a user and a password.  A user may write ``@``, ``?`` or ``#`` although URLs forbid it."""
+"""Pattern of a user name and a password.  Both may contain ``@``, ``?`` or ``#``, although URLs forbid it."""
 _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
@@ -33,7 +33,7 @@ class Address(Struct, frozen=True):
 
     Attributes:
         url: the full address.
-        name: the address in reports, without the parts that may contain secrets.
+        name: the address for reports, without the parts that may contain secrets.
         scheme: the scheme in lower case, such as ``https``.
     """
 

@@ -1,7 +1,8 @@
 """Read parts of a file over HTTP, and check that the file does not change.
 
-The module has a file system for fsspec.  Redirects to other schemes or to local addresses are rejected.  Only
-``https://`` addresses import this module, since ``aiohttp`` is an optional dependency.
+The module defines a file system for fsspec.  Redirects to other schemes or to local addresses are rejected.
+trtlint imports this module only for ``https://`` and ``http://`` addresses, because ``aiohttp`` is an
+optional dependency.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _CHANGED = "the file changed while it was read"
 
 
 class RedirectError(TrtlintError):
-    """Error: trtlint does not follow a redirect."""
+    """Error: the server redirects to an address that is not allowed."""
 
 
 class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
@@ -43,9 +44,9 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
         """Check that a response has the same version of the file as the first response.
 
-        A server may ignore the header ``If-Match``, so the client must check the version. ETag, modification
-        time and size are each compared if both responses have the value.  A response without any of these
-        values passes.
+        A server may ignore the header ``If-Match``, so the client must check the version. A version consists
+        of ETag, modification time and size.  A value is compared only if both responses contain it, so a
+        response without these values passes.
 
         Raises:
             OSError: the version differs.
@@ -203,7 +204,7 @@ def require_allowed(named: URL, target: URL) -> None:
 class _Resolver(AbstractResolver):
     """Resolves host names, and rejects local addresses.
 
-    The host that the user named may have a local address.
+    Only the host that the user named may have a local address.
     """
 
     def __init__(self, named: str) -> None:

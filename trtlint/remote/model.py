@@ -16,10 +16,10 @@ from trtlint.remote.file import RemoteError, RemoteFile, remote_file
 from trtlint.remote.view import RemoteView
 
 _SMALL = 4 << 20
-"""Size in bytes of the largest model that is fetched whole.  Reading parts of it would take longer."""
+"""Size in bytes of the largest model that is fetched whole.  Reading a small model in parts takes longer."""
 _LEAST_VALUES = 1 << 20
 _VALUES = 100
-"""Divisor of the file size in the limit for reading tensor values.
+"""Number that sets the limit for reading tensor values.
 
 The limit is the file size divided by this number, but at least 1 MiB.
 """
@@ -75,7 +75,7 @@ class RemoteTensors(TensorStore):
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         size = length or 0
         if size > self._left_over:
-            self.note(f"values of {text(tensor.name)!r} and others are too large to read from a remote model")
+            self.note(f"values of large tensors such as {text(tensor.name)!r} are not read from remote models")
             return None
         self._left_over -= size
         try:

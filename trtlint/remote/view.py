@@ -43,7 +43,10 @@ class RemoteView(View):
         return self._read(start, stop - start) if stop > start else b""
 
     def _fetch(self, first: int, stop: int) -> None:
-        """Fetch the missing blocks between two byte offsets, with one request for adjacent blocks."""
+        """Fetch the missing blocks from block ``first`` up to block ``stop`` (exclusive).
+
+        Adjacent blocks share one request.
+        """
         beyond = -(-len(self) // _BLOCK)
         spans: list[tuple[int, int]] = []
         for block in range(first, min(stop, beyond)):

@@ -27,7 +27,7 @@ def describe(error: BaseException) -> str:
 
 
 def _tracker() -> str:
-    """Return the end of a sentence, which contains the address of the issue tracker."""
+    """Return `` at URL`` with the address of the issue tracker; empty if the address is unknown."""
     try:
         urls = metadata.metadata("trtlint").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

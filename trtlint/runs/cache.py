@@ -59,11 +59,14 @@ _SWEEP_EVERY = 24 * 3600
 
 
 class UncertainError(TrtlintError):
-    """Error: a file was changed just now, so a further change may not be visible in its size and times."""
+    """Error: a file cannot be identified for certain.
+
+    For example, the file was changed just now, so a further change might not alter its size and times.
+    """
 
 
 class _KeptResult(Struct, frozen=True):
-    """A cached result, and the identities of the other files that the result depends on."""
+    """A cached result, with the identities of the external data files that the result depends on."""
 
     companions: tuple[_Companion, ...]
     reports: tuple[ModelReport, ...]
@@ -109,7 +112,10 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports for a job, or None if the cache has none or they are out of date."""
+        """Return the cached reports for a job.
+
+        Return None if the cache has no reports for the job, or if the reports are out of date.
+        """
         data = read(store.entry)
         if data is None:
             return None
@@ -122,9 +128,9 @@ class Cache:
         return entry.reports
 
     def sweep(self) -> None:
-        """Delete old entries of the cache, at most once a day.
+        """Delete entries that no run has used for 30 days.  Do so at most once a day.
 
-        If the cache is still too large, also delete the oldest entries.
+        If the cache is still too large, delete the least recently used entries too.
         """
         tag = self._folder / cachefolder.TAG
         try:
@@ -218,7 +224,8 @@ def known_by(path: Path) -> str:
 
     Raises:
         OSError: the file cannot be read.
-        UncertainError: the file was changed just now, so another change may not be visible.
+        UncertainError: the file is not regular, or was changed just now.  In the latter case, another change
+            may not be visible.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

@@ -1,8 +1,8 @@
 """Run the dry builds of a model, one for each GPU.
 
 Results are cached, and concurrent builds share a memory limit. The cache contains results and logs.  The name
-of an entry is a digest of all data that a dry build depends on, except files with external data.  The entry
-lists these files, and a later run checks that they are unchanged.
+of an entry is a digest of all data that a dry build depends on, except external data files.  The entry
+lists the external data files, and a later run checks that they are unchanged.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     """Copy the result of a dry build for another target.
 
-    Both targets have the same nearest GPU that the dry build supports.  The dry build was for this GPU.
+    For both targets, the nearest GPU that dry builds support is the same.  The dry build was for that GPU.
     """
     if made.build is None:
         return made

@@ -59,5 +59,5 @@ class DryJob(Struct, frozen=True):
         return dry_builds(self, model, targets)
 
     def elsewhere(self) -> DryJob:
-        """Return the job without its cache folder and its folder for logs, for another machine."""
+        """Return a copy of the job for another machine, without cache folder and log folder."""
         return replace(self, kept=None, logs=None)

@@ -121,7 +121,7 @@ class BuildReader(EvidenceReader):
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the build files of one model as evidence."""
-        # TensorRT runs code of an engine, so an engine that came with a checkout is not loaded.
+        # Loading an engine runs code in the engine, so an engine from a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
         files = self._files or [*own]
         if not files:
@@ -192,7 +192,7 @@ class DryBuildReader(EvidenceReader):
 
     @staticmethod
     def _comparison(values: tuple[str, ...], shapes: tuple[ShapeRange, ...], where: str) -> CompareRequest:
-        """Return a request to compare the network that the parser builds with the ONNX model.
+        """Return a request to compare the ONNX model with the parser's network.
 
         Args:
             values: the values of the option.

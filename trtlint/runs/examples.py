@@ -1,10 +1,10 @@
 """Run the examples in rule files, in a process with limits.
 
-Rule files can be untrusted.  Their examples are models for ONNX's parser, checker and shape inference.  This
-native code crashes on some texts, and needs gigabytes for others.  So a forked process runs all examples one
-after another, and sends a message before each example.  If the process dies, the current example is reported
-as broken, and the other examples of the rule file are skipped.  A new process continues with the next rule
-file. Without ``os.fork``, the examples run in this process.
+Rule files can be untrusted.  Their examples are models for ONNX's parser, checker and shape inference.  The
+native code of ONNX crashes on some models, and needs gigabytes of memory for others.  So a forked process
+runs all examples one after another, and sends a message before each example.  If the process dies, the
+current example is reported as broken, and the remaining examples of the rule file are skipped.  A new process
+continues with the next rule file. Without ``os.fork``, the examples run in this process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ _CHUNK = 1 << 16
 _LONGEST_MESSAGE = 1 << 20
 
 Examples = Callable[[Begin], Iterator[ExampleResult]]
-"""Function that runs examples.  It calls its argument before each example to decide whether to run it."""
+"""Function that runs examples.
+
+The function calls its argument before each example, and skips the example if the call returns False.
+"""
 
 
 class RuleFileError(FileError, ValueError):

@@ -66,7 +66,7 @@ class PartitionJob(Struct, frozen=True):
         return (PartitionEvidence(self.provider, self.settings, found, notes=about),)
 
     def elsewhere(self) -> PartitionJob:
-        """Return the job unchanged, because it needs no folder of this machine."""
+        """Return the job unchanged, because it writes to no folder of this machine."""
         return self
 
 
@@ -96,7 +96,7 @@ def evidence_of(
 
 
 def partition_settings(command: BuildCommand | None) -> ProviderSettings:
-    """Return a command's values of the options that affect the partition.  Unset options get defaults."""
+    """Return the partition settings of a build command.  Unset options get defaults."""
     usual = ProviderSettings()
     if command is None or command.provider is None:
         return usual

@@ -47,7 +47,7 @@ class Pool(Struct, frozen=True):
 
 
 Pools = Callable[[int], AbstractContextManager[Pool]]
-"""Function that opens a pool with at most this number of workers."""
+"""Function that opens a pool.  Its argument is the largest number of workers."""
 
 
 def cores() -> int:

@@ -154,7 +154,7 @@ def with_progress(
         items: the items.
         total: the number of items; None if unknown.
         label: the name of the activity, such as ``linting``.
-        name: function that returns the name of an item for its index.
+        name: function that returns the name of the item with a given index, from 0.
     """
     with Activity(label, total) as activity:
         iterator = iter(items)

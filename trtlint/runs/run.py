@@ -40,9 +40,9 @@ class JobRunner(Struct, frozen=True):
     Attributes:
         pools: function that opens the executor; None to run all jobs in this process.
         workers: largest number of workers to use.
-        remote: True if the workers have another current folder and cannot use the cache.
-        batch: number of jobs in a batch, which a worker gets together. If the worker dies, all jobs of the
-            batch are repeated.
+        remote: True if the current folder of the workers differs, and the workers cannot use the cache.
+        batch: number of jobs that a worker gets at once (a batch). If the worker dies, all jobs of the batch
+            are repeated.
     """
 
     pools: Pools | None = None

@@ -31,7 +31,7 @@ def _end_with_parent() -> None:
 def begin() -> None:
     """Set up a worker process.
 
-    Ctrl-C ends the worker at once, even while it loads modules. Only the parent prints a message about it.
+    Ctrl-C ends the worker at once, even while it loads modules. Only the parent reports the interruption.
     Garbage collection runs rarely, because modules live until the process ends, and a model has tens of
     thousands of objects.
     """

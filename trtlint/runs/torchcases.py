@@ -50,7 +50,7 @@ def torch_inputs(
     *,
     trusted: bool,
 ) -> Iterator[tuple[TorchInput, tuple[Target, ...]]]:
-    """Yield the evidence about each script or exported program, and its targets.
+    """Yield each script or exported program as evidence, with its targets.
 
     Raises:
         SettingError: the release is unknown, or a file is neither a script nor a program.

@@ -47,7 +47,7 @@ class TorchJob(Struct, frozen=True):
         return (TorchProgramEvidence(replace(self.program, run=run)),)
 
     def elsewhere(self) -> TorchJob:
-        """Return the job unchanged, because it needs no folder of this machine."""
+        """Return the job unchanged, because it writes to no folder of this machine."""
         return self
 
 

@@ -55,7 +55,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """Return the outcome for the reports of a job.
 
-    The reports are new or come from the cache. In the outcome, the reports name the file as the user did.
+    The reports are new or come from the cache. In the outcome, the file has the name that the user gave.
     """
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:

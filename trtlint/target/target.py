@@ -181,7 +181,10 @@ class Target(Struct, frozen=True):
 
     @property
     def gpu_notice(self) -> str | None:
-        """A sentence with the reason why the version does not support the GPU; None if it may support it."""
+        """The reason why the version does not support the GPU, as a sentence.
+
+        The value is None if the version may support the GPU.
+        """
         return self.unsupported()
 
     @property
@@ -208,9 +211,9 @@ class Target(Struct, frozen=True):
     def strongly_typed(self) -> bool | None:
         """True if all types come from the ONNX file, so that precision flags have no effect.
 
-        This is always True from TensorRT 11.0 and in TensorRT-RTX, and always False before 9.0.  Between
-        these versions, the user chooses.  If the user gives a precision flag, the network is not strongly
-        typed, because trtexec ignores such flags for a strongly typed network.
+        The value is always True for TensorRT-RTX and from TensorRT 11.0.  It is always False before TensorRT
+        9.0.  From TensorRT 9.0 to 10.x, the user chooses.  A precision flag counts as the choice of a weakly
+        typed network, because trtexec ignores precision flags for a strongly typed network.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """

@@ -1,9 +1,9 @@
 """Three-valued logic: a condition is true, false, or unknown.
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
-operand makes the result unknown only if the operand can change the result.  An unknown value also has two
-sets of command-line options.  Options in the first set could make the value true.  Options in the second set
-could make the value false.  Reports name these options.
+operand makes the result unknown only if the operand can change the result.  Each unknown value has two sets
+of command-line options.  Options in the first set could make the value true.  Options in the second set could
+make the value false.  Reports name these options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Unknown(Struct, frozen=True):
 
     Attributes:
         needs: command-line options that could make the value true; empty if there are no such options.
-        refutes: command-line options that could make the value false; by default, those in ``needs``.
+        refutes: command-line options that could make the value false; by default, the options in ``needs``.
     """
 
     needs: frozenset[str] = frozenset()
