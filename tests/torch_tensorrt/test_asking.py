@@ -112,7 +112,7 @@ def test_a_python_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_release_that_was_not_tested(tmp_path: Path) -> None:
-    assert "cannot be asked" in ask(tmp_path / "m.pt2", TorchRequest("2.5.0", 89, trusted=True)).unasked
+    assert "cannot run" in ask(tmp_path / "m.pt2", TorchRequest("2.5.0", 89, trusted=True)).unasked
 
 
 def test_a_process_that_crashes_is_no_answer() -> None:

@@ -5,7 +5,7 @@ Each entry of the pattern table (``patterns.yaml``) can give an outcome to the l
 - ``cause``: the line states the reason of a failure.
 - ``skipped``: the builder skipped a tactic or another alternative. This is the reason of a failure only if no
   alternative was left.
-- ``unusable``: there is no usable GPU. This is the reason of a failure if no engine was built before.
+- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine.
 - ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
 - ``failed``: there is no engine, and the line gives no reason.
 - ``died``: the process ended.
@@ -43,10 +43,10 @@ class Diagnosis(Struct, frozen=True):
     """How the build, load or run in a log ended.
 
     Attributes:
-        failed: True if a build, load or run failed and no later one succeeded.
+        failed: True if a build, load or run failed and no later attempt succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
         line: the record that explains the failure best. It is None in two cases: nothing failed, or ``cause``
-            is set and no unknown error comes before it.
+            is set and no unknown error comes before ``cause``.
     """
 
     failed: bool = False
@@ -68,7 +68,7 @@ class Successes(Struct, frozen=True):
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Return whether the run that printed this line produced an engine later."""
+        """Return whether an engine or a new attempt follows in the run that printed line number ``line``."""
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False

@@ -96,8 +96,8 @@ class Join(Struct, frozen=True):
         nodes: by layer index, the nodes that the layer computes, in graph order.
         layers: by node, the layers that compute the node, in engine order and without reformats.
         absorbed: by layout operator (such as a Transpose) that has no layer of its own, the layers that do
-            the operator's work. These layers access memory in a different order. They read the operator's
-            result or, if no layer reads it, compute the operator's input.
+            the operator's work by accessing memory in a different order. These layers read the operator's
+            result. If no layer reads the result, they are the layers that compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]

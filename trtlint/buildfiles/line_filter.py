@@ -1,8 +1,8 @@
 """Find candidate lines in a block of a log quickly, with NumPy, for :mod:`trtlint.buildfiles.scan`.
 
 The search hashes the first 14 bytes of each message below severity W.  Then it looks up the hash in a table
-of known beginnings. Because of hash collisions, it also finds some other lines. But it misses no line with a
-known beginning.
+of known beginnings. Because of hash collisions, the search may return a line with an unknown beginning. But
+it misses no line with a known beginning.
 
 A search with a compiled regular expression takes three times as long (40 MB: 0.17 s instead of 0.05 s). With
 such a search, reading a log takes 1.5 times as long.
@@ -58,9 +58,9 @@ def _slot(text: bytes) -> int:
 class BlockFilter:
     """Finds the lines of a log that need a closer look, without a Python object for each line.
 
-    The filter finds the lines whose message begins with one of ``literals``, and all lines without a usual
-    log prefix of low severity. The shape of a prefix shows which tool printed it. ``shapes`` has the names of
-    the tools whose prefixes occurred.
+    The filter returns the lines whose message begins with one of ``literals``. In addition, it returns every
+    line whose prefix it does not recognize as a prefix of low severity. The shape of a prefix shows which
+    tool printed the prefix. ``shapes`` contains the names of the tools whose prefixes occurred.
     """
 
     def __init__(self, literals: Iterable[bytes]) -> None:
@@ -87,8 +87,8 @@ class BlockFilter:
     def enough(self, literal: bytes, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        This has no effect if ``literal`` is too short or too long to identify a line. If ``context`` is true,
-        the last of these lines before each candidate line is still returned.
+        The call has no effect if ``literal`` is too short or too long to identify a line. If ``context`` is
+        true, the filter still returns the last such line before each candidate line.
         """
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True

@@ -105,7 +105,7 @@ class LogReader:
                         self._line(number, line)
                 if self._severities.total() > _MOST_LOUD:
                     self._limit = (
-                        f"more than {_MOST_LOUD:,} warnings and errors; trtlint ignored the later ones"
+                        f"more than {_MOST_LOUD:,} warnings and errors; trtlint ignored the rest of the log"
                     )
                     break
         except OSError as error:
@@ -164,7 +164,7 @@ class LogReader:
             self._scanner.shapes.add("logger")
             self._tool_line(number, line, 26)
             return
-        # Two writers can leave several messages on one line. A line with very many is not from a log.
+        # Two writers can leave several messages on one line. A line with more messages is not from a log.
         for _ in range(_ON_ONE_LINE):
             prefix = parse_prefix(line)
             if prefix is None:
@@ -332,7 +332,7 @@ class LogReader:
         self._open_context = self._working_on()
 
     def _working_on(self) -> str | None:
-        """Return the node or layer that the last message with a name mentioned, or None if it is unknown.
+        """Return the node or layer that the log mentioned last, or None if it is unknown.
 
         The build is probably working on this node or layer.
         """

@@ -44,7 +44,7 @@ class OrtLog(Struct, frozen=True):
     Attributes:
         provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names neither.
         parts: number of subgraphs that this provider runs; None if unknown.
-        others: the nodes of other providers; None if the log does not list them.
+        others: the nodes that run on other providers; None if the log does not list these nodes.
         copies: number of copies that ONNX Runtime added between a GPU and the host.
         line: number of the log line that states ``parts``; 0 if there is no such line.
     """

@@ -20,7 +20,7 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER}){{2,3}}")
 _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
 _LONGEST_ROW = 20_000
 _LARGEST = 1e12
-"""Largest time in milliseconds, about 30 years.  The sum of all times of a profile stays finite."""
+"""Largest time in milliseconds, about 30 years.  The limit keeps the sum of all times in a profile finite."""
 
 
 class LayerTime(Struct, frozen=True):

@@ -27,7 +27,7 @@ class Record(Struct, frozen=True):
         severity: the printed letter; None without a prefix.
         message: the text without the prefix, with continuation lines, cut at 4,000 characters.
         groups: the named groups of the entry's regular expression.
-        context: for a warning or error, the last node or layer that the log mentioned before it.
+        context: for a warning or error, the last node or layer that the log mentioned before this message.
         common: True if programs other than TensorRT print the same prefix.
         raised: for the exception at the end of a traceback, the source line where it was raised.
     """

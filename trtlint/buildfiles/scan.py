@@ -81,8 +81,8 @@ class Scanner:
     def enough(self, literal: bytes, *, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        If ``context`` is true, the nearest such line before a candidate is still returned. The scanner may
-        still return other lines that begin with ``literal``, too.
+        If ``context`` is true, the scanner still returns the nearest such line before each candidate. In any
+        case, the scanner may return further lines that begin with ``literal``.
         """
         if self._filter:
             self._filter.enough(literal, context)

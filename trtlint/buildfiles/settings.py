@@ -280,7 +280,7 @@ class Collector:
 
     def _tf32(self, groups: Mapping[str, str], line: int) -> None:
         if groups["state"] == "disabled":
-            # Polygraphy prints this, but its later table of flags decides.
+            # Polygraphy prints this line, but the table of flags further down in the log decides.
             self.set("tool", "polygraphy", None)
         self.set("tf32", groups["state"] == "enabled", line)
 

@@ -28,4 +28,4 @@ BuildFiles = Mapping[FileKind, str]
 """The files of a build by their kind. Kinds that were not given are missing."""
 
 GivenAs = Literal["any"] | FileKind
-"""The kind that the user gives a file; ``any`` if the content of the file decides."""
+"""The kind of a file according to the user; ``any`` if the content of the file decides the kind."""

@@ -11,7 +11,7 @@ from pathlib import Path
 SUFFIX = ".onnx"
 _STARS = re.compile(r"\*\*+")
 _DATA_SUFFIXES = (".data", "_data")
-"""Suffixes for external data files.  PyTorch and Hugging Face exporters append them to the model's file name."""
+"""Suffixes of external data files.  PyTorch and Hugging Face exporters append them to the model's name."""
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:

@@ -247,9 +247,7 @@ def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | Co
 
 
 def _spent(allowance: Allowance) -> ComputationError:
-    return ComputationError(
-        f"the checks of all rewrites together exceeded their share of {allowance.words}"
-    )
+    return ComputationError(f"the checks of all rewrites together exceeded their share of {allowance.words}")
 
 
 def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:

@@ -75,7 +75,9 @@ class RemoteTensors(TensorStore):
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         size = length or 0
         if size > self._left_over:
-            self.note(f"values of large tensors such as {text(tensor.name)!r} are not read from remote models")
+            self.note(
+                f"values of large tensors such as {text(tensor.name)!r} are not read from remote models"
+            )
             return None
         self._left_over -= size
         try:

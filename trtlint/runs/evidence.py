@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trtlint.runs.dryjob import DryJob
 
 BuildFileNames = Sequence[tuple[str, GivenAs]]
-"""Files of a build, each with the kind that the user gives it."""
+"""Files of a build, each with its kind according to the user."""
 
 
 class Read(Struct, frozen=True):

@@ -39,7 +39,8 @@ def work(request: dict[str, Any], say: Say) -> None:
             - ``wheel``: a folder or None
             - ``options``: keyword arguments of the compiler
             - ``build``: true to build the networks
-        say: function that receives ``{"stage": ...}`` when a stage begins, and its result when it ends.
+        say: function that receives ``{"stage": ...}`` when a stage begins, and the result of the stage when
+            the stage ends.
     """
     say({"stage": "import"})
     scratch = Path.cwd() / "package"
@@ -135,7 +136,7 @@ class _Asked:
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
     ) -> Any:
-        """Create the network of an engine, send its layers, and build the engine, but do not load it."""
+        """Create the network of an engine, and send its layers.  Build the engine, but do not load it."""
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
@@ -242,7 +243,10 @@ def _whole(bound: Any, otherwise: int) -> int:
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Count the layers of a network, and its convolutions that read their weights from an input tensor."""
+    """Return the numbers of layers and convolutions in a network.
+
+    ``tensor_weights`` is the number of convolutions whose weights are an input tensor.
+    """
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = tensors = 0

@@ -14,7 +14,10 @@ MOST_VALUES = 4 << 20
 """Maximum size, in bytes, of a constant whose values are sent, such as an attention mask."""
 _MOST_SENT = 64 << 10
 _MOST_SENT_IN_ALL = 8 << 20
-"""Largest number of compressed bytes for all constants of an engine.  ``_MOST_SENT`` is for one constant."""
+"""Largest number of compressed bytes for all constants of an engine.
+
+``_MOST_SENT`` is the largest number for one constant.
+"""
 _SAMPLE = 16 << 10
 _LONGEST = 300
 _MOST_PORTS = 256
@@ -107,7 +110,10 @@ class LayerReader:
         return {}
 
     def _values(self, weights: Any) -> str | None:
-        """Return the compressed values of a constant, or None if it is large or has an unsupported type."""
+        """Return the compressed values of a constant.
+
+        Return None if the constant is too large, or if its type is not supported.
+        """
         size = int(getattr(weights, "nbytes", 0))
         if not 0 < size <= MOST_VALUES or not hasattr(weights, "tobytes"):
             return None

@@ -18,7 +18,10 @@ _LONGEST_OWN_TRACE = 2000
 
 
 def operators(torch: Any, module: Any) -> dict[str, Any]:
-    """Count the operators of a lowered program, and list those that run in PyTorch, each with the reason."""
+    """Return the number of operators in a lowered program, and the operators that run in PyTorch.
+
+    Each operator that runs in PyTorch comes with the reason.
+    """
     converters = importlib.import_module("torch_tensorrt.dynamo.conversion").DYNAMO_CONVERTERS
     found: list[dict[str, Any]] = []
     count = 0
@@ -43,7 +46,9 @@ def _of_the_cpu(node: Any) -> dict[str, str] | None:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return why Torch-TensorRT runs a node in PyTorch even if the node has a converter, or None.
+    """Return why Torch-TensorRT runs a node in PyTorch even if the node has a converter.
+
+    Return None if the node may run in an engine.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """

@@ -38,7 +38,7 @@ Releases of Torch-TensorRT up to 2.10 derive a class from one of these classes.
 """
 _CHECK = "aten._assert_tensor_metadata.default"
 _REMOVES_CHECKS = 7
-"""Minor number of the first release that does not need :func:`remove_checks`, because it removes the checks:
+"""Minor number of the first release that itself removes the checks, and does not need :func:`remove_checks`:
 https://github.com/pytorch/TensorRT/pull/3395
 """
 
@@ -90,8 +90,8 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
 def remove_checks(module: Any, _settings: Any = None) -> Any:
     """Remove the type checks that torch 2.7 and newer add before each conversion, and return the module.
 
-    With such a torch, each check would split an engine of Torch-TensorRT 2.6. This release requires
-    torch 2.6, and torch 2.6 adds no checks (https://github.com/pytorch/TensorRT/issues/3375).
+    With torch 2.7 or newer, each check would split an engine of Torch-TensorRT 2.6. Torch-TensorRT 2.6 is
+    made for torch 2.6, which adds no checks (https://github.com/pytorch/TensorRT/issues/3375).
     """
     checks = [node for node in module.graph.nodes if str(node.target) == _CHECK]
     for node in checks:

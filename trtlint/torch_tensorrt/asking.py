@@ -52,7 +52,7 @@ def ask(program: Path, request: TorchRequest) -> DryRun:
         return DryRun(unasked=UNTRUSTED)
     release = torch_release(request.release)
     if release.minor < OLDEST:
-        return DryRun(unasked=f"Torch-TensorRT {release.line} cannot be asked; 2.{OLDEST} or newer can")
+        return DryRun(unasked=f"trtlint cannot run Torch-TensorRT {release.line}; use 2.{OLDEST} or newer")
     order = {
         "program": str(program.absolute()),
         "release": release.version,

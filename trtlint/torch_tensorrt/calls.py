@@ -112,7 +112,8 @@ class TorchCall(Struct, frozen=True):
         arguments: the known arguments, in order.
         complete: true if all arguments are known.
         unexported: true if the call certainly passes a module to a function that needs an exported program.
-        scripted: true if the module is probably TorchScript. The default front end is then TorchScript.
+        scripted: true if the module is probably TorchScript. For such a module, the default front end is
+            TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
         code: the text of this line.
@@ -142,7 +143,7 @@ def is_call(text: str) -> bool:
 
 
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
-"""Three lists of parts of a script: calls of the compiler, calls of related functions, and other parts."""
+"""Three groups of parts of a script: calls of the compiler, calls of related functions, and marks."""
 
 
 def read_script(path: Path, name: str = "") -> ScriptParts:

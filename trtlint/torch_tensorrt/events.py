@@ -16,7 +16,7 @@ class Event(Struct, frozen=True):
             - ``set``: a new value
             - ``item``: ``name[key] = value``
             - ``update``: an update with a dictionary
-            - ``call``: a call that may change the value if it is a container
+            - ``call``: a call that may change the value if the value is a container
             - ``lost``: a change after which the value is unknown
         node: the new value; None if it is not an expression.
         key: the key, for ``item``.
@@ -56,7 +56,7 @@ def statements_of(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[in
             continue
         inner: list[tuple[ast.stmt, tuple[int, ...]]] = []
         for number, part in enumerate(_bodies(statement)):
-            # A `with` or `if __name__ == "__main__"` forms no block: its statements run like those around it.
+            # A `with` or `if __name__ == "__main__"` forms no block, because its statements always run.
             name = block if _runs_always(statement) else (*block, 8 * id(statement) + number)
             inner += [(each, name) for each in part]
         pending += reversed(inner)
@@ -179,7 +179,7 @@ def _containers(call: ast.Call, imports: Mapping[str, str]) -> Iterator[str]:
 
 
 def _update(statement: ast.stmt) -> ast.Call | None:
-    """Return the call of a statement that is one call of ``update``, such as ``spec.update(a=1)``."""
+    """Return the call of ``update`` in a statement such as ``spec.update(a=1)``, or None."""
     call = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.Return) else None
     if not isinstance(call, ast.Call) or len(call.args) > 1 or not isinstance(call.func, ast.Attribute):
         return None

@@ -64,8 +64,10 @@ class Made(Struct, frozen=True):
     Attributes:
         op: the operator.
         attributes: the attributes of the operator.
-        stored: the type, shape and bytes of each stored input. Stored inputs come after the other inputs.
-        rest: true if the operator also reads the second and all later inputs of the layer.
+        stored: the type, shape and bytes of each stored input. Stored inputs come after all other inputs of
+            the operator.
+        rest: true if the second input of the layer, and each input after the second, is an input of the
+            operator, too.
         shape: shape of the result. The last operator of a layer needs no shape.
         domain: the domain of the operator.
     """

@@ -30,8 +30,8 @@ class ScriptMark(Struct, frozen=True):
         name: the called function, such as ``torch.sort``; a method name begins with a
             dot, such as ``.index_copy_``.
         shapes: the smallest, the usual and the largest shape of a range; empty tuples if unknown.
-        arguments: the arguments of an operator, by position or keyword. Constants are values, and imported
-            names are full names. All other expressions are empty tuples.
+        arguments: the arguments of an operator, by position or keyword. A constant is stored as its value,
+            and an imported name as its full name. Any other expression is stored as an empty tuple.
         line: the line.
         source: the file; empty for a call given as text.
     """

@@ -30,7 +30,7 @@ _OPSET = 24
 _MOST_VALUES_IN_ALL = 128 << 20
 """Largest number of bytes of all unpacked constants.
 
-The limit is necessary, because the dry run may have run untrusted code.
+The limit is necessary: the dry run may have run untrusted code, so the constants are untrusted.
 """
 _DAMAGED = (
     KeyError,
@@ -49,8 +49,8 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
     """Return the networks of all engines as one model, or None if the data are damaged or have a cycle.
 
     Args:
-        graphs: the networks, which the dry-run process sends.
-        path: the program.
+        graphs: the networks, as sent by the dry-run process.
+        path: the file of the program.
     """
     made = onnx.GraphProto()
     shared = _Shared()
@@ -160,7 +160,7 @@ class _Engine:
     def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
         """Return the inputs of an operator.
 
-        These are the result of the previous operator, the other inputs of the layer, and constants.
+        The inputs are the result of the previous operator, further inputs of the layer, and constants.
         """
         stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
         return [*value, *(names[1:] if step.rest else []), *stored]

@@ -82,7 +82,7 @@ def is_known(
 
 
 def _is_cause(node: ProgramNode, fault: ConverterFault, said: str, failed: Fallback | None) -> bool:
-    """Return whether an error occurs at an operator with a fault, or at a reader of the operator's result."""
+    """Return whether an error occurs at an operator with a fault, or at a node that uses its result."""
     if not fault.ends or not said:
         return False
     if failed is not None and (

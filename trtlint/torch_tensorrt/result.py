@@ -62,7 +62,7 @@ class DryRun(Struct, frozen=True):
     """One dry run of Torch-TensorRT.
 
     Attributes:
-        unasked: the reason if the dry run was impossible; empty otherwise.
+        unasked: the reason why the dry run was impossible; empty if the dry run was possible.
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
         operators: number of operators in the lowered program.

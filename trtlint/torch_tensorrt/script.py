@@ -10,7 +10,7 @@ from trtlint.torch_tensorrt.marks import ScriptMark
 from trtlint.torch_tensorrt.uses import TorchUse
 
 OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
-"""Values of ``ir`` whose front ends have different arguments."""
+"""Values of ``ir`` for front ends whose arguments differ from the arguments of the Dynamo front end."""
 
 
 class TorchScript(Struct, frozen=True):

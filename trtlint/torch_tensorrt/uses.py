@@ -234,7 +234,8 @@ def _compiled(node: ast.expr, place: Place) -> int:
 def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
     """Return whether a program, or an input of its compilation, certainly has dynamic sizes.
 
-    The search ends after ``depth`` nested expressions, and at the end of ``steps``.
+    The search follows at most ``depth`` nested expressions, and takes one item of ``steps`` for each
+    expression.
     """
     found = _followed(node, place) if depth > 0 and next(steps, None) is not None else None
     if found is None:

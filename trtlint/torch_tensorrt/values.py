@@ -128,7 +128,7 @@ class ScriptScope:
         return name in self._bound
 
     def may_go_on(self) -> bool:
-        """Count a step, and return whether the limit of steps for the file is not exceeded."""
+        """Count a step.  Return False if the steps for the file exceed the limit."""
         self._steps[0] -= 1
         return self._steps[0] >= 0
 
@@ -233,7 +233,10 @@ class Place(Struct, frozen=True, eq=False):
         return Place(self.scope, event.block, event.line)
 
     def _outer(self, name: str) -> Place | None:
-        """Return the end of the outer scope if only an outer scope can set a name, else None."""
+        """Return the end of the outer scope, as the place where an outer scope has set a name.
+
+        Return None if this scope may set the name, or if there is no outer scope.
+        """
         scope = self.scope
         if scope.outer is None or scope.binds(name) or name in scope.parameters:
             return None
@@ -281,9 +284,10 @@ class Place(Struct, frozen=True, eq=False):
     def _events_before(self, name: str) -> list[Event] | None:
         """Return the changes that determine the value of a name.
 
-        The first change in the result sets the name, in a block that contains the place. The other changes
-        run after it and before the place. If the order is uncertain, the result is one change of the kind
-        ``lost``. The result is None if no statement of this scope changes the name before the place.
+        The first change in the result sets the name, in a block that contains the place. The remaining
+        changes run between the first change and the place. If the order is uncertain, the result is one
+        change of the kind ``lost``. The result is None if no statement of this scope changes the name before
+        the place.
         """
         lost = [Event("lost", None, "", self.line, self.block)]
         known = self.scope.events.get(name, ())
