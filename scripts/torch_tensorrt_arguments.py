@@ -24,11 +24,11 @@ HEAD = """\
 # compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py
 # windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py
 # engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
-# front      torch_tensorrt.compile, which passes others to `compile` or `options`: _compile.py
-# windows_front  torch_tensorrt.cross_compile_for_windows, which passes others to `windows`: _compile.py
+# front      torch_tensorrt.compile, which passes further arguments to `compile` or `options`: _compile.py
+# windows_front  torch_tensorrt.cross_compile_for_windows, which passes further arguments to `windows`: _compile.py
 # trace      the arguments of torch_tensorrt.compile that tracing reads: dynamo/_tracer.py
 # settings   the options of torch.compile: dynamo/_settings.py
-# options    the other options of torch.compile that the backend reads: dynamo/utils.py
+# options    further options of torch.compile that the backend reads: dynamo/utils.py
 # backend    like `options`: dynamo/backend/backends.py
 """
 TABLES: Mapping[str, tuple[str, str]] = {

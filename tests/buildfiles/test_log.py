@@ -160,7 +160,7 @@ def test_the_number_of_warnings_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     found = read("[W] a\n[E] b\n[F] c\n")
     assert (found.notes, dict(found.severities)) == ((), {"W": 1, "E": 1, "F": 1})
     found = read("[W] a\n[E] b\n[F] c\n[W] d\n")
-    assert found.notes == ("more than 3 warnings and errors; trtlint ignored the later ones",)
+    assert found.notes == ("more than 3 warnings and errors; trtlint ignored the rest of the log",)
 
 
 def test_records_are_stored_in_order() -> None:

@@ -145,7 +145,7 @@ RUNTIME = "nothing: the installed packages determine the runtime"
         ("torch_executed_modules", "windows", "2.5", "torch_executed_ops"),
         ("torch_executed_modules", "engine", "2.5", "torch_executed_ops"),
         ("torch_executed_modules", "options", "2.5", ""),
-        ("require_full_compilation", "options", "2.5", "ir='dynamo', which checks it"),
+        ("require_full_compilation", "options", "2.5", "ir='dynamo', where the argument has an effect"),
         ("require_full_compilation", "compile", "2.5", ""),
         ("require_full_compilation", "windows", "2.5", ""),
         ("require_full_compilation", "engine", "2.5", ""),

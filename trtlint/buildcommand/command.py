@@ -214,8 +214,9 @@ def file_name(path: str) -> str:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether a name in an option means ``name``. The name in the option can contain one ``*``.
+    """Return whether a pattern from an option matches the name of an input or a layer.
 
+    The pattern may contain one ``*``.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleUtils.cpp (matchStringWithOneWildcard)
     """
     before, star, after = pattern.partition("*")

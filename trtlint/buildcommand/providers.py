@@ -72,7 +72,8 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
         return ()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the script's own, such as one about an invalid escape sequence
+            # Parsing warns about the script, for example about an invalid escape sequence.
+            warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()

@@ -68,7 +68,10 @@ class Successes(Struct, frozen=True):
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Return whether an engine or a new attempt follows in the run that printed line number ``line``."""
+        """Return whether an engine or a new attempt follows ``line`` in the same run.
+
+        ``line`` is a line number.
+        """
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False

@@ -18,7 +18,7 @@ from trtlint.knowledge import parsed
 SEARCHED = 1500
 """Maximum number of characters of a message that are searched for a regular expression.
 
-The limit is necessary, because some expressions take cubic time. Patterns for whole messages ignore the limit.
+The limit is necessary, because some expressions take cubic time. Patterns for whole messages have no limit.
 """
 _BEFORE = 500
 """Number of the ``SEARCHED`` characters before the text that made the message a candidate."""

@@ -34,7 +34,7 @@ class FrontEnd(Struct, frozen=True):
         "before the program parses the network or loads the engine"
     )
     memory: str = "--memPoolSize=workspace:MIB or config.set_memory_pool_limit"
-    build: str = "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it"
+    build: str = "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote the engine"
     profile: str = (
         "trtexec --minShapes={shapes} --optShapes={shapes} --maxShapes={shapes}. Or call"
         " builder.create_optimization_profile(), then set_shape for each input, and add the profile to the"

@@ -95,8 +95,8 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
     """Return up to ``count`` known GPU names that are similar to an unknown name.
 
-    Very similar names come first, then names of the same series.  If there are neither, the names are the
-    most similar ones of all GPUs.
+    Very similar names come first, then names of the same series.  If no name is very similar or of the same
+    series, the result contains the most similar names of all GPUs.
     """
     prefix = _letters(text)
     series = [name for name in gpu_names() if prefix and _letters(name) == prefix]

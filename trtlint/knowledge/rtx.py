@@ -43,8 +43,9 @@ def builders() -> tuple[Builder, ...]:
 def builder(version: str) -> Builder:
     """Return the builder of a TensorRT-RTX release.
 
-    An unknown release gets the compute capabilities of the last known release before it.  If there is none,
-    it gets those of the first known release.  The ``parser`` of an unknown release is None.
+    For an unknown release, the compute capabilities come from the last known release that is older.  If no
+    known release is older, they come from the first known release.  The ``parser`` of an unknown release is
+    None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

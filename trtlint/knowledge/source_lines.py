@@ -15,7 +15,7 @@ _SEARCHED = 1500
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
 """Texts that occur in messages with a known source line: each such message contains one of them.
 
-The table of source lines is not read for other messages.
+For a message without these texts, the table of source lines is not read.
 """
 
 

@@ -28,7 +28,10 @@ _LONGEST_SHOWN = 60
 
 
 class Gpu(NamedTuple):
-    """A compute capability times ten (89 is SM 8.9), and the name of the GPU as the user gave it."""
+    """A compute capability times ten (89 is SM 8.9), and the name of the GPU in reports.
+
+    The name is None if the user gave only a compute capability.
+    """
 
     sm: int
     name: str | None
