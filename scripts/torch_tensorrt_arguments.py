@@ -24,8 +24,8 @@ HEAD = """\
 # compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py
 # windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py
 # engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
-# front      torch_tensorrt.compile, which passes further arguments to `compile` or `options`: _compile.py
-# windows_front  torch_tensorrt.cross_compile_for_windows, which passes further arguments to `windows`: _compile.py
+# front      torch_tensorrt.compile, which passes the rest to `compile` or `options`: _compile.py
+# windows_front  torch_tensorrt.cross_compile_for_windows, which passes the rest to `windows`: _compile.py
 # trace      the arguments of torch_tensorrt.compile that tracing reads: dynamo/_tracer.py
 # settings   the options of torch.compile: dynamo/_settings.py
 # options    further options of torch.compile that the backend reads: dynamo/utils.py
