@@ -18,8 +18,9 @@ HEAD = """\
 # Arguments of Torch-TensorRT by release, made by scripts/torch_tensorrt_arguments.py from the wheels on
 # https://pypi.org/project/torch-tensorrt/. Do not edit.
 #
-# Each table has arguments by name. For each release, an argument has the line that reads it in the wheel's
-# file (the file of the release's Git tag has the same line), and the default if the signature has one.
+# Each table contains arguments by name. For each release, the entry of an argument contains the number of the
+# line that reads the argument, and the default if the signature has a default. The line number is the same in
+# the wheel's file and in the file of the release's Git tag.
 #
 # compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py
 # windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py

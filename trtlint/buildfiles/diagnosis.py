@@ -82,7 +82,7 @@ class Successes(Struct, frozen=True):
 def successes(log: Log) -> Successes:
     """Find the log lines that show a working engine or a new attempt.
 
-    An error that precedes one of these lines in the same run did not prevent the engine.
+    If an error precedes one of these lines in the same run, the error did not prevent the engine.
     """
     banners = log.records.get("banner", ())
     lines = [
@@ -203,7 +203,7 @@ def _is_anyones(record: Record) -> bool:
 def _is_about_engines(record: Record) -> bool:
     """Return whether an error mentions TensorRT.
 
-    :func:`diagnose` uses this for errors that match no specific pattern.
+    :func:`diagnose` calls this function for errors that match no specific pattern.
     """
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
@@ -227,7 +227,7 @@ _PARSED = frozenset({"parsed", "unparsed"})
 def cut_in_parsing(log: Log) -> str:
     """Return a sentence if the log ends while the parser reads the model, else an empty string.
 
-    The parser prints a header of the ONNX file first, and later phases print other messages:
+    The parser prints a header of the ONNX file first. The phases after parsing print their own messages:
     https://github.com/onnx/onnx-tensorrt/blob/main/ModelImporter.cpp
     """
     header = min((record.line for record in log.records.get("onnx_header", ())), default=0)

@@ -115,7 +115,7 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     The metadata of a layer takes precedence over the layer's name. Some layer names give only the first and
     the last node of a Myelin island. Such a layer also computes the nodes between these two nodes, except
     nodes that another layer names. If a layer names no nodes, it computes the nodes whose results are its
-    output tensors. All other layers have no nodes.
+    output tensors. The remaining layers, such as reformats, have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]

@@ -13,7 +13,7 @@ import re
 _KEYS = ("log", "msg", "message", "MESSAGE", "textPayload")
 _KEY = rb'"(?:' + "|".join(_KEYS).encode() + rb')": ?"'
 JSON_LINE = rb'\{ ?"(?:[^\n]{0,2000}?[,{] ?"|)(?:' + "|".join(_KEYS).encode() + rb')": ?"'
-"""Pattern of the start of a JSON line with a message. Other fields may precede the message."""
+"""Pattern of the start of a JSON line with a message. Further fields may precede the message."""
 _STARTS = (b'{"', b'{ "')
 _CUT = re.compile(_KEY + rb'(?P<text>(?:[^"\\]|\\.)*)')
 _MOST = 1 << 20  # bytes of a line that are decoded

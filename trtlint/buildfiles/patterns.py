@@ -71,9 +71,9 @@ class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     - ``meaning`` explains the message, and ``source`` is a public URL that shows such a line.
     - At most ``keep`` records are stored. Later records are only counted.
     - If ``decisive`` is true, the beginning of a line decides whether it matches. ``regex`` is not searched.
-    - If ``context`` is true, the lines name the node or layer that later warnings are about.
+    - If ``context`` is true, the lines name the node or layer that the warnings below the line are about.
 
-    The header of ``patterns.yaml`` explains the other fields.
+    The header of ``patterns.yaml`` explains the remaining fields.
     """
 
     name: str

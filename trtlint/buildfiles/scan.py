@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.line_filter import BlockFilter
 
 BLOCK = 1 << 20
-"""Number of bytes that are read at a time. It limits the memory."""
+"""Number of bytes that are read at a time. A small number saves memory."""
 
 LONGEST = 1 << 22
 """Maximum number of bytes that are read per line. The node list of a Myelin island can have some hundred
@@ -37,8 +37,8 @@ _DENSE = 1 << 10  # minimum size of a block for vectors, in bytes
 Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
 """A batch of lines: for each line its number (from 1), its bytes without the line end, and an offset.
 
-The offset is the position of the message in a line with a usual prefix of low severity.  It is 0 for other
-lines.
+The offset is the position of the message in a line with a usual prefix of low severity.  In any other line,
+the offset is 0.
 """
 
 _BATCH = 1 << 14

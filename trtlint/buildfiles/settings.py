@@ -1,4 +1,4 @@
-"""Collect the build settings that a log or engine file shows: version, GPU, precision and others."""
+"""Collect build settings, such as version, GPU and precision, from a log or a metadata file."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     except MemoryError:
         raise BrokenTextError("the model needs too much memory") from None
     except (DecodeError, EncodeError, RecursionError) as error:
-        # The parser accepts models that are too deep for protobuf, which reports them as broken data.
+        # ONNX's parser accepts models that are nested too deeply for protobuf. Protobuf reports broken data.
         raise BrokenTextError(f"the model cannot be stored: {' '.join(str(error).split())}") from None
 
 

@@ -131,7 +131,7 @@ def _require_empty(path: Path, descriptor: int) -> None:
     with suppress(BlockingIOError):
         if not os.read(descriptor, 1):
             return
-    raise IrregularError(path, "this is a system file, such as those in /proc, not a regular file")
+    raise IrregularError(path, "this is a system file, like the files in /proc, not a regular file")
 
 
 def _size(count: int) -> str:

@@ -84,7 +84,7 @@ class View:
     def _hold(self, start: int) -> None:
         """Fill the buffer with the part of the file that begins at ``start``.
 
-        The buffer saves time, because later reads usually request bytes near ``start``.
+        The buffer saves time, because the next reads usually request bytes near ``start``.
         """
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start

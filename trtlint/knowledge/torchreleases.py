@@ -210,7 +210,7 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the name of the operator that has no converter.  It is this operator, or an operator of its
+        lowered: the name of the operator that has no converter: the tested operator, or an operator of its
             decomposition.
     """
 

@@ -185,7 +185,7 @@ def require_allowed(named: URL, target: URL) -> None:
     """Raise an error for a redirect to another scheme or to a local address.
 
     ``named`` is the user's address, and ``target`` the target of the redirect.  This function does not
-    resolve host names.  A host name with a local address is rejected later, when the connection is made.
+    resolve host names.  The resolver rejects a host name with a local address, when the client connects.
 
     Raises:
         RedirectError: the redirect is not allowed.

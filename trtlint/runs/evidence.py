@@ -68,7 +68,7 @@ class EvidenceReader:
 
         Args:
             settings: the settings of the model.
-            before: the evidence from earlier readers.
+            before: the evidence from the readers that ran before this reader.
 
         Raises:
             SettingError: an option or a file cannot be used.
@@ -143,7 +143,7 @@ def read_build(gathered: BuildInput) -> Read:
 class DryBuildReader(EvidenceReader):
     """Reads the options for a dry build.
 
-    The dry build runs later, in the process that lints the model.
+    The process that lints the model runs the dry build.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:

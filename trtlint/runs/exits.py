@@ -24,6 +24,6 @@ class Exit(IntEnum):
     BUG = 4
     """A bug in trtlint."""
     INTERRUPTED = 130
-    """Ctrl-C. Shells use the same code."""
+    """Ctrl-C. Shells report the same code."""
     BROKEN_PIPE = 141
-    """The reader of the output has closed it. Shells use the same code."""
+    """The program that reads the output has closed the pipe. Shells report the same code."""

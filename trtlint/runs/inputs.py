@@ -58,7 +58,7 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
 
 
 def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
-    """Separate the scripts and programs for Torch-TensorRT from all other paths."""
+    """Separate the scripts and programs for Torch-TensorRT from the remaining paths."""
     if options.torch.release is None:
         return [], [*options.paths]
     from trtlint.runs.torchjob import is_torch

@@ -28,7 +28,7 @@ class Job(Struct, frozen=True):
     """One case to lint, in this or another process.
 
     Attributes:
-        case: the case.  Its policy is applied later, in the main process.
+        case: the case.  The main process applies the policy of the case, after the job.
         name: the file as the user named it.
         require_lfs: True if a file that Git LFS has not fetched is an error.
         store: the place in the cache for the result; None to cache nothing.

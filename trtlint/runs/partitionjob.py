@@ -85,7 +85,7 @@ def evidence_of(
     Args:
         provider: the execution provider.
         command: the build command with the provider options.
-        before: evidence from earlier readers.
+        before: further evidence about the model, such as a build log or the request for a dry build.
         rtx_path: the folder of the wheels of TensorRT-RTX; by default the folder that the dry build uses.
     """
     wanted = partition_settings(command)

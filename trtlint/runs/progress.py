@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _PATIENCE = 0.3
-"""Seconds before the bar is shown. Many runs end earlier."""
+"""Seconds before the bar is shown. Many runs end within this time."""
 _INTERVAL = 0.1
 """Seconds between two updates of the bar."""
 

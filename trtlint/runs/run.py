@@ -24,7 +24,7 @@ from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 _WAITING = 4
 """Number of batches that are queued for each worker, so that no worker waits."""
 _MOST_UNSORTED = 10_000
-"""Maximum number of outcomes that wait for an earlier outcome."""
+"""Maximum number of finished outcomes that wait for the outcome of a job before them."""
 _LOOK_EVERY = 2.0
 """If no outcome arrives for this number of seconds, trtlint checks whether workers exist."""
 _PATIENCE = 20.0

@@ -92,7 +92,7 @@ class _Completion:
         self.target = replace(self.target, product=product, version=known)
 
     def _may_be(self, version: str) -> bool:
-        """Return whether the user's version and the version of the build can be the same release."""
+        """Return whether the user's version and the version in the build files can be the same release."""
         try:
             built = Version(version).release[:3]
         except ValueError:  # InvalidVersion, or int() for a part with thousands of digits

@@ -160,7 +160,7 @@ class _Asked:
         """Send the layers of a network, or the error if the network cannot be read."""
         try:
             found = reader.read()
-        except Exception as error:  # noqa: BLE001 - the other results are useful without the layers
+        except Exception as error:  # noqa: BLE001 - the remaining results are useful without the layers
             self._say({"unread": _said(error)})
             return
         if found is not None:
@@ -304,7 +304,7 @@ def _gone(torch: Any) -> Any:
 
 _LOGGED = re.compile(rb"\[[EF]\] [^\n]{1,1000}|(?:\bI[A-Z]\w{1,40}::\w{1,60}: )?\bError Code [^\n]{1,1000}")
 _FOLLOWS = b"Output shape can not be computed"
-"""Error of a layer that fails because of an earlier error in the log."""
+"""Message for a layer that failed because of an error further up in the log."""
 _NO_GPU = re.compile(rb"Error Code 1: Cuda Runtime|CUDA driver")
 """Errors that occur only because the machine has no GPU."""
 

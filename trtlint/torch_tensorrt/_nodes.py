@@ -65,7 +65,7 @@ def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter accepts a node.  Torch-TensorRT makes the same checks."""
+    """Return why no converter accepts a node.  The checks are the same as in Torch-TensorRT."""
     registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
     key, excluded = node.target, converters.disallowed_targets
     if key in excluded or converters.qualified_name_or_str(key) in excluded:

@@ -53,7 +53,7 @@ _TRAILING: Mapping[str, str] = {
     "SELECT": "Where", "EINSUM": "Einsum", "SHAPE": "Shape", "NON_ZERO": "NonZero", "IDENTITY": "Identity",
     "ATTENTION_OUTPUT": "Identity",
 }  # fmt: skip
-"""Layers that correspond to one ONNX operator with the same inputs."""
+"""Layers that correspond to a single ONNX operator.  Layer and operator have the same inputs."""
 
 
 class Made(Struct, frozen=True):

@@ -212,7 +212,7 @@ class _Engine:
         sizes = [int(size) for size in shape]
         tensor = self._made.initializer.add(name=name, data_type=TYPES[dtype], dims=sizes)
         if data is None:
-            tensor.data_location = TensorProto.EXTERNAL  # the values stay in the other process
+            tensor.data_location = TensorProto.EXTERNAL  # the values stay in the dry-run process
         else:
             tensor.raw_data = data
 

@@ -367,7 +367,7 @@ _PRIVATE_MODULES: Mapping[str, str] = {
     "torch_tensorrt.dynamo._compiler": "torch_tensorrt.dynamo",
     "torch_tensorrt.dynamo._tracer": "torch_tensorrt.dynamo",
 }
-"""By private module, the public module with the same names:
+"""The public module that exports the names of a private module, by the private module:
 
 - https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/__init__.py
 - https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/dynamo/__init__.py
