@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile
 # Without bytecode files, each test process would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tests use every core. More threads of numpy in each process would only compete for them.
+# The tests use every core. More threads of numpy in each process would only compete for the cores.
 test slow check: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: demo test slow types units check docs package oldest viewers bench fuzz mutants clean
@@ -84,7 +84,7 @@ CASES ?= 3000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzzing --cases $(CASES) $(ARGS)
 
-# Count the one-line changes of the package that no test detects, by folder, on a sample. The first run records
+# Draw a sample of one-line changes of the package, and count the changes that no test detects. The first run records
 # the lines that each test runs.  `make mutants MUTANTS=60 SEED=2 ARGS="--rooms fixes,policy"` runs a small sample.
 MUTANTS ?= 300
 SEED ?= 1
