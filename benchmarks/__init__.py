@@ -5,5 +5,5 @@ Each figure is a ratio of two measurements in the same run, so it does not depen
 
 import os
 
-# Neither this process nor those that it begins let ONNX Runtime send events.
+# In this process and its child processes, ONNX Runtime must not send events.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

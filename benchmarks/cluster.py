@@ -1,6 +1,6 @@
 """Lint 10,000 models on a Dask cluster: client cost for each model, and equal findings.
 
-``FLEET_MODELS`` sets another number of models.
+The environment variable ``FLEET_MODELS`` sets a different number of models.
 """
 
 from __future__ import annotations

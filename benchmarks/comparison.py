@@ -33,10 +33,10 @@ from trtlint.process.spawn import Limits
 
 RUNS = 3
 SHORTEST = 0.1
-"""Seconds of one run from which the goal counts."""
+"""Minimum seconds of one run of the model. For shorter runs, the goal for the time does not count."""
 RATIO, MEMORY = 4.0, 2.5
 HEAVY = 200 << 20
-"""Bytes of a model from which the goal of memory counts."""
+"""Minimum size of a model in bytes. For smaller models, the goal for the memory does not count."""
 _LIMITS = Limits(300, 12 << 30)
 
 

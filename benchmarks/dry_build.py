@@ -1,4 +1,4 @@
-"""Cost of dry parse and dry build against Polygraphy's TensorRT-RTX backend; gain of a second process."""
+"""Cost of dry parses and dry builds, compared with Polygraphy on TensorRT-RTX; gain of a second process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trtlint.dry_build.errors import WheelError
 from trtlint.dry_build.wheels import find
 
 MODELS = 20
-"""Models that both work on, those whose inputs do not vary: the two would choose other shapes."""
+"""Number of models. All models have static inputs, because the two tools choose different sizes."""
 FOLDER = 50
 RUNS = 3
 RATIO, SPEEDUP = 1.3, 1.6
@@ -38,7 +38,7 @@ else:
     trt.EngineBytesFromNetwork(network, config=trt.PostprocessConfig(trt.CreateConfig(), only))()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
-"""Polygraphy imports the bindings by another name than the wheel gives them."""
+"""Script that runs Polygraphy. Polygraphy imports the bindings under a name that the wheel does not have."""
 
 
 def polygraphy(model: Path, level: str, folder: Path) -> tuple[float, float]:

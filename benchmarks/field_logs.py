@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared"))
 FOLDER = SHARED / "data" / "field-logs"
 GOALS = {"loud": 1.0, "quiet": 1.0, "cited": 0.9, "named": 0.85}
-"""The least share of the excerpts that each question is asked of."""
+"""Goals: for each question, the smallest share of right answers among the excerpts to which it applies."""
 
 
 @dataclass(frozen=True, slots=True)

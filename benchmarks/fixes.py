@@ -26,9 +26,9 @@ from trtlint.dry_build.errors import DryBuildError, WheelError
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 WANTED = 32
-"""Models of the 51 that are refused which are to build with equal outputs."""
+"""Goal: the number of the 51 refused models that the builder builds after the fix, with equal outputs."""
 SETS = 8
-"""Sets of inputs that outputs are to be equal on."""
+"""Number of input sets for the comparison of outputs."""
 OWN = "trtlint fix"
 TARGET = ("--rtx", "1.7", "--gpu", "L4", "--isolated")
 
@@ -77,7 +77,7 @@ def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) ->
 
 
 def left(report: bytes) -> str:
-    """Return the reasons in a JSON report of `trtlint fix` for the errors that stay."""
+    """Return the reasons for the remaining errors in a JSON report of `trtlint fix`."""
     model: dict[str, Any] = json.loads(report)["models"][0]
     errors = [entry for entry in model["refused"] if entry["severity"] == "error"]
     return "; ".join(dict.fromkeys(f"{entry['rule']}: {entry['reason']}" for entry in errors))
@@ -86,7 +86,7 @@ def left(report: bytes) -> str:
 def repaired(exported: Path) -> bool:
     """Print the table by cause; return whether the goals are met.
 
-    The goals: trtlint repairs enough models, and gives a reason for each other model.
+    The goals: trtlint repairs enough models, and gives a reason for each model that it does not repair.
     """
     verdicts = [json.loads(line) for line in (exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()]
     refused = [entry for entry in verdicts if not (entry["parse"] and entry["build"])]
@@ -121,7 +121,7 @@ def repaired(exported: Path) -> bool:
 
 
 def _cause(entry: Mapping[str, object]) -> str:
-    """Return the operator that the parser names, or else the operator at which the builder stops."""
+    """Return the operator that the parser names; if there is none, the operator at which the builder stops."""
     errors = entry["errors"]
     if isinstance(errors, list) and errors:
         return f"{errors[0]['op'] or errors[0]['func']} (parse)"

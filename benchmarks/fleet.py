@@ -18,7 +18,7 @@ from benchmarks.measure import ENVIRONMENT, TRTLINT, report
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIES = 400
-"""Models to make where there are no real ones."""
+"""Number of models to generate if there are no real models."""
 SETTINGS = ["--trt", "10.8", "--gpu", "L4", "--isolated"]
 
 
@@ -33,7 +33,7 @@ class Done:
 
 @contextmanager
 def models(folder: Path) -> Iterator[Path]:
-    """Yield the real exported models, or else small models that all differ."""
+    """Yield the real exported models; without such models, yield small generated models that all differ."""
     exported = Path(os.environ.get("TRTLINT_SHARED", ROOT.parent / "shared")) / "data" / "exported"
     if exported.is_dir():
         yield exported
@@ -42,7 +42,7 @@ def models(folder: Path) -> Iterator[Path]:
     own.mkdir()
     originals = sorted((ROOT / "tests" / "data" / "models").glob("*.onnx"))
     for number in range(COPIES):
-        # Messages of protobuf that follow one another are merged: this adds an entry to the metadata.
+        # Protobuf merges concatenated messages, so the appended bytes add an entry to the metadata.
         extra = onnx.ModelProto(metadata_props=[onnx.StringStringEntryProto(key="copy", value=str(number))])
         data = originals[number % len(originals)].read_bytes() + extra.SerializeToString()
         (own / f"{number}.onnx").write_bytes(data)

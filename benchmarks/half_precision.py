@@ -22,7 +22,7 @@ def main() -> bool:
     print(f"half precision: a transformer of {LAYERS} layers, {TOKENS} tokens")
     with tempfile.TemporaryDirectory() as folder:
         model, inputs = Path(folder, "transformer.onnx"), Path(folder, "inputs.npz")
-        # In a process of its own: what this one has held would count for those that it starts.
+        # In a separate process: the peak memory of this process would count for its child processes.
         costs([[*PYTHON, "-m", "benchmarks.transformer", str(model)]], runs=1)
         numbers = np.random.default_rng(1).standard_normal((1, TOKENS, WIDTH))
         np.savez(inputs, x=numbers.astype(np.float32))

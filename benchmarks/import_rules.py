@@ -1,9 +1,10 @@
 """Rules that fire on models which TensorRT's parser imports differently than ONNX defines.
 
 ``python -m benchmarks.import_rules`` reads ``shared/data/import-differences/cases.jsonl``. Each case is a
-small model with the releases whose network computes ONNX's values (``right``) and the other releases
-(``wrong``). These come from an interpreter of the networks of NVIDIA's parsers. For a wrong release, the
-benchmark expects a finding above a note at the operator; for a right release, none.
+small model with two lists of releases. For the releases in ``right``, the network computes ONNX's values. For
+the releases in ``wrong``, the network computes different values. An interpreter of the networks of NVIDIA's
+parsers computed the values. For a wrong release, the benchmark expects a finding above a note at the
+operator. For a right release, it expects no such finding.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DATA = SHARED / "data" / "import-differences"
 _NO_FAULT = ("oracle", "documented deviation")
 """Classes of cases that are no faults of the parser."""
 _OTHERS = ("BLD", "PORT")
-"""Rules about other things than results, which may fire on a release that is right."""
+"""Prefixes of rules that are not about wrong results. Such rules may fire for releases in ``right``."""
 
 
 class Miss(Struct, frozen=True):

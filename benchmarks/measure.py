@@ -13,7 +13,7 @@ PYTHON = [sys.executable]
 TRTLINT = [sys.executable, "-m", "trtlint"]
 
 
-# An installed package has its bytecode; a checkout gets it with the first run, unless told not to.
+# An installed package contains bytecode. In a checkout, the first run writes it, unless this is disabled.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

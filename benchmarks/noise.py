@@ -31,9 +31,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared")) / "data"
 VERDICTS = "verdicts-rtx-1.7.1.jsonl"
 MOST = 1 / 3
-"""Findings above note a model that builds, at most."""
+"""Maximum number of findings above a note for each model that builds."""
 SHARE = 0.02
-"""The share of the models that build that a rule may fire on, unless its claim was confirmed there."""
+"""Maximum share of models on which a rule may fire. There is no limit for confirmed rules."""
 CONFIRMED = {
     "ACC101": "the builder warned of these norms, or computes them so (labels.jsonl)",
     "ACC103": "networks of guided diffusion, as in the report: Q and K are both scaled (labels.jsonl)",

@@ -34,7 +34,7 @@ Answer = Literal["refused", "accepted", "unknown"]
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared"))
 GPU = 89
-"""The verdicts were recorded for SM 8.9."""
+"""Compute capability of the verdicts, times ten."""
 
 
 @dataclass(frozen=True, slots=True)

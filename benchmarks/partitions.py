@@ -118,7 +118,7 @@ def refused(path: Path) -> bool:
 
 
 def drawn(paths: Iterable[Path], count: int, seed: int) -> list[Path]:
-    """Draw refused models in a random order that depends on the seed."""
+    """Draw refused models at random, with a seed."""
     shuffled = sorted(paths)
     random.Random(seed).shuffle(shuffled)
     return list(islice(filter(refused, shuffled), count))

@@ -18,7 +18,7 @@ from trtlint.model.wire import header
 
 BLOCKS, HEADS, LENGTH = 24, 16, 128
 LARGE, SMALL = 960, 64
-"""Widths of the model; the large one has a gigabyte of float32 weights."""
+"""Widths of the two models. The large model has a gigabyte of float32 weights."""
 
 COMMANDS = {
     "trtlint": [*TRTLINT, "--trt", "10.7", "--no-cache"],
@@ -29,7 +29,7 @@ COMMANDS = {
         "import sys; from polygraphy.tools import main; sys.argv[1:1] = ['inspect', 'model']; main()",
     ],
 }
-"""Whole commands, to which the path of a model is added."""
+"""Whole commands. The benchmark appends the path of a model."""
 
 WORK = {
     "trtlint": (
@@ -42,7 +42,7 @@ WORK = {
         "main()",
     ),
 }
-"""The same without the start-up of Python and its imports, which have a benchmark of their own."""
+"""The work of each command, without the start of Python and the imports."""
 
 _TIMED = """
 import contextlib, io, sys, time
@@ -53,7 +53,7 @@ with contextlib.redirect_stdout(io.StringIO()):
 print(time.perf_counter() - start)
 """
 
-# The kernel counts what a process had before exec as its own, so the command is started from a small one.
+# The kernel counts the memory of a process before exec. So a small process starts the command.
 _PEAK = """
 import os, sys
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
@@ -115,7 +115,7 @@ def write(path: Path, width: int) -> None:
     noise = os.urandom(1 << 20)
 
     def pieces() -> Iterator[tuple[bytes, int]]:
-        """What comes before the elements of each weight, and how many bytes they take."""
+        """Yield the bytes before the elements of each weight, and the size of the elements in bytes."""
         for name, dims in weights.items():
             size = 4
             for dim in dims:

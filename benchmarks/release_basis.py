@@ -5,16 +5,14 @@
 The verdicts are those of :mod:`benchmarks.release_verdicts`. A range is ``measured`` if the verdicts confirm
 its two ends:
 
-* The first and the last measured release of the range refuse models that only this condition explains. Their
-parsers
-  do so more often than their network definitions.
+* The first and the last measured release of the range refuse models for which only this condition gives a
+  reason. More of these models are refused by the parser than by the network definition.
 * The measured releases just outside of the range accept models for which the condition is true, or refuse
-them
-  because of another condition on the same operator.
+  these models because of a different condition on the same operator.
 
 Releases without measurements (9.x, 10.11 and newer) do not count: if the range ends at such a release, the
-nearest measured releases decide. A range without measured releases, or without confirmation, depends on the
-source of the condition: ``source`` for the code of a parser, otherwise ``documented``.
+nearest measured releases decide. A range without measured releases, or without confirmation, gets its
+value from the source of the condition: ``source`` for the code of a parser, otherwise ``documented``.
 
 ``--write`` writes the results to ``trtlint/knowledge/conditions.yaml``; the default is to print the
 differences.
@@ -106,12 +104,10 @@ class Support:
     """Models that confirm the range of one condition, counted by release.
 
     Attributes:
-        refused: models that the parser refuses and that no other reason explains, minus models that the
-        network
-            definition refuses.
-        others: accepted models for which the condition is true, and models refused because of another
-        condition
-            on the same operator.
+        refused: models that the parser refuses, and for which only this condition gives a reason.  Models that
+            the network definition refuses are subtracted.
+        others: accepted models for which the condition is true, and models refused because of a different
+            condition on the same operator.
     """
 
     refused: Counter[str]

@@ -30,7 +30,7 @@ from trtlint.target.target import Target
 
 RELEASES = ("8.6", *(f"10.{minor}" for minor in range(11)))
 GOALS = {"8.6": (0.98, 0.97)}
-"""Least precision and recall, by release; of all others 0.99 and 0.99."""
+"""Minimum precision and recall by release. The goals for all remaining releases are 0.99 and 0.99."""
 GPU = 89
 
 

@@ -1,4 +1,4 @@
-"""Bytes and requests for a model of 340 MB behind a URL, with a local server."""
+"""Bytes and requests of a lint for a model of 340 MB at a URL, with a local server."""
 
 from __future__ import annotations
 

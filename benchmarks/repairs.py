@@ -1,7 +1,7 @@
 """Findings that `trtlint fix` leaves, and the real builder's messages before and after.
 
 The models are the exports of the shared data, if it exists. For each rule below, a table shows the places
-before and after, and the reasons for the remaining ones. With ``trtlint[rtx]``, it also shows the builder's
+before and after the fix, and the reasons for the remaining places. With ``trtlint[rtx]``, it also shows the builder's
 warnings about normalizations, the fused attention, and whether all models that build still build with equal
 outputs. At the end come generated models and small reproductions that the builder refuses and that have a
 rewrite. ``EVERY`` reduces the number of builds.
@@ -31,9 +31,9 @@ from trtlint.dry_build.result import DryBuild
 
 RULES = ("ACC101", "ACC102", "ACC103", "PERF103", "PERF104", "ACC107")
 WEAK = ("--trt", "10.7", "--gpu", "L4", "--fp16", "--isolated")
-"""The target for the rules: the release that they are about, asked for FP16."""
+"""The target for the rules: the release that the rules are about, with FP16."""
 EVERY = int(os.environ.get("EVERY", "5"))
-"""One in so many models is built."""
+"""Sampling interval: the benchmark builds one of this many models."""
 
 
 def fixed(model: Path, out: Path, *options: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def main() -> bool:
         paths = {nodes: Path(folder) / f"{nodes}.onnx" for nodes in NODES}
         for nodes, path in paths.items():
             onnx.save(transformer(nodes), path)
-        # In turn, so that what else the machine does strikes all alike.
+        # In turn, so that the load of the machine affects all measurements equally.
         for _ in range(ROUNDS):
             for nodes, path in paths.items():
                 start = time.perf_counter()

@@ -125,7 +125,7 @@ def main(python: str, wheels: str) -> int:
                 continue
             lost = {name for name, read in answer["read"].items() if not read} - ALIASES
             silent = bool(said & LOST)
-            # FP32 is what a module in FP32 gets anyway: losing the argument changes nothing.
+            # A module in FP32 runs in FP32 even if the release ignores the argument.
             if bool(lost) != silent and call != "enabled_precisions={torch.float32}":
                 wrong += 1
                 print(f"{release.version}: {call}: lost {sorted(lost)}, rules {sorted(said)}")

@@ -17,7 +17,7 @@ def layers(torch: Any) -> Iterator[Case]:
     ids = torch.ones(4, 6, dtype=torch.int64)
 
     class First(torch.nn.Module):  # type: ignore[misc]
-        """A layer that returns a tuple, of which the first value is taken."""
+        """A layer that returns only the first value of a tuple."""
 
         def __init__(self, inner: Any, times: int) -> None:
             super().__init__()
@@ -67,7 +67,7 @@ def _language_models(torch: Any) -> Iterator[Case]:
     swin = library.SwinConfig(image_size=64, embed_dim=24, depths=[2, 2], num_heads=[2, 2], window_size=4)
 
     class Values(torch.nn.Module):  # type: ignore[misc]
-        """A model whose first result is taken."""
+        """A model that returns only its first result."""
 
         def __init__(self, inner: Any) -> None:
             super().__init__()

@@ -47,7 +47,7 @@ def save(name, module, inputs, dynamic):
             else:
                 program = torch.export.export(module.eval(), inputs)
         torch.export.save(program, str(out / f"{name}.pt2"))
-    except Exception as error:  # torch.export raises many kinds; the program is left out by name
+    except Exception as error:  # torch.export raises many kinds of errors; the output names the program
         print(f"{name}: not exported: {type(error).__name__}")
 for number, (function, inputs) in enumerate(torch_operators.programs(torch)):
     class One(torch.nn.Module):
@@ -124,7 +124,7 @@ def getitem(self, node):
         stack.pop()
 registry.ConverterRegistry.__getitem__ = getitem
 if sys.argv[2].startswith("2.10."):
-    # dryrun=True ends with AttributeError before it prints: parts that are no engines lack this method.
+    # dryrun=True raises AttributeError before it prints, because PyTorch parts lack this method.
     torch.fx.GraphModule.set_output_tensors_as_unowned = lambda *_: None
 def spec(value):
     if all(isinstance(size, int) for size in value.shape):
@@ -200,7 +200,7 @@ def printed(text: str, error: str, asked: Mapping[str, str]) -> dict[str, Any]:
     """Parse the text of a dry run."""
     coverage, nothing = _COVERAGE.search(text), _NOTHING.search(text)
     if coverage is None and nothing is not None and not error:
-        # Nothing is converted: the log says so, and no dry run is printed.
+        # No operator is converted: the log reports this, and the release prints no dry run.
         reasons = dict(sorted(asked.items()))
         return {"total": int(nothing[2]), "supported": int(nothing[1]), "engines": 0, "reasons": reasons}
     if coverage is None:

@@ -44,7 +44,7 @@ def main() -> bool:
         path = Path(folder) / "model.onnx"
         onnx.save(transformer(NODES), path)
         seconds(path, one)  # rules and tables are loaded once
-        # In turn, so that what else the machine does strikes both alike.
+        # In turn, so that the load of the machine affects both measurements equally.
         times = [(seconds(path, one), seconds(path, targets)) for _ in range(ROUNDS)]
     single, every = (min(column) for column in zip(*times, strict=True))
     print(f"  one release {single:.2f} s, all {every:.2f} s")

@@ -15,9 +15,9 @@ from benchmarks.measure import TRTLINT, costs, report
 LAYERS, WIDTH = 16, 4096
 GIGABYTES = LAYERS * WIDTH * WIDTH * 4 / 1e9
 MOST_SECONDS = 1.0
-"""Of the processor, for each gigabyte."""
+"""Maximum processor time in seconds for each gigabyte."""
 MOST_MEMORY = 64.0
-"""Megabytes beyond what a lint without it takes."""
+"""Maximum additional memory in megabytes, compared with a lint without ``--weights``."""
 
 
 def model(folder: Path) -> tuple[Path, Path]:

@@ -38,7 +38,7 @@ _EMPTY_PACKAGES = (
     "winml", "winml.modelkit", "winml.modelkit.analyze", "winml.modelkit.analyze.utils",
     "winml.modelkit.analyze.runtime_checker",
 )  # fmt: skip
-"""Packages whose own modules import torch and more; the generators need only what is below them."""
+"""Packages that import torch. Empty packages replace them, because the generators need only submodules."""
 _FUNCTIONS = ("_get_input_constraint_types", "_get_all_attr_names", "item_to_row", "_parse_filename")
 
 Row = tuple[str, ...]

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 _RUN_TIME = ("dask", "measure", "verify")
-"""Extras that are used at run time and whose oldest versions are tested; the others follow the newest."""
+"""Run-time extras, whose oldest versions are tested. The remaining extras use the newest versions."""
 
 
 def oldest(requirements: Iterable[str]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def ranges(
     history: dict[str, list[bool]] = {name: [] for name in names}
     for version in versions:
         state.update(answers[version])
-        if answers[version]:  # a document is complete: what it leaves out is not supported
+        if answers[version]:  # a document is complete: a missing operator is not supported
             state.update(dict.fromkeys(state.keys() - answers[version].keys(), False))
         state.update(dict.fromkeys(announced.get(version, ()), True))
         for name in names:

@@ -45,7 +45,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
 }
 """The file and the function or class that each table is read from."""
 READERS = ("trace", "parse_dynamo_kwargs", "torch_tensorrt_backend")
-"""Functions that only read ``kwargs``: what else they take comes from the package itself."""
+"""Functions whose only user arguments are in ``kwargs``. The package itself passes their named arguments."""
 
 
 def arguments(source: str, name: str, defaults: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:

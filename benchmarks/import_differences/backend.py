@@ -3,8 +3,9 @@
     python -m benchmarks.import_differences.backend [FOLDER ...] [--rtx-path DIR] [--jobs N]
 
 Compares every model of ONNX's backend tests, or every model of some folders, as ``--compare`` does. The
-inputs are those of the test, or else random. A rule that fires on the model for this release explains a
-difference, and so does an entry of ``explained.yaml``. The exit code is 1 if a difference has no explanation.
+inputs come from the test; a model without a test gets random inputs. Two things explain a difference: a rule
+that fires on the model for this release, or an entry of ``explained.yaml``. The exit code is 1 if a
+difference has no explanation.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explanations(file: Path = DATA) -> tuple[tuple[str, ...], tuple[Explanation, ...]]:
-    """Return the rules about imports, and the explanations of other differences."""
+    """Return the rules about imports, and the explanations of differences that no rule reports."""
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     return tuple(document["rules"]), tuple(_entry(each) for each in document["explained"])
 

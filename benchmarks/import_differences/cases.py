@@ -18,9 +18,9 @@ from trtlint.network.layers import Array
 
 _NEWEST, _OLDEST = 28, 7
 _MOST_OF_ATTRIBUTE = 3
-"""Other values of one attribute that are tried for one model."""
+"""Maximum number of alternative values of one attribute in the variants of one model."""
 _MOST_OF_OPERATOR = 60
-"""Variants of one operator."""
+"""Maximum number of variants of one operator."""
 _TEXTS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
@@ -43,7 +43,7 @@ class Case(Struct, frozen=True, eq=False):
 
 
 FORMS = ("stored", "dynamic", "float16", "bfloat16")
-"""Other forms of a case: all inputs but the first are initializers, no size is known, or FP32 is narrower."""
+"""Forms of a case: all inputs but the first are initializers, no size is known, or FP32 becomes narrower."""
 _NARROW = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
 
@@ -129,7 +129,7 @@ def _node(case: Case) -> Any:
 
 def _variants(case: Case, seen: dict[tuple[str, str], dict[str, Any]]) -> Iterator[Case]:
     node = _node(case)
-    if node is None or node.op_type == "Constant":  # its attributes exclude each other
+    if node is None or node.op_type == "Constant":  # the attributes of Constant exclude each other
         return
     opset = max(each.version for each in case.model.opset_import if not each.domain)
     try:
@@ -161,7 +161,7 @@ def _values(case: Case, attribute: Any, seen: dict[str, Any]) -> list[Any]:
     plain: list[Any] = []
     if attribute.type == kinds.INT:
         known = now if now is not None else helper.get_attribute_value(attribute.default_value) or 0
-        # What is 0 or 1 may be a truth value, and a count must not be zero.
+        # A number 0 or 1 may be a truth value, and a count must not be zero.
         plain = [1 - known] if known in (0, 1) else [known + 1, known - 1]
     elif attribute.type == kinds.FLOAT:
         plain = [0.5, 2.0]
@@ -212,6 +212,6 @@ def write(case: Case, folder: Path, number: int) -> str:
     stem = folder / f"{number:05d}"
     onnx.save(case.model, f"{stem}.onnx")
     if case.feeds:
-        # NumPy's files keep the bits of a type that is not its own, and the model says which it is.
+        # For a type that NumPy lacks, the file keeps the bits, and the model names the type.
         np.savez(f"{stem}.npz", **case.feeds)  # type: ignore[arg-type, unused-ignore]
     return str(stem)

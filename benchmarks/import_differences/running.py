@@ -9,11 +9,11 @@ from trtlint.dry_build.wheels import Wheels
 from trtlint.process.spawn import Limits, run
 
 _TOGETHER = 100
-"""Cases of one process."""
+"""Number of cases for one process."""
 _LIMITS = Limits(120, 4 << 30)
 
 Answers = dict[int, tuple[str, str]]
-"""By number of a case, the outcome and its text."""
+"""For each case, by number: the outcome, and the text that explains it."""
 
 
 def ask(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
@@ -54,7 +54,7 @@ def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
         more = [each for each in left if each[0] not in found]
         late = ended.cause == "time" and len(more) < len(left)
         left = more
-        if left and not late:  # what ran out of the time of others gets time of its own
+        if left and not late:  # a case that earlier cases left too little time gets a full time limit
             found.setdefault(begun, ("process ended", ended.words))
             left = [each for each in left if each[0] not in found]
     return found

@@ -35,7 +35,7 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.target.target import Target
 
 _SHOWN = 60
-"""Differences that are printed, the most frequent first."""
+"""Maximum number of printed differences. The most frequent differences come first."""
 _NAMES = re.compile(r"\(Unnamed Layer\* \d+\)|\b(?:n_\d+(?:_\w+)?|node_of_\w+|[twxsv]\d+(?:_\w+)?)\b")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 Kind = Literal["data", "weight", "parameter"]
-"""What an operand is: an activation, a tensor of weights, or a number that shapes the operator."""
+"""Role of an operand: an activation, a tensor of weights, or a parameter such as axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Call:
 
 
 Recipe = Callable[[random.Random, int], "Call | None"]
-"""Gives a call for an opset, None where the operator is not in it or the draw was unlucky."""
+"""Function that returns a call for an opset; None if the opset lacks the operator, or if the draw failed."""
 
 FLOAT, INT32, INT64, BOOL, FLOAT16, UINT8, INT8 = 1, 6, 7, 9, 10, 2, 3
 BFLOAT16, DOUBLE = 16, 11

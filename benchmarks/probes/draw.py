@@ -24,7 +24,7 @@ from benchmarks.probes.tensors import UnluckyError, valid
 
 _TRIES = 40
 _MODULES = 0.3
-"""How many of the probes are modules of several operators."""
+"""Share of the probes that are modules of several operators."""
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
 """Element-wise operators and reductions."""
-# A recipe is called with the opset, whether it asks for it or not.
+# Every recipe gets the opset, even if the recipe does not use it.
 # ruff: noqa: ARG001
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from benchmarks.probes.building import Building
 from benchmarks.probes.calls import BFLOAT16, BOOL, DOUBLE, FLOAT, FLOAT16, INT8, INT32, INT64, UINT8, Kind
 
 Module = Callable[[Building], list[str]]
-"""Adds nodes; the names of what they give."""
+"""Function that adds nodes, and returns the names of their outputs."""
 _HALF_OR_FULL = (FLOAT, FLOAT, FLOAT16, BFLOAT16)
 
 

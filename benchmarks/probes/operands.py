@@ -29,13 +29,13 @@ from benchmarks.probes.tensors import UnluckyError, cast, number_of, tensor
 OPSETS = (11, 13, 17, 18, 20, 21, 23, 23, 24)
 PLACES = ("main",) * 24 + ("if",) * 7 + ("loop",) * 5 + ("function",) * 4 + ("scan",)
 USUAL = {FLOAT: 12, FLOAT16: 5, INT64: 3, INT32: 3, BFLOAT16: 3, DOUBLE: 2, BOOL: 2, INT8: 2, UINT8: 2}
-"""How often a type is drawn; each other one that the schema allows counts 0.4."""
+"""Weights of types in a draw. An allowed type that is not in the table has the weight 0.4."""
 
 
 _WAYS = names(
     "identity identity cast cast reshape transpose unsqueeze arithmetic unary slice squeeze concat "
 )
-"""How a computed operand is made of another value."""
+"""Ways to compute an operand from a different value."""
 
 
 @dataclass(slots=True)

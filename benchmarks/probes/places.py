@@ -50,7 +50,7 @@ def _rename(nodes: Iterable[onnx.NodeProto], names: Mapping[str, str]) -> None:
 
 
 _NESTED = 0.12
-"""How many of the probes that stand in a body stand in one inside of another."""
+"""Share of nested bodies among the probes whose operator is in a body."""
 
 
 class Places(Loops):
@@ -296,7 +296,7 @@ class Places(Loops):
             model.graph.value_info.extend(inferred.graph.value_info)
 
     def _spoil(self, model: onnx.ModelProto) -> None:
-        """Add what ONNX's shape inference rejects: sparse weights, and a wrong value_info."""
+        """Add parts that ONNX's shape inference rejects: sparse weights, and a wrong value_info."""
         for name in self.sparse_weights:
             make_sparse(model.graph, name)
         infos = model.graph.value_info

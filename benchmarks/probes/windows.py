@@ -1,5 +1,5 @@
 """Operators on images and signals, matrix products, and operators with only one kind of call."""
-# A recipe is called with the opset, whether it asks for it or not.
+# Every recipe gets the opset, even if the recipe does not use it.
 # ruff: noqa: ARG001
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draw, fix, compare: ``python -m benchmarks.random_fixes --seeds 0 2000``.
 
-The exit code is 1 if a fixed model has different outputs although all of its rewrites are called proven.
+The exit code is 1 if the outputs of a fixed model differ, although trtlint reports all rewrites as proven.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TARGETS = (
     ("--trt", "10.0", "--gpu", "A10"),
 )
 BATCH = 40
-"""Models of one call of `trtlint fix`."""
+"""Number of models for one call of `trtlint fix`."""
 _SECONDS = 1200
 _JUDGED = 120
 
@@ -114,7 +114,7 @@ def _report(
     rewrites: Counter[str],
     pool: Any,
 ) -> int:
-    """Judge one model of the report. Return 1 if it is wrong although it is called proven."""
+    """Judge one model of the report. Return 1 if the model is wrong although it is reported as proven."""
     counts["models"] += 1
     if not model["applied"]:
         return 0

@@ -27,9 +27,9 @@ _KINDS = {
     "tensor(bool)": np.bool_,
 }  # fmt: skip
 _UNITS = {np.dtype(np.float32): 2**-22, np.dtype(np.float16): 2**-10, np.dtype(np.float64): 2**-51}
-"""How far rounding moves a number, as a share of it, in the last bits of a type."""
+"""Relative rounding error in the last bits of each type."""
 _TRIES = 64
-"""Sets of inputs, moved a little, that tell how much rounding in FP16 does to an output."""
+"""Number of slightly changed input sets that show the effect of FP16 rounding on an output."""
 _SIZES: tuple[Mapping[str, int], ...] = (
     {},
     {"n": 3, "m": 4, "h": 6, "w": 5},
@@ -175,7 +175,7 @@ def _run(session: ort.InferenceSession, fed: Mapping[str, Array]) -> list[Array]
 
 
 def _differs(before: Array, after: Array, spread: float, traits: _Traits) -> str:
-    """Describe how an output differs by more than the rounding of its type; empty if it does not."""
+    """Describe a difference of an output above the rounding of its type; empty without such a difference."""
     if before.dtype != after.dtype:
         return f"type {before.dtype} became {after.dtype}"
     if before.shape != after.shape:
@@ -198,7 +198,7 @@ def _differs(before: Array, after: Array, spread: float, traits: _Traits) -> str
 
 
 def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
-    """Return how much each output of the original differs between two ways to run it."""
+    """Return the difference of each output between two runs of the original with different settings."""
     if isinstance(one, str) or isinstance(two, str):
         return []
     found = []
@@ -259,7 +259,7 @@ class _Limits:
 def _is_rounding(
     session: ort.InferenceSession, fed: Mapping[str, Array], index: int, pair: tuple[Array, Array], half: bool
 ) -> bool:
-    """Return whether rounding of the inputs changes the original at least as much, for each element."""
+    """Return whether rounding of the inputs changes each element of the original at least as much."""
     kind = pair[0].dtype if pair[0].dtype in _UNITS else np.dtype(np.float32)
     unit = _UNITS[np.dtype(np.float16) if half else kind]
     rng = np.random.default_rng(index)
@@ -363,7 +363,7 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
             if is_right is not True and difference.startswith(("off", "whole")):
                 is_right = _is_rounding(plain, fed, index, pair, traits.half) or is_right
             if is_right is None and difference.startswith("off"):
-                # Nothing tells the error of the original: beyond the usual tolerance it is wrong.
+                # The error of the original is unknown: a difference above the usual tolerance is wrong.
                 off = _spread([pair[0]], [pair[1]])[0]
                 limit = share(TOLERANCE, pair[0], traits.half) * max(scale(pair[0]), LEAST)
                 is_right = None if off <= limit or overflows(proto, fed) else False

@@ -13,13 +13,13 @@ from benchmarks.random_fixes.overflow import overflows
 
 Array = np.ndarray[Any, Any]
 ALARM = {np.dtype(np.float32): 2**-16, np.dtype(np.float16): 2**-8, np.dtype(np.float64): 1e-9}
-"""Largest difference that is not looked into, as a share of the largest finite element: rounding alone."""
+"""Largest difference that counts as rounding, relative to the largest finite element."""
 TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 2e-2, np.dtype(np.float64): 1e-9}
-"""Largest difference where nothing tells the error of the original: no FP64 reference, or an overflow."""
+"""Largest difference if the error of the original is unknown: no FP64 reference, or an overflow."""
 LEAST = 1e-2
-"""The scale of outputs that are all smaller."""
+"""Smallest scale of an output. Outputs with a smaller scale use this scale."""
 _WORSE = 4
-"""A result in FP16 is worse if it is so many times as far from FP64 as the original's."""
+"""Factor: an FP16 result is worse if its error against FP64 exceeds the original's error by this factor."""
 
 
 def scale(array: Array) -> float:
@@ -58,7 +58,7 @@ def opinion(
     if truths is None or truths[index].shape != fixed.shape:
         return None
     truth = truths[index].astype(np.float64)
-    # Infinity may be an overflow of FP64 itself, such as exp(1000); it and NaN behind it say nothing.
+    # FP64 itself can overflow, as in exp(1000). Such infinities, and NaN after them, prove nothing.
     if (np.isnan(truth) & ~np.isfinite(original) & np.isfinite(fixed)).any():
         return None if overflows_in_fp64(model, fed) else False
     if not np.isfinite(truth).all():

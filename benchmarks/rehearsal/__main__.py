@@ -36,9 +36,9 @@ SCALES = (1.0, 30.0, 1000.0)
 BOUND = 0.01
 _ATTEMPTS = 12
 _MOST_TRIED = 64
-"""Size of the largest set of which each node is left out in turn; a larger one counts as not minimal."""
+"""Largest set from which each node is removed in turn. A larger set counts as not minimal."""
 _LARGEST = 4 << 20
-"""Bytes of a model that the reference evaluator computes in reasonable time."""
+"""Maximum size of a model in bytes. For larger models, the reference evaluator takes too long."""
 
 
 def models(folder: Path) -> Iterator[Path]:
@@ -104,7 +104,7 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
     }
     if kept is not None:
         keep = frozenset(kept.nodes)
-        # A stored tensor is no operator: what reads it decides how it is read.
+        # A stored tensor is not an operator: the operators that read the tensor decide its rounding.
         constants = {site.node for site in mine.sites if site.constant}
         after = {way: judge.error(way, keep) for way in WAYS}
         found["kept"] = {

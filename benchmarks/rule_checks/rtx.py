@@ -23,9 +23,9 @@ from trtlint.examples.models import model_of_text
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
 CHILD = Path(__file__).with_name("_child.py")
 _PATIENCE = 120
-"""Seconds that one small model may take."""
+"""Time limit for one small model, in seconds."""
 ANSWER = "answer: "
-"""How a line of the child begins that is an answer; all others are the log."""
+"""Prefix of the lines of the child process that are answers. All remaining lines are the log."""
 _TACTIC = re.compile(r"TacticName: (\w+)")
 _LAYER = re.compile(r"^Name: (?P<name>.*?), LayerType: (?P<type>\w+)", re.MULTILINE)
 

@@ -16,9 +16,9 @@ from trtlint.runs.exits import Exit
 
 _ROLE = re.compile(r":[a-z]+:`~?(?:[\w.]*\.)?(\w+)`")
 _SHOWN = 200
-"""Classes of the interface at most: what is reachable from it by annotations is far less."""
+"""Limit of the number of classes on the page. Usually, far fewer classes are reachable by annotations."""
 _LONG = 120
-"""Characters of a choice of words that is spelt out at most."""
+"""Maximum number of characters of a list of literals that the page shows in full."""
 _GROUNDS = {
     "model": "In a model",
     "build": "In what a build left behind",

@@ -51,7 +51,7 @@ def relinked(
         return f"{_relative(inside, page)}{hash_}{anchor}"
 
     pieces = _FENCED.split(text)
-    # Of each block in fences there are two groups: the whole, which stays, and the fence.
+    # Each fenced block gives two groups: the whole block, which stays unchanged, and the fence.
     kept = (_LINK.sub(link, piece) if index % 3 == 0 else piece for index, piece in enumerate(pieces))
     return "".join(piece for index, piece in enumerate(kept) if index % 3 != 2)
 

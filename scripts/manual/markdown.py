@@ -24,7 +24,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(markdown: str) -> str:
-    """Escape the bars of a cell, except those in code."""
+    """Escape the vertical bars of a cell, except vertical bars in code."""
     pieces = _SPAN.split(markdown)
     return "".join(piece if index % 2 else piece.replace("|", "\\|") for index, piece in enumerate(pieces))
 

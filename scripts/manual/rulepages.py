@@ -184,7 +184,7 @@ def _versions(rules: Sequence[Rule]) -> str:
 
 
 def _lines_of(product: Product, rules: Sequence[Rule]) -> Iterator[str]:
-    """Yield a table by release line: rules that apply, new rules, ended rules."""
+    """Yield a table by release line: rules that apply, new rules, and rules that no longer apply."""
     always = [rule for rule in rules if covers_all(product, rule.applies[product])]
     yield f"For every version: {', '.join(map(_link, always))}."
     rows: list[tuple[str, ...]] = []

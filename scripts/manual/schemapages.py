@@ -15,7 +15,7 @@ from trtlint.report.formats import __file__ as _report
 _CONFIGURATION = Path(_policy).parent / "schema" / "configuration.json"
 _REPORTS = Path(_report).parent / "schema"
 _REPORT = "trtlint.report-1"
-"""The schema whose definitions others share."""
+"""The schema with the definitions that several schemas use."""
 _REFERENCE = re.compile(r'"#/\$defs/([\w-]+)"')
 _Schema = Mapping[str, Any]
 

@@ -25,7 +25,7 @@ from trtlint.engine.rulebook import load_builtin
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 DOCS = REPOSITORY / "docs"
-"""The pages by hand."""
+"""The folder of the handwritten pages."""
 _ELSEWHERE = {
     "rules/README.md": "reference/rule-files.md",
     "CONTRIBUTING.md": "development/contributing.md",
@@ -33,7 +33,7 @@ _ELSEWHERE = {
     "CHANGELOG.md": "reference/changelog.md",
     "CODE_OF_CONDUCT.md": "development/conduct.md",
 }
-"""Pages by hand that lie outside of ``docs/``, and where they are on the site."""
+"""Handwritten pages outside of ``docs/``, each with its path on the site."""
 _MADE_FROM = {
     "trtlint/cli.py": "reference/commands.md",
     "trtlint/runs/exits.py": "reference/exit-codes.md",
@@ -41,7 +41,7 @@ _MADE_FROM = {
     "trtlint/api.py": "reference/python.md",
     "trtlint/facts": "reference/facts.md",
 }
-"""Sources of made pages: a link to the source, which holds in a checkout, leads to the page on the site."""
+"""Sources of generated pages. In a checkout, links lead to the source. On the site, they lead to the page."""
 _SCHEMAS = REPOSITORY / "trtlint" / "report" / "schema"
 _SECTIONS = {
     "how-to": "How-to guides",

@@ -2,7 +2,7 @@
 
 python -m scripts.mutants --count 300 --seed 1 --rooms fixes,policy
 
-CONTRIBUTING.md explains the purpose, and how to judge a survivor.
+CONTRIBUTING.md explains the purpose, and how to judge a surviving mutant.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def mapped(files: Sequence[str], jobs: int, folders: Sequence[str]) -> Map:
         command += ["--cov=trtlint", "--cov-append", "--cov-context=test", "--cov-report="]
         command += ["-n", str(jobs)] if jobs > 1 else ["-p", "no:xdist"]
         worker = [*_NAMESPACE, sys.executable, "-m", "scripts.mutants.worker", str(copy), *command]
-        # A test that needs more than a copy of the checkout fails here, and is left out of the map.
+        # A test that needs files outside of the checkout fails here, and the map omits this test.
         subprocess.run(worker, cwd=copy, env={**environment(copy), **own}, check=False)
         durations = {test: took for test, took in durations.items() if test.partition("::")[0] not in due}
         durations |= json.loads(Path(own["MUTANTS_DURATIONS"]).read_text("utf-8"))

@@ -43,7 +43,7 @@ _ARITHMETIC = {
     "BitAnd": ("BitOr",),
     "BitXor": ("BitAnd",),
 }
-"""Replacements of each operator. Others are too easy to detect; for example, strings have no shift."""
+"""Replacements of each operator. The remaining replacements are too easy to detect: strings have no shift."""
 OPERATORS = (
     "NumberReplacer",
     "AddNot",
@@ -71,7 +71,7 @@ These places stay as they are, because no test can see the change:
 * ``*`` in a signature, which Cosmic Ray mistakes for a product: mypy checks the calls,
 * ``zip(..., strict=True)``: an assertion whose error no caller expects."""
 _UNSEEN_KEYWORDS = ("frozen", "eq", "total")
-"""Keywords of classes whose effect no test can see, or that only type checkers read."""
+"""Keywords of classes that only type checkers read, or whose effect no test can see."""
 
 
 @dataclass(frozen=True)

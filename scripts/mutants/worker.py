@@ -40,7 +40,7 @@ def sandbox(copy: Path) -> None:
 
     reading = FSAccess.EXECUTE | FSAccess.READ_FILE | FSAccess.READ_DIR
     writing = FSAccess.all() & ~reading & ~FSAccess.IOCTL_DEV
-    if landlock_abi_version() < 3:  # before Linux 6.2 it does not keep files from being truncated
+    if landlock_abi_version() < 3:  # before Linux 6.2, Landlock does not prevent truncation of files
         raise OSError("Landlock of Linux 6.2 or newer is needed")
     rules = Ruleset(restrict_rules=writing)
     rules.allow(copy)
@@ -88,7 +88,7 @@ def judged(copy: Path, request: dict[str, Any]) -> dict[str, Any]:
         code = _ended(request["tests"], request["seconds"], log)
     finally:
         file.write_bytes(original)
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # what was compiled of it stays good
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # the compiled bytecode stays valid
     lines = log.read_text("utf-8", "replace").splitlines()
     verdict = _VERDICTS.get(code, "killed" if code is not None and code < 0 else "broken")
     if code == _USAGE and any(line.startswith(_NO_IMPORT) for line in lines):
@@ -111,7 +111,7 @@ def _ended(tests: Sequence[str], seconds: float, log: Path) -> int | None:
             break
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)  # all but this one, the first of its namespace
+        os.kill(-1, signal.SIGKILL)  # all processes except this one, which is the first of its namespace
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
