@@ -121,7 +121,7 @@ def repaired(exported: Path) -> bool:
 
 
 def _cause(entry: Mapping[str, object]) -> str:
-    """Return the operator that the parser names; if there is none, the operator at which the builder stops."""
+    """Return the operator that the parser names; without one, the operator at which the builder stops."""
     errors = entry["errors"]
     if isinstance(errors, list) and errors:
         return f"{errors[0]['op'] or errors[0]['func']} (parse)"

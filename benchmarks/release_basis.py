@@ -104,8 +104,8 @@ class Support:
     """Models that confirm the range of one condition, counted by release.
 
     Attributes:
-        refused: models that the parser refuses, and for which only this condition gives a reason.  Models that
-            the network definition refuses are subtracted.
+        refused: models that the parser refuses, and for which only this condition gives a reason.
+            Models that the network definition refuses are subtracted.
         others: accepted models for which the condition is true, and models refused because of a different
             condition on the same operator.
     """

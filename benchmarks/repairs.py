@@ -1,10 +1,10 @@
 """Findings that `trtlint fix` leaves, and the real builder's messages before and after.
 
 The models are the exports of the shared data, if it exists. For each rule below, a table shows the places
-before and after the fix, and the reasons for the remaining places. With ``trtlint[rtx]``, it also shows the builder's
-warnings about normalizations, the fused attention, and whether all models that build still build with equal
-outputs. At the end come generated models and small reproductions that the builder refuses and that have a
-rewrite. ``EVERY`` reduces the number of builds.
+before and after the fix, and the reasons for the remaining places. With ``trtlint[rtx]``, it also shows the
+builder's warnings about normalizations, the fused attention, and whether all models that build still build
+with equal outputs. At the end come generated models and small reproductions that the builder refuses and
+that have a rewrite. ``EVERY`` reduces the number of builds.
 """
 
 from __future__ import annotations
