@@ -231,8 +231,8 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("256 MiB of different texts", "report.trend._MOST_TEXT", 256 << 20),
         ("1,000 entries", "policy.suppression._MOST", 1000),
         ("1,048,576 characters", "policy.suppression._LONGEST", 1_048_576),
-        ("1,000,000 for entries times places", "policy.suppression._MOST_CHECKED", 1_000_000),
-        ("2,000,000,000 for the characters", "policy.suppression._MOST_COMPARED", 2_000_000_000),
+        ("1,000,000 for the product", "policy.suppression._MOST_CHECKED", 1_000_000),
+        ("2,000,000,000 for the product", "policy.suppression._MOST_COMPARED", 2_000_000_000),
     ],
 )
 def test_documented_limits(words: str, name: str, value: float) -> None:
