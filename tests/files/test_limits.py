@@ -180,7 +180,7 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("and 800 MiB of memory", "files.limits.MEMORY", 800 << 20),
         ("for each MiB of the file above 10 MiB", "files.limits.ORDINARY", 10 << 20),
         ("another 0.5 s and", "files.limits._SECONDS_PER_MEBIBYTE", 0.5),
-        ("32 MiB. This applies", "files.limits._MEMORY_PER_BYTE", 32),
+        ("32 MiB. These limits apply", "files.limits._MEMORY_PER_BYTE", 32),
         ("4,000,000 protobuf fields", "model.reader._MOST_FIELDS", 4_000_000),
         ("96 nested messages", "model.reader._DEEPEST", 96),
         ("1 GiB without its tensors", "model.reader._MOST_BYTES", 1 << 30),
