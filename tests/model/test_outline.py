@@ -31,6 +31,54 @@ def findings(path: Path) -> list[list[tuple[str, int]]]:
     return [sorted((found.rule, len(found.sites)) for found in report.findings) for report in reports]
 
 
+def with_parameters(producer: str) -> onnx.ModelProto:
+    """Return a model whose function has parameters: one without and two with a default value."""
+    concat = helper.make_node("Concat", ["a", "a"], ["b"])
+    concat.attribute.add(name="axis", ref_attr_name="secret_axis", type=onnx.AttributeProto.INT)
+    defaults = [helper.make_attribute("secret_alpha", 0.5), helper.make_attribute("secret_text", "secret")]
+    function = helper.make_function(
+        "local",
+        "Own",
+        ["a"],
+        ["b"],
+        [concat],
+        [helper.make_opsetid("", 18)],
+        attributes=["secret_axis"],
+        attribute_protos=defaults,
+    )
+    call = helper.make_node("Own", ["x"], ["y"], domain="local", secret_axis=1, secret_alpha=0.25)
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, size])
+        for name, size in (("x", 3), ("y", 6))
+    ]
+    graph = helper.make_graph([call], "g", values[:1], values[1:])
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("local", 1)]
+    return helper.make_model(
+        graph, opset_imports=imports, functions=[function], producer_name=producer, producer_version="3.7"
+    )
+
+
+def test_parameters_of_functions_are_hidden(tmp_path: Path) -> None:
+    model = with_parameters("pytorch")
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, tmp_path / "m.onnx")
+    hidden = outline(tmp_path / "m.onnx", hide_names=True)
+    assert b"secret" not in hidden.SerializeToString()
+    onnx.checker.check_model(hidden, full_check=True)
+    (call,), (function,) = hidden.graph.node, hidden.functions
+    names = {each.name: helper.get_attribute_value(each) for each in call.attribute}
+    assert names == {function.attribute[0]: 1, function.attribute_proto[0].name: 0.25}
+    assert function.node[0].attribute[0].ref_attr_name == function.attribute[0]
+
+
+@pytest.mark.parametrize(("producer", "kept"), [("pytorch", True), ("secret exporter", False)])
+def test_only_public_producers_are_named(tmp_path: Path, producer: str, kept: bool) -> None:
+    onnx.save(with_parameters(producer), tmp_path / "m.onnx")
+    hidden = outline(tmp_path / "m.onnx", hide_names=True)
+    assert ((hidden.producer_name, hidden.producer_version) == (producer, "3.7")) is kept
+    assert b"secret" not in hidden.SerializeToString()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hide_names", [False, True])
 @pytest.mark.parametrize("model", EXAMPLES, ids=lambda path: path.stem)

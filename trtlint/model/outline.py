@@ -16,6 +16,7 @@ import onnx
 from onnx import defs
 
 from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
+from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
@@ -42,6 +43,19 @@ _PAYLOADS = (
 )  # fmt: skip
 _TEXTS = frozenset({"value_string", "value_strings", "stopwords", "pool_strings", "pattern", "delimiter"})
 """Attributes of ONNX's operators with texts of any content.  Other texts, such as modes, are kept."""
+_PUBLIC_PRODUCERS = frozenset(
+    {
+        "pytorch",
+        "tf2onnx",
+        "paddlepaddle",
+        "paddle2onnx",
+        "skl2onnx",
+        "onnx.quantize",
+        "onnxruntime",
+        TORCH_TENSORRT,
+    }
+)
+"""Values of ``producer_name`` for public exporters.  Other values can be names of private tools."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -104,6 +118,9 @@ class _NameHider:
         functions = {(function.domain, function.name) for function in model.functions}
         model.ClearField("doc_string")
         del model.metadata_props[:]
+        if model.producer_name not in _PUBLIC_PRODUCERS:
+            model.producer_name = self.name(model.producer_name)
+            model.ClearField("producer_version")
         for graph in graphs(model):
             self._graph(graph)
         for function in model.functions:
@@ -143,6 +160,11 @@ class _NameHider:
         function.name = self.name(function.name)
         for names in (function.input, function.output):
             names[:] = [self.name(name) for name in names]
+        function.attribute[:] = [self.name(name) for name in function.attribute]
+        for default in function.attribute_proto:
+            default.ClearField("doc_string")
+            default.name = self.name(default.name)
+            self._values(default)
         for value in function.value_info:
             self._value(value)
 
@@ -176,12 +198,20 @@ class _NameHider:
             names[:] = [self.name(name) for name in names]
         for attribute in node.attribute:
             attribute.ClearField("doc_string")
+            if attribute.ref_attr_name:  # a parameter of the function that contains the node
+                attribute.ref_attr_name = self.name(attribute.ref_attr_name)
             for type_ in (attribute.tp, *attribute.type_protos):
                 self._type(type_)
             if called or domain_of(node.domain) or attribute.name in _TEXTS:
-                if attribute.HasField("s"):
-                    attribute.s = b""
-                del attribute.strings[:]
+                self._values(attribute)
+            if called:
+                attribute.name = self.name(attribute.name)
+
+    def _values(self, attribute: onnx.AttributeProto) -> None:
+        """Remove the texts in an attribute."""
+        if attribute.HasField("s"):
+            attribute.s = b""
+        del attribute.strings[:]
 
 
 def _operators() -> frozenset[str]:
