@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from trtlint.buildcommand import find_commands, layerspecs
+from trtlint.buildcommand import find_commands
 from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
 
 
@@ -35,14 +33,10 @@ def test_a_star_is_any_text_and_nothing_else_is() -> None:
     assert not spec.means("/block1/attn/norm")
 
 
-def test_the_number_of_settings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layerspecs, "_MOST", 2)
-    found = specs("--layerPrecisions=a:fp32,b:fp16,c:fp32,d:fp16 --layerOutputTypes=a:fp16")
-    assert found == [
-        LayerSpec("--layerPrecisions", "a", "fp32"),
-        LayerSpec("--layerPrecisions", "b", "fp16"),
-        LayerSpec("--layerOutputTypes", "a", "fp16"),
-    ]
+def test_every_setting_is_read() -> None:
+    names = [f"n{number}" for number in range(12_000)]
+    found = specs("--layerPrecisions=" + ",".join(f"{name}:fp32" for name in names))
+    assert [spec.name for spec in found] == names
 
 
 def test_blanks_and_quotes_around_names() -> None:

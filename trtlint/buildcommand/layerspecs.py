@@ -17,9 +17,6 @@ LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceT
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
 """Options that set a type or device for the layers that they name."""
 
-_MOST = 10_000
-"""Maximum number of layer names that are read from one option."""
-
 
 class LayerSpec(Struct, frozen=True):
     """One setting for the layers that match a name, such as ``head*:fp32``.
@@ -49,7 +46,7 @@ def layer_specs(command: BuildCommand) -> Iterator[LayerSpec]:
         option = command.option(name)
         if option is None or option.value is None:
             continue
-        for part in option.value.split(",", _MOST)[:_MOST]:
+        for part in option.value.split(","):
             layer, colon, value = part.strip().rpartition(":")
             if layer or value:
                 layer, value = (layer, value) if colon else (value, "")
