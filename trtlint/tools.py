@@ -92,10 +92,7 @@ def explain_miss(
     rule, node = read_one("rule", rule), read_one("node", node)
     case = _case(model, target, keywords)
     book = load_builtin() if keywords.get("rules") is None else Rulebook(case.rules.entries)
-    try:
-        chosen = book.rule(rule)
-    except LookupError as error:
-        raise SettingError(str(error.args[0])) from None
+    chosen = book.rule(rule)
     with named(case.path):
         opened = case.open()
         first = opened.case.built_for[0]

@@ -11,6 +11,7 @@ from trtlint.engine.frontmatter import FrontMatterError, split
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule, parse_rule
+from trtlint.errors import SettingError
 
 
 def test_a_rule_is_read(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_a_rule_is_looked_up_by_id_or_name(tmp_path: Path) -> None:
     write_rule(tmp_path)
     book = load_rules([tmp_path])
     assert book.rule("tst001") is book.rule("a-rule")
-    with pytest.raises(LookupError, match="did you mean 'TST001'"):
+    with pytest.raises(SettingError, match="did you mean 'TST001'"):
         book.rule("TST010")
 
 

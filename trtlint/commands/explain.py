@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 
 from trtlint.engine.explain import explain_miss
-from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.report.escape import clean
@@ -27,10 +26,7 @@ def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
             print(clean(f"error: {file}: {task.problem}"), file=sys.stderr)
             code = max(code, Exit.USAGE)
             continue
-        try:
-            rule = task.settings.book.rule(key)
-        except LookupError as error:
-            raise SettingError(str(error.args[0])) from None
+        rule = task.settings.book.rule(key)
         try:
             opened = task.case.open()
         except ModelError as error:

@@ -11,7 +11,6 @@ from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import with_builtin
-from trtlint.errors import SettingError
 from trtlint.policy.selection import choose, note_outdated, split
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.rules import write_rule, write_table
@@ -52,10 +51,7 @@ def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool
 def run_rule(key: str, folders: Sequence[str]) -> int:
     """Write the explanation of one rule to standard output and return the exit code."""
     book = with_builtin(map(Path, folders))
-    try:
-        rule = book.rule(key)
-    except LookupError as error:
-        raise SettingError(str(error.args[0])) from None
+    rule = book.rule(key)
     note_outdated("ID|NAME", [key], book.entries, notify)
     write_rule(rule, sys.stdout)
     return Exit.CLEAN

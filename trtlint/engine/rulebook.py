@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from trtlint.engine.rule import Also, Rule, RuleError, Status, group_of
+from trtlint.errors import SettingError
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirects_by_word
@@ -74,7 +75,7 @@ class Rulebook(Struct, frozen=True):
         """Return the rule with this id or name, ignoring case. Former ids and names also work.
 
         Raises:
-            LookupError: there is no such rule.  The message names the nearest rule, or states that the rule
+            SettingError: there is no such rule.  The message names the nearest rule, or states that the rule
                 was removed.
         """
         became = redirects_by_word().get(key.lower())
@@ -83,9 +84,9 @@ class Rulebook(Struct, frozen=True):
                 if word.lower() in (entry.id.lower(), entry.name):
                     return entry.read()
         if became is not None and became.to is None:
-            raise LookupError(became.words(key))
+            raise SettingError(became.words(key))
         known = [word for entry in self.entries for word in (entry.id, entry.name)]
-        raise LookupError(f"no rule {key!r}{did_you_mean(key, known)}")
+        raise SettingError(f"no rule {key!r}{did_you_mean(key, known)}")
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[RuleEntry]) -> list[RuleEntry]:

@@ -128,7 +128,7 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
     program: Program
 
     @property
-    def grounds(self) -> frozenset[Ground]:  # type: ignore[override]
+    def grounds(self) -> frozenset[Ground]:  # type: ignore[override]  # elsewhere a class variable
         """The kinds of data that provide facts: the program, and the networks that Torch-TensorRT created."""
         run = self.program.run
         return frozenset({"torch", "network"} if run is not None and run.graphs else {"torch"})
