@@ -49,7 +49,7 @@ class Facts:
         model: the model; None if the user gave only files of a build.
         command: the build command; None if unknown.
         evidence: files of a build, and results of a dry build, a measurement or another experiment.
-        weights: whether to read all weights.  This takes as long as reading the file.
+        weights: whether to read all weights.  Reading all weights takes as long as reading the whole file.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Facts:
 
     @cached_property
     def built(self) -> frozenset[Node]:
-        """The imported nodes that an output depends on.  The builder removes all other nodes."""
+        """The imported nodes that an output depends on.  The builder removes the remaining nodes."""
         from trtlint.model.imported import needed_nodes
 
         return needed_nodes(self.model.graph, self.model.constants, self.imported)
@@ -195,7 +195,7 @@ class Facts:
 
     @cached_property
     def of_another_model(self) -> bool:
-        """True if the build log names nodes, but the model has none of them."""
+        """True if the build log names nodes, but none of these nodes is in the model."""
         from trtlint.buildfiles.join import is_of_another_model
 
         if self.record is None or self.record.log is None or not self.has_model:
@@ -204,7 +204,7 @@ class Facts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user about missing or ignored data of the model and its build."""
+        """Notes for the user about missing or ignored data, in the model or in the files of a build."""
         if self.record is None:
             return self.model.notes
         notes = (*self.model.notes, *self.record.notes)

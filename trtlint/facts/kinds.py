@@ -1,9 +1,9 @@
 """List the kinds of facts, and the source of each kind.
 
-The source of a kind of facts, such as ``model`` or ``build``, is called its ground.  The modules of the kinds
-with the ground ``model`` are in the folder ``of_model``, and so on.
+The source of a kind of facts, such as ``model`` or ``build``, is called its ground.  For example, the folder
+``of_model`` contains the modules of the kinds with the ground ``model``.
 
-This module imports no kind, so that unused kinds cost no time.
+This module imports the module of a kind only on request.  Unused kinds therefore cost no time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Ground = Literal["model", "build", "command", "trial", "weights", "torch", "network"]
 """Sources of facts.  The folder ``trtlint/facts/of_<ground>/`` contains the kinds of facts from this source.
 
-The source ``network`` is a network that Torch-TensorRT makes.  It has no folder of its own, because its facts
-are of the same kinds as some facts of ``model`` (see :data:`NETWORK_KINDS`).
+The source ``network`` is a network that Torch-TensorRT makes.  For this source, trtlint finds some kinds of
+the source ``model`` (see :data:`NETWORK_KINDS`).  The source ``network`` therefore has no folder.
 """
 NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
 """The kinds of the ground ``model`` that can also be found in a network of Torch-TensorRT."""
@@ -54,7 +54,7 @@ def ground_of(kind: str) -> Ground:
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether the sources that a kind of facts needs are available.
+    """Return whether a source of a kind of facts is available.
 
     ``there`` contains the available grounds (sources).
     """

@@ -14,13 +14,13 @@ class Refusal(Struct, frozen=True):
     - ``op`` is the operator type, or an empty string for an input of the model.
     - ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or of the builder (``API Usage Error``).
       It is empty if the code is unknown.
-    - ``known`` is the source from which trtlint knows the refusing releases: ``measured``, ``source`` or
-      ``documented``.  It is empty if the rule states the source.
-    - ``lines`` contains the release lines (such as ``10.7``) that refuse the model.  It is empty if they are
-      unknown.
+    - ``known`` says how trtlint knows which releases refuse the model: ``measured``, ``source`` or
+      ``documented``.  It is empty if the rule itself says this.
+    - ``lines`` contains the release lines (such as ``10.7``) that refuse the model.  It is empty if the
+      release lines are unknown.
     - ``limit`` is a condition for the refusal, such as ``without the plugin``.
-    - ``first_taken`` is the first release line after the target that accepts the model, or None.
-    - ``last_taken`` is the last release line before the target that accepts the model, or None.
+    - ``first_taken`` is the first release line that is newer than the target and accepts the model, or None.
+    - ``last_taken`` is the last release line that is older than the target and accepts the model, or None.
     """
 
     stage: Literal["parse", "build"]

@@ -31,23 +31,23 @@ _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
 }
 """Smooth activations, each with the range of its results.
 
-No sequence of Clip, Max, Min and Relu can express them.
+No sequence of Clip, Max, Min and Relu can express such an activation.
 """
 _GATED: Mapping[str, str] = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
-"""The names of the activations x · Sigmoid(x) and x · HardSigmoid(x), by the operator in the formula."""
+"""The names of the activations x · Sigmoid(x) and x · HardSigmoid(x).  The keys are the sigmoid operators."""
 
 _CLIPS = frozenset({"Clip", "Max", "Min", "Relu"})
 _BETWEEN = MOVING | QUANTIZE | {"Add", "BatchNormalization", "Cast", "DepthToSpace", "Div", "Mul", "Sub"}
 """Operators that may be between a convolution or matrix product and its activation.
 
-These operators compute a bias, a normalization, a scaling, a pixel shuffle or a Q/DQ pair.  A symmetric int8
-quantizer leaves Q/DQ pairs between Conv and Clip.
+These operators add a bias, normalize, scale, shuffle pixels, or quantize and dequantize.  A tool that
+quantizes a model to symmetric INT8 leaves Q/DQ pairs between Conv and Clip.
 """
 _MAX_BETWEEN = 4
 _UNBOUNDED = 3.4e38
-"""Smallest magnitude of a Clip bound that means "no bound".
+"""Magnitude from which a bound of a Clip means "no bound".
 
-In opset 6 to 10, the bound that means "no bound" is the largest finite float.
+In opset 6 to 10, the default bounds of a Clip are the lowest and the largest finite float.
 """
 
 
@@ -85,7 +85,8 @@ def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
         if any(value.is_output for value in node.outputs):
             distances[node] = 0
             continue
-        # For a node in a body, the operator that owns the body is also a successor: it reads the results.
+        # For a node in a body, the operator that owns the body is also a successor, because it reads the
+        # results of the body.
         behind = [distances[after] for after in graph.successors(node) if after in distances]
         if behind:
             distances[node] = 1 + min(behind)
@@ -188,10 +189,10 @@ def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float |
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
-    """Return one bound of a Clip, or None if the Clip does not limit its results in this direction.
+    """Return one bound of a Clip, or None if the bound is missing or known only at run time.
 
     Up to opset 10, the bound is the attribute named ``attribute``.  Since opset 11, it is the input with the
-    index ``port``.  The result is also None if the bound is known only at run time.
+    index ``port``.
     """
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))

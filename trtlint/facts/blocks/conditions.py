@@ -27,7 +27,7 @@ PATH = path_of("conditions")
 """Path of the table of conditions."""
 
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
-"""Pattern of the line with the element types of an entry."""
+"""Pattern of the line that lists the element types of an entry."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
 """Pattern of the line where the examples of an entry start.
 
@@ -55,7 +55,7 @@ SCOPE: Mapping[str, Any] = {
 }
 """Names that conditions can use, with their types.
 
-Tests check that the conditions use only these names.  trtlint does not check this again when it lints.
+Only tests check that the conditions use no other names.  trtlint does not check the names when it lints.
 """
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
@@ -72,7 +72,7 @@ class Condition(Struct, frozen=True, eq=False):
         reason: the class of the reason, such as ``type``.
         where: an expression about the node. If it is true, TensorRT refuses the node.
         says: the description of the problem, a sentence without its full stop.
-        way: a sentence about what the user can do; empty if this is clear from the problem.
+        way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
         plugin: the name of the missing plugin; empty if no plugin would help.
         typing: ``strong`` if the condition holds only for strongly typed networks.
         types: element types.  The condition holds only if an input or output has one of these types.  If
@@ -114,10 +114,11 @@ class Condition(Struct, frozen=True, eq=False):
         return self.where.truth(names) is True
 
     def excluded(self, names: Mapping[str, object]) -> bool:
-        """Return whether the condition is false for all nodes with these values, such as one operator type.
+        """Return True if the condition is false for every node with the given values.
 
         Args:
-            names: the values of some names in the expression.  The other names are unknown.
+            names: the values of some names in the expression, for example only ``op``.  The remaining names
+                are unknown.
         """
         return not self.where.sees_unknown and self.where.truth(names) is False
 
@@ -141,8 +142,8 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
     Args:
         op: the operator type.
-        types: the element types in the model.  A condition that requires another type is left out.  None
-            keeps all conditions.
+        types: the element types in the model.  A condition is left out if the model has none of its types. If
+            ``types`` is None, no condition is left out.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -154,7 +155,8 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
     """Return whether an entry of the table is about at least one of the element types in ``types``.
 
-    ``block`` is the YAML text of the entry.  This function searches the text, because parsing is slower.
+    ``block`` is the YAML text of the entry.  An entry that lists no element types is about all types.  The
+    function searches the text, because parsing is slower.
     """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
@@ -181,7 +183,7 @@ class ConditionEntry(Struct, frozen=True):
 
     Attributes:
         line: first line of the entry in the table, from 1.
-        ops: the operator types of the entry, as the table writes them.
+        ops: the operator types of the entry, separated by commas.
         condition: the condition.
         refused: example models that TensorRT refuses, as raw YAML data.
         accepted: similar models that TensorRT accepts, as raw YAML data.
@@ -273,8 +275,8 @@ def _condition(block: str) -> Condition:
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
     """Return the version ranges of an entry, by product.
 
-    An entry may have no range for TensorRT-RTX.  The result then contains the TensorRT-RTX releases whose
-    parser is the same as the parser of a TensorRT release in the entry.
+    If the entry has no range for TensorRT-RTX, its TensorRT range decides.  The result then contains the
+    TensorRT-RTX releases with the same parser as a TensorRT release in this range.
     """
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")

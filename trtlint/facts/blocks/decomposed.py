@@ -1,8 +1,9 @@
 """Find normalizations that an exporter decomposed into several operators, such as mean and square root.
 
 All exporters write a mean of squares, then a square root, and then a division by the root. The division is a
-``Div``, or a multiplication ``Mul`` by the result of ``Reciprocal`` or ``Div(1, .)``. Casts, views, a
-correction factor (``n/(n-1)``) and the multiplication by the weight of the normalization may be in between.
+``Div``, or a ``Mul`` by the reciprocal of the root. A ``Reciprocal`` or ``Div(1, .)`` computes this
+reciprocal. Casts, views, a correction factor (``n/(n-1)``) and the multiplication by the weight of the
+normalization may be between these operators.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Decomposed(Struct, frozen=True):
         axes: the reduced axes, counted from the end if the rank is known.
         centred: True if the norm squares ``x - mean(x)``; False if it squares ``x``.
         standard: whether the formula equals LayerNormalization or RMSNormalization.  The epsilon must be
-            added below the root, and the variance must have no correction such as Bessel's n / (n - 1).
-            https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+            added before the square root, and the variance must have no correction such as Bessel's
+            n / (n - 1). https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
     """
 
     tensor: Value

@@ -28,7 +28,7 @@ _NEAR = 40
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""Name of the pattern for errors that the parser quotes, and of the pattern for the parser's own errors."""
+"""Names of two patterns: one for errors that the parser quotes, and one for the parser's own errors."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
 """Patterns of errors about a file.  Programs often report a missing or damaged file in several lines."""
@@ -42,7 +42,7 @@ The first pattern matches an error about a refused type.  The second pattern mat
 in which an old parser names the node.
 """
 _INVALID = ": Invalid Node - "
-"""Text of a message that names a refused node.  The error itself is on another line."""
+"""Text of a message that names a refused node.  The reason for the refusal is on another line."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
 """Names of two patterns, and the largest distance in lines between their matches.
 
@@ -139,9 +139,9 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Return, for each error that repeats another error about the same file, this other error.
+    """Map each error that repeats another error about the same file to the repeated error.
 
-    The key is the ``id()`` of the repeating error.
+    The keys are the ``id()`` of the repeating errors.
     """
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):

@@ -41,8 +41,8 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     Attributes:
         ops: operator types. The model must contain at least one of these types.
-        kind: the kind of the facts for which trtlint evaluates ``where``. If it is empty, trtlint evaluates
-            ``where`` for nodes.
+        kind: the kind of the facts for which trtlint evaluates ``where``. If ``kind`` is empty, trtlint
+            evaluates ``where`` for nodes.
         beside: more operator types.  The model must contain all these types.
         applies: the affected releases, by product.
         sms: ten times the compute capability of each affected GPU; empty for all GPUs.
@@ -72,7 +72,10 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     @property
     def sure(self) -> bool:
-        """True if the defect is documented or measured; False if only users reported it."""
+        """True if the defect is documented, measured or confirmed by a maintainer.
+
+        False if the defect is only inferred, or if only users reported it.
+        """
         return self.evidence in _SURE
 
 
@@ -126,7 +129,7 @@ def entries() -> Iterator[BadReleaseEntry]:
     """
     table = written("known_bad")
     if len(table) != len(data("known_bad")):
-        raise ValueError("every entry begins with '- op: [...]'")
+        raise ValueError("every entry must begin with '- op: [...]'")
     yield from map(_entry, table)
 
 
@@ -161,7 +164,7 @@ def _check(cause: BadRelease) -> None:
     for specifier in cause.applies.values():
         _check_range(specifier)
     if not cause.applies:
-        raise ValueError("it names no release")
+        raise ValueError("the entry names no release")
     if not _TYPES.issuperset(cause.types):
         raise ValueError(
             f"the key 'types' is {', '.join(cause.types)}; only {', '.join(sorted(_TYPES))} are allowed"

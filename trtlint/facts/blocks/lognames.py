@@ -10,9 +10,9 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Regular expression groups that trtlint searches for names if the pattern lists no such groups.
+"""Regular expression groups that may contain names.  Patterns can list other groups instead.
 
-One group may contain several joined names.
+The text of one group may contain several joined names.
 """
 _NO_PLUGIN = "plugin_not_found"
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")

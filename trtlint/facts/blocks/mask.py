@@ -41,7 +41,7 @@ def fill_of(value: Value | None, constants: Constants) -> float | None:
     - a ``Mul`` of a 0/1 mask and a large number,
     - an ``Expand``, ``ConstantOfShape`` or ``Trilu`` of a constant.
 
-    The file may also store a triangular mask.
+    The file may also store the mask itself, for example a triangular mask.
     """
     lowest: float | None = None
     known: set[Node | None] = set()

@@ -38,8 +38,8 @@ class Request(Struct, frozen=True):
     Attributes:
         size: the requested memory.
         free: the memory that was free at the time of the request.
-        largest: the largest request in the log. If the log shows how much memory was free at the time of
-            this request, the text also contains this amount.
+        largest: the largest request in the log. If ``free`` is known, only requests with a known amount of
+            free memory count, and the text also contains this amount.
     """
 
     size: str = ""
@@ -53,8 +53,7 @@ UNKNOWN = Request()
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
     """Return the memory request of each message about memory, by ``id()`` of the message.
 
-    If a message has no size, the size comes from the nearest message with a size.  This message must be at
-    most a few lines away.
+    If a message has no size, the size comes from the nearest message with a size, at most a few lines away.
 
     Args:
         records: the messages of a log, in the order of their lines.

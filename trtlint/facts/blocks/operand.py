@@ -1,4 +1,4 @@
-"""Trace an operand of an attention product upstream to the tensor that it comes from."""
+"""Trace an operand of an attention product upstream to its source tensor."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trtlint.model.walks import MAX_STEPS, cut_short
 
 
 class Operand(Struct, frozen=True):
-    """An operand of an attention product, and the tensor that it comes from.
+    """An operand of an attention product, and its source tensor.
 
     Attributes:
-        root: the tensor from which views, casts and scalings compute the operand.
+        root: the source tensor, from which views, casts and scalings compute the operand.
         scales: the scalings between ``root`` and the product. The scaling nearest to the product is first.
             Scalings by exactly 1 are left out.
         sequence_last: True if the sequence is the last axis of ``root`` (channels-first); None if unknown.
-        scaled_sequence_last: True if the scaling nearest to the product reads a tensor whose last axis is
-            the sequence; None if there is no scaling.
+        scaled_sequence_last: True if the sequence is the last axis of the tensor that the scaling nearest to
+            the product scales; None if there is no scaling, or if the axes are unknown.
     """
 
     root: Value
@@ -35,7 +35,7 @@ Axis = Literal["sequence", "feature"]
 
 
 def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
-    """Trace an operand upstream to the tensor that it comes from.
+    """Trace an operand upstream to its source tensor.
 
     Args:
         value: the operand of an attention product.
@@ -77,7 +77,8 @@ class _Axes:
     """
 
     def __init__(self, last: Axis | None) -> None:
-        # Positions are counted from the end.  The axis of a product that is not last is second to last.
+        # Positions are counted from the end.  One of the two axes is last, and the other axis is second to
+        # last.
         self._position = (
             {"sequence": -1, "feature": -2} if last == "sequence" else {"feature": -1, "sequence": -2}
         )

@@ -39,7 +39,7 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the options with which a program adds a profile for an example input to a build."""
+    """Return the options with which a program adds a profile for an example input."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 

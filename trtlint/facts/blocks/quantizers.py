@@ -1,8 +1,8 @@
 """Find how the operands and the result of an operator are quantized.
 
 A quantized operand comes from a ``DequantizeLinear``.  Casts and views may be between the
-``DequantizeLinear`` and the operator.  The ``DequantizeLinear`` reads the output of a ``QuantizeLinear``, or
-stored integers.
+``DequantizeLinear`` and the operator.  The input of the ``DequantizeLinear`` is the output of a
+``QuantizeLinear``, or a tensor of stored integers.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
 """
 
@@ -25,7 +25,10 @@ Granularity = Literal["tensor", "axis", "block"]
 QUANTIZERS = frozenset({"QuantizeLinear", "TRT_FP8QuantizeLinear", "TRT_INT4QuantizeLinear"})
 DEQUANTIZERS = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _EPILOGUE = frozenset({"Relu", "Clip", "BatchNormalization", "LeakyRelu", "Sigmoid", "HardSwish"})
-"""Operators that TensorRT fuses into the kernel of a preceding product.  Their first input is the data."""
+"""Operators that TensorRT fuses into the kernel of a preceding product.
+
+The first input of each operator is the data.
+"""
 _MOST_EPILOGUE = 4
 _DEFAULT_AXIS = 1
 """Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
@@ -38,8 +41,8 @@ class Quantizer(Struct, frozen=True):
         dtype: type of the quantized numbers, such as ``i8`` or ``f8e4m3fn``; None if unknown.
         granularity: the group of elements that share a scale. ``tensor``: the whole tensor. ``axis``: the
             elements with the same index on an axis. ``block``: a block of elements. None: unknown.
-        axis: for the granularity ``axis``, the index of this axis in the tensor that the operator reads,
-            counted from 0. None for another granularity, or if a view makes the axis unknown.
+        axis: for the granularity ``axis``, the index of the quantized axis in the operand or result, counted
+            from 0. None for another granularity, or if a view makes the axis unknown.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
@@ -68,9 +71,9 @@ class QuantizedOperand(Struct, frozen=True):
         quantizer: the quantization; None if the operand is not quantized.
         constant: whether the operand depends only on stored tensors.
         op: the type of the operator that computes the operand; empty for a stored tensor and for an input of
-            the model. trtlint skips quantizers, casts, views, a bias, and fused operators such as an
-            activation.
-        fed_quantized: whether the operator ``op`` reads quantized data.
+            the model. The search for this operator skips quantizers, casts, views, a bias, and fused
+            operators such as an activation.
+        fed_quantized: whether the input data of the operator in ``op`` is quantized.
         nodes: the quantizers of the operand, in data-flow order.
     """
 
@@ -156,7 +159,7 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """Return the value that a quantizer or dequantizer reads.  Casts and views before it are skipped."""
+    """Return the input of a quantizer or dequantizer.  Casts and views before this input are skipped."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 

@@ -26,8 +26,8 @@ Reason = Literal[
 """Classes of reasons why a parser or builder refuses a node.
 
 * ``operator``: the parser has no importer for the operator.
-* ``contrib``: the parser has no importer for the operator, and ONNX Runtime wrote the operator.
-* ``plugin``: the parser has no importer for the operator, and its domain is unknown.
+* ``contrib``: the operator is a contrib operator of ONNX Runtime, and the parser has no importer for it.
+* ``plugin``: the parser has no importer for the operator, and the operator's domain is unknown.
 * ``library``: the parser imports the operator as a plugin that the product does not include.
 * ``constant``: the value of an input must be known when the network is built.
 * ``type``: the type of an operand is not supported.
@@ -51,7 +51,7 @@ Stage = Literal["parse", "build"]
 Known = Literal["measured", "source", "documented"]
 """Source from which trtlint knows the releases that refuse a node.
 
-* ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 read models that test the limits.
+* ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 accepted or refused test models.
 * ``source``: the source code of a parser shows the refusal.
 * ``documented``: other documents by NVIDIA or by the parser's authors describe the refusal.
 """

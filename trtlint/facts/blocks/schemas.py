@@ -15,8 +15,8 @@ _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "te
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
 """Indexes of the inputs that must have the same type in TensorRT, but not in ONNX, by operator.
 
-These errors were measured on TensorRT-RTX 1.7.1.  The parser refuses a GridSample whose grid and data have
-different types (``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an
+The following errors were measured on TensorRT-RTX 1.7.1.  The parser refuses a GridSample whose grid and data
+have different types (``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an
 Attention whose mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
 """
 
@@ -27,7 +27,7 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
 }
 """Indexes of the constant inputs that the parser converts to the type of the layer, by operator.
 
-The operators were measured on TensorRT-RTX 1.7.1.  In all other operators of the test, the parser refused a
+The test ran on TensorRT-RTX 1.7.1.  For all tested operators that are not in this table, the parser refused a
 constant whose type differs from the type of the layer.
 """
 
@@ -38,7 +38,7 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
 
     The groups come from ONNX's schema of the operator and from :data:`TENSORRT_GROUPS`.  In the schema, the
     inputs of a group share a type variable that allows more than one float type.  After the index of a
-    variadic input, -1 stands for all inputs that follow it.
+    variadic input, -1 stands for all inputs that follow the variadic input.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:

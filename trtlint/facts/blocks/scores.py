@@ -219,7 +219,10 @@ def _letter_size(shape: Dimensions | None, term: str, letter: str) -> Dimension:
 
 
 def weighting(softmax: Node) -> Weighting | None:
-    """Return the nearest product that reads the probabilities of a softmax, or None if there is none."""
+    """Return the product with V: the nearest product downstream of a softmax.
+
+    The result is None if there is no such product.
+    """
     reached = {softmax.output: None}
     guard: Node | None = None
     block: list[Node] = []

@@ -50,7 +50,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 def is_parameter(value: Value) -> bool:
     """Return whether a value that does not depend on the input data is a parameter tensor.
 
-    A value of rank 3 or more counts as a parameter.  Other values are numbers.
+    A value of rank 3 or more counts as a parameter.  A value of lower or unknown rank counts as a number.
     """
     return value.rank is not None and value.rank >= 3
 

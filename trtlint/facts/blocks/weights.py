@@ -1,8 +1,9 @@
 """Find where the weight of a convolution or matrix product comes from.
 
 TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. TensorRT can merge
-operators after the layer into this weight. A weight that another layer computes at run time remains a tensor.
-The layer information then contains ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
+operators after the layer into this weight. A weight that another layer computes at run time remains an input
+tensor of the layer. For such a layer, the layer information contains ``HasDynamicFilter``
+(https://github.com/pytorch/TensorRT/issues/3561).
 """
 
 from __future__ import annotations

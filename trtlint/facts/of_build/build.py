@@ -36,10 +36,10 @@ class BuildFact(Fact, frozen=True):
         plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
         tool: the program that built the engine, such as ``trtexec``, ``polygraphy`` or ``onnxruntime``.
         verbose: whether the log has messages of TensorRT's verbose level.
-        louder: the option or call that enables verbose messages in the tool.
-        plugin_option: the option or call that loads a plugin library in the tool.
-        memory_option: the option or call that limits the builder's workspace in the tool.
-        profile_option: the options or calls that set the shapes of an example input in the tool.
+        louder: the option or call of the tool that enables verbose messages.
+        plugin_option: the option or call of the tool that loads a plugin library.
+        memory_option: the option or call of the tool that limits the builder's workspace.
+        profile_option: the options or calls of the tool that set the shapes of an example input.
         rebuild: how to build the engine again with the tool.
         tool_version: release of the tool, if the tool has its own version number.
         gpu: name of the GPU as printed.
@@ -55,12 +55,13 @@ class BuildFact(Fact, frozen=True):
         command: the command line.
         status: ``passed`` or ``failed``. If the log states no result, ``status`` is ``failed`` if the log has
             error messages about a failure.
-        parsed: whether the parser accepted the whole network, so that the builder started.
+        parsed: whether the parser accepted the whole model; None if the log does not show it.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the values in the option lines that trtexec prints, by name.
-        counts: number of lines in the log for each kind of message, by its name (see ``log_message``).
+        counts: number of log lines for each kind of message, by the name of the kind (see ``log_message``).
         seconds: durations of ``parse``, ``graph``, ``engine`` and ``build`` in seconds, as far as printed.
-        memory: bytes that the log names for a purpose, such as ``Total Weights Memory``, by purpose.
+        memory: the largest number of bytes that the log names for each purpose, such as ``Total Weights
+            Memory``.
         workspace_wanted: the largest number of bytes that a skipped tactic needed. The builder skips tactics
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TINY = 0.01
 """Time in milliseconds below which a layer counts as tiny.
 
-For such a layer, the launch of the kernel takes about as much time as its work.  A launch takes some
+For such a layer, the launch of the kernel takes about as much time as the computation.  A launch takes some
 microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html.
 """
 
@@ -32,7 +32,7 @@ class EngineFact(Fact, frozen=True):
         detailed: True if the file has details of the layers; False if it has only their names.
         joined: number of model nodes that trtlint found in a layer.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
-        precisions: the types that layers compute in, without reformat layers and unknown types.
+        precisions: the types in which the layers compute. Reformat layers and unknown types are left out.
         profiles: number of optimization profiles.
         ms: total time of all layers; None if no file has the layer times.
         reformat_ms: total time of the reformat layers.

@@ -91,7 +91,7 @@ class LayerFact(Fact, frozen=True):
         shape: whether the layer only computes shapes or synchronizes streams.
         attention: whether the layer is a fused attention kernel; None for a Myelin island (a fused
             subgraph), because its kernels are unknown.
-        precision: the type that the layer computes in, such as ``f16``.
+        precision: the type in which the layer computes, such as ``f16``.
         asked: the type that the option ``--layerPrecisions`` of the build command sets for the layer; None if
             the option does not name the layer.
         weights: the type in which the engine stores the weights of the layer.
@@ -106,7 +106,7 @@ class LayerFact(Fact, frozen=True):
         reads_network_input: whether the layer reads an input of the engine.
         writes_network_output: whether the layer writes an output of the engine.
         stream: the number of the auxiliary CUDA stream that runs the layer.
-        profile: the number of the optimization profile that the layer belongs to.
+        profile: the number of the layer's optimization profile.
         ms: average time of the layer for one inference, in milliseconds.
         share: the time of the layer as a share of the time of all layers, 0 to 1.
     """
@@ -197,7 +197,7 @@ def layer_types(command: str | None) -> Asked:
     """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
 
     Later settings override earlier settings.  A layer name in the option can contain one ``*``.  The function
-    ignores the name ``*`` alone, because it sets a default for all layers.
+    ignores the layer name ``*``, because this name sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     options = [*_OPTION.finditer(command or "")][-1:]
@@ -227,8 +227,9 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
 def is_attention(layer: EngineLayer) -> bool:
     """Return whether a layer is a fused attention kernel.
 
-    The tactic of such a layer contains ``mha``, or the builder names it for example ``_gemm_mha_v2_myl0_1``.
-    Other names with ``mha`` can be paths of the user's modules, such as ``/encoder/mha/out_proj/Gemm``.
+    The name of the tactic contains ``mha``, or the builder gave the layer a name such as
+    ``_gemm_mha_v2_myl0_1``. Any other layer name with ``mha`` can be the path of a user's module, such as
+    ``/encoder/mha/out_proj/Gemm``.
     """
     return "mha" in (layer.tactic or "").lower() or _KERNEL.match(layer.name) is not None
 

@@ -55,13 +55,14 @@ _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
 """Names of the messages about normalizations in FP16.
 
-Before such a message, the builder lists normalizations of all types.  In a strongly typed network, the types
-in the file show which of them run in FP16.
+Before such a message, the builder lists normalizations of all element types.  In a strongly typed network,
+the types in the file show which of these normalizations run in FP16.
 """
 _EXACT = ("layer", "output")
 """Regular expression groups that contain the name of a single node.
 
-If a message about a Myelin island (a fused subgraph) has such a group, it names one node of the island.
+If a message about a Myelin island (a fused subgraph) has such a group, the message names one node of the
+island.
 """
 _NOT_RAISED = Raised("", "", "", "")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
@@ -82,8 +83,8 @@ class LogMessage(Fact, frozen=True):
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that the message names, as printed. If the message has no names,
             the names in nearby messages about the same problem.
-        alike: the names in ``named`` of all messages with the same ``name``. Each name is listed once, and at
-            most 40 names are listed.
+        alike: the names in ``named``, for all messages in the log with this ``name``. Each is listed once,
+            and at most 40 are listed.
         modules: the names in ``named`` without their last path component. Each is listed once. If the
             exporter names nodes by path, these are the modules of the nodes.
         nodes: the nodes of the model that the message names.
@@ -92,8 +93,8 @@ class LogMessage(Fact, frozen=True):
             most 40.
         unprofiled: for a message about a missing optimization profile, the dynamic inputs of the model with
             their shapes, such as ``x[b,3,8,8]``.
-        profile: options of the building program that add a profile with likely shapes for ``unprofiled``,
-            such as ``--minShapes=x:1x3x8x8 ...``; empty if ``unprofiled`` is empty.
+        profile: options of the building program that add a profile with likely shapes for the inputs in
+            ``unprofiled``, such as ``--minShapes=x:1x3x8x8 ...``; empty if ``unprofiled`` is empty.
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that the message names, or the type of the node at which the parser stopped.
         names_nodes: whether the message itself contains the name of a node, layer or tensor.
@@ -107,9 +108,9 @@ class LogMessage(Fact, frozen=True):
         explains: whether this message is the cause of an error about a missing implementation.
         raised_at: for a Python exception, the file, line and function that raised it, such as
             ``export.py:31 in build``; empty if there is no traceback.
-        raised_in: the file, line and function of the user's innermost function in the traceback; empty if it
-            is the same as ``raised_at``.
-        package: the installed package that raised the exception; empty if other code raised it.
+        raised_in: the user's innermost function in the traceback, with its file and line; empty if this
+            function raised the exception.
+        package: the installed package that raised the exception; empty if no installed package raised it.
         code: the source line that raised the exception, if the traceback has it.
         stops: True if no message gives a known reason for the failure, and this message explains the
             failure best.
@@ -118,11 +119,11 @@ class LogMessage(Fact, frozen=True):
             second pattern, such as ``no_profile``.
         first: True for the first message in the log with this ``name``.
         count: number of messages in the log with the same ``name``.
-        overcome: True if the error did not stop the build, because the same run writes an engine later in the
-            log.
+        overcome: True if the error did not stop the build. The log then shows that the same run produced an
+            engine after this message.
         refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
-        echoes: file, line and text of the messages that repeat this one.
+        echoes: file, line and text of the messages that repeat this message.
         part: the name of the model or of a part of the model, as a framework prints it in the messages in
             ``echoes``.
         libraries: for a message about a missing plugin, the known libraries that contain the plugin, each
@@ -131,10 +132,10 @@ class LogMessage(Fact, frozen=True):
         requested: for a message about memory, the requested size, such as ``1024 MiB``. It comes from this
             message or a nearby message.
         free: the memory that was free at the time of this request, as a text.
-        most_requested: the largest request in the log. If the log shows how much memory was free at the time
-            of this request, the text also contains this amount.
-        old: True if a release before TensorRT 8 printed the message. The release in the log shows this. If
-            the log has no release, the form of the message shows it.
+        most_requested: the largest request in the log. If ``free`` is known, only requests with a known
+            amount of free memory count, and the text also contains this amount.
+        old: True if a release before TensorRT 8 printed the message. If the log does not name the release,
+            the form of the message decides.
         loading: the option or call with which the building program loads the library of the missing plugin.
             If the library is unknown, the option or call that loads any plugin library.
     """

@@ -24,15 +24,16 @@ class Placement(Fact, frozen=True):
     such a node.
 
     Attributes:
-        layers: names of the layers, in engine order; empty if the file with the layers does not show them.
+        layers: names of the layers that compute the node, in engine order; empty if the layer file does not
+            show which layers compute it.
         shape: whether the node only computes tensor sizes from other sizes.  TensorRT computes such a node on
             the CPU, not in a layer of the engine.
         absorbed: True if the node only changes the layout, and layers of neighbouring nodes include this
             change. No layer then belongs to the node alone.
-        precision: the type that the layers compute in; None if it is unknown or the layers differ.
+        precision: the type in which the layers compute; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
-        others: number of other nodes that these layers compute.
-        ms: average time of the layers for one inference, in milliseconds. It includes the time of the other
+        others: number of further nodes that the layers in ``layers`` compute.
+        ms: average time of the layers for one inference, in milliseconds. It includes the time of the further
             nodes in these layers.
         share: the time of the layers as a share of the time of all layers, 0 to 1.
     """
@@ -89,8 +90,8 @@ def find(facts: Facts) -> Iterator[Placement]:
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
     """Return whether a node only computes tensor sizes.
 
-    Such a node reads only shapes, stored tensors and the results of the nodes in ``shapes``.  These nodes
-    also compute tensor sizes only.
+    Such a node is a ``Shape`` or ``Size``, or its inputs are stored tensors and results of nodes in
+    ``shapes``. ``shapes`` contains the nodes that are already known to compute only tensor sizes.
     """
     if any(value.name and value.dtype not in _SIZES for value in node.outputs):
         return False

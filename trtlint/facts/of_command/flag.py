@@ -27,11 +27,11 @@ class Flag(Fact, frozen=True):
         text: the option as written, such as ``--workspace=4096``.
         state: the state of the option in ``versions``. ``given``: the command has the option. ``misspelt``:
             the option is unknown, but similar to a known option. ``future``: later versions add the option.
-            ``absent``: only earlier and later versions have the option. ``deprecated``: the versions
-            deprecate the option. ``removed``: the versions do not have the option any more. ``idle``: the
-            versions accept and ignore the option.
+            ``absent``: the versions lack the option, but earlier and later versions have it. ``deprecated``:
+            the versions deprecate the option. ``removed``: the versions do not have the option any more.
+            ``idle``: the versions accept and ignore the option.
         since: the first release line with this state, such as ``11.0``.  For ``future``, the first line that
-            has the option.  Empty if there is no such line.
+            has the option.  Empty for ``given`` and ``misspelt``.
         group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
         instead: the replacement; empty if none is known. For a misspelt option, the option that the user
@@ -117,6 +117,6 @@ def _flag(
 
 
 def _after(line: str) -> str:
-    """Return the release line after ``line``.  It is the exclusive end of a range that includes ``line``."""
+    """Return the release line after ``line``, as the exclusive end of a range that includes ``line``."""
     major, minor = line.split(".")
     return f"{major}.{int(minor) + 1}"

@@ -115,7 +115,7 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """Return a text if an earlier input gives a named dimension of ``value`` another size.
+    """Return a text if an earlier input has a different size for a named dimension of ``value``.
 
     The result is an empty string if there is no such input.  Dimensions with the same name have the same size
     at run time.  So their optimal sizes must be equal, and their ranges must overlap
@@ -193,7 +193,7 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Return whether no size in ``smaller`` exceeds the size of the same dimension in ``larger``.
+    """Return True if each size in ``smaller`` is at most the size of the same dimension in ``larger``.
 
     The result is True if the shapes have different numbers of dimensions.
     """

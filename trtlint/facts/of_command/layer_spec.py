@@ -67,9 +67,9 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that match a layer name in the command.
+    """Counter of the nodes that match a layer name in the command.
 
-    It counts them only for a limited number of layer names with a ``*``.
+    After ``_MOST_PATTERNS`` layer names with a ``*``, further counts for such names are unknown.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -81,7 +81,7 @@ class _Names:
     def count(self, spec: LayerSpec) -> int | None:
         """Return the number of nodes that the name in ``spec`` matches, or None if it is unknown.
 
-        The parser names the layer of an unnamed node by operator and number.
+        The parser names the layer of an unnamed node by operator and number, such as ``Conv_12``.
         """
         if "*" not in spec.name:
             op, _, number = spec.name.rpartition("_")

@@ -1,4 +1,4 @@
-"""Facts about the options of ONNX Runtime's TensorRT providers, and their errors."""
+"""Facts about the options of ONNX Runtime's TensorRT providers, and about errors in these options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the inputs and outputs in a Triton configuration with those of the model."""
+"""Compare the inputs and outputs in a Triton configuration with the inputs and outputs of the model."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ServedTensorFact(Fact, frozen=True, kw_only=True):
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """Yield the tensors in the order of the configuration, then the model inputs that are missing there."""
+    """Yield the tensors of the configuration in order, then the model inputs that it does not list."""
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place

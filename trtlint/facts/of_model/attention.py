@@ -56,13 +56,13 @@ class Scale(Struct, frozen=True):
 
 
 class QKV(Struct, frozen=True):
-    """The tensors that Q, K and V of an attention block come from.
+    """The source tensors of Q, K and V in an attention block.
 
     Attributes:
-        kind: ``separate`` if Q, K and V are separate tensors; ``same`` if they are the same tensor.  For
-            parts of one packed tensor, the operators that take the parts: ``split`` (Split), ``slices``
-            (Slice with constant bounds), ``chunk`` (Slice with computed bounds, as TorchScript writes
-            ``chunk``) or ``gather`` (Gather).
+        kind: ``separate`` if Q, K and V have separate source tensors; ``same`` if they have the same source
+            tensor.  For parts of one packed tensor, the operators that take the parts: ``split`` (Split),
+            ``slices`` (Slice with constant bounds), ``chunk`` (Slice with computed bounds, as TorchScript
+            writes ``chunk``) or ``gather`` (Gather).
         axis: the axis along which the packed tensor is split, counted from the end (-1 is the last axis);
             None if there is no packed tensor, or if the axis is unknown.
         rank: rank of the packed tensor; None if there is no packed tensor, or if the rank is unknown.
@@ -90,9 +90,9 @@ class Attention(Fact, frozen=True):
         fusable_head_size: whether TensorRT's fused kernels support this head size. They support multiples of
             8 from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
         rank: rank of the operands of the score product; None if unknown.
-        layout: the layout of the tensors that Q, K and V come from, ``tokens-first`` ([..., L, d]) or
+        layout: the layout of the source tensors of Q, K and V, ``tokens-first`` ([..., L, d]) or
             ``channels-first`` ([..., d, L]); None if the axes are unknown or differ.
-        qkv: the tensors that Q, K and V come from.
+        qkv: the source tensors of Q, K and V.
         scores_shared: whether another node reads the scores, or the scores are an output.
         probabilities_shared: whether another node reads the probabilities, or the probabilities are an
             output.
@@ -330,7 +330,7 @@ class _Cut(Struct, frozen=True):
 def _cut(root: Value, constants: Constants) -> _Cut | None:
     """Return the operator that takes Q, K or V from a packed tensor.
 
-    ``root`` is the tensor that Q, K or V comes from.  The result is None if ``root`` is a separate tensor.
+    ``root`` is the source tensor of Q, K or V.  The result is None if no such operator computes ``root``.
     """
     node = root.producer
     data = node.input(0) if node is not None and not node.domain else None

@@ -25,7 +25,11 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """A named dynamic dimension: the first input that has it, its axis in this input, and the rank."""
+    """A named dynamic dimension.
+
+    ``input`` is the first input with this dimension.  ``axis`` is the axis of the dimension in this input, and
+    ``rank`` is the rank of the input.
+    """
 
     input: str
     axis: int
@@ -50,10 +54,10 @@ class BakedShape(Fact, frozen=True):
         axis: the position of the dimension in this input; position 0 is the batch.
         dimension: the name of the dimension.
         effect: the effect of another size at run time.  ``fixed``: the model fails.  ``mixed``: the model may
-            run, because a ``-1`` in the target absorbs the difference (perhaps only for multiples of the
-            size). The rows of the result then mix elements of several images or lines.
-        size: the stored number, which is the only correct size; None if several dimensions are fixed
-            together.
+            run, because a ``-1`` in the target absorbs the difference. Some models run only with multiples of
+            ``size``. The rows of the result then mix elements of several images or lines.
+        size: the stored number, which is the only correct size; None if it is unknown, for example because
+            the target replaces several dimensions.
         target: the stored target shape of a Reshape or Expand. For other operators, the shape of the stored
             tensor.
         built: the sizes of the dimension in the build command, smallest first; empty if the command gives no
@@ -142,7 +146,7 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
     """Return the dynamic dimensions that a Reshape replaces by a number.
 
-    Each result is the name of the dimension, the effect, and the number; None for an unknown number.
+    Each result is the name of the dimension, the effect, and the number.  An unknown number is None.
     """
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
@@ -163,9 +167,9 @@ def _with_wildcard(
 ) -> list[tuple[str, Effect, int | None]]:
     """Return the dynamic dimensions that a Reshape to a shape with ``-1`` replaces by numbers.
 
-    The ``-1`` absorbs any other size.  For example, a Reshape from ``[n, 4, 6]`` to ``[1, 4, -1]`` or
-    ``[1, -1]`` mixes the elements of several images.  A Reshape to ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the
-    images separate.
+    At run time, the ``-1`` absorbs a different size of such a dimension.  For example, a Reshape from ``[n,
+    4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A Reshape to ``[-1, 6]``
+    or ``[2, -1, 4, 6]`` keeps the images separate.
 
     Args:
         dims: the shape before the Reshape.
@@ -259,7 +263,7 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
     """Return the quotient of the element counts of two shapes, or None if it is not an integer.
 
-    Dimensions that are not numbers, and -1, are left out.
+    Only dimensions with a known size count.
     """
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None

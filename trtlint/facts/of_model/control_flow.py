@@ -24,7 +24,9 @@ _NO_BODY = Body((), ())
 
 
 class ControlFlow(Fact, frozen=True, kw_only=True):
-    """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
+    """An ``If`` or a ``Loop``.
+
+    A ``Scan`` is left out, because the shapes of its inputs determine its trip count.
 
     Several fields name the source of a value. ``stored``: the file stores the value. ``static``: the
     graph computes the value from stored tensors and static sizes. ``dynamic``: the graph computes the
@@ -42,8 +44,8 @@ class ControlFlow(Fact, frozen=True, kw_only=True):
             next; empty for an ``If``.
         after: outputs of the body for the loop-carried values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks. Each iteration adds one slice.
-        uncut: number of stacked outputs that are read at full length. The other stacked outputs are read only
-            by a Slice that ends at a loop-carried value, such as the number of iterations that ran.
+        uncut: number of stacked outputs that are read at full length. The remaining stacked outputs are read
+            only by a Slice that ends at a loop-carried value, such as the number of iterations that ran.
         nodes: number of operators in the bodies, including nested bodies.
     """
 

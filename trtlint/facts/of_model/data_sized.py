@@ -18,7 +18,7 @@ _COMPUTING = frozenset(
         *("LSTM", "GRU", "RNN", "InstanceNormalization"),
     }
 )
-"""Operators that TensorRT compiles together with others (in a Myelin island), or runs in a fixed layout."""
+"""Operators that TensorRT compiles with their neighbours (in a Myelin island), or runs in a fixed layout."""
 
 
 class DataSized(Fact, frozen=True):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredType(Fact, frozen=True):
-    """A summary of all declared types of a model that contradict the operators.
+    """A summary of the wrong type declarations in a model.  Each such declaration contradicts an operator.
 
     Attributes:
         name: the first value with a wrong declared type, in the file's order.

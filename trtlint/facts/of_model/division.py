@@ -33,7 +33,8 @@ class Division(Fact, frozen=True):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
     The divisor is computed from a reduction of squares or magnitudes, as in ``Sqrt(ReduceSum(x²))``. If all
-    elements are 0, the divisor is 0.  Sums of exponentials, counts, and roots of shapes are left out.
+    elements are 0, the divisor is 0.  Divisions by sums of exponentials, by counts, and by square roots of
+    tensor sizes are left out.
 
     Attributes:
         op: the operator that divides.
@@ -48,8 +49,8 @@ class Division(Fact, frozen=True):
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
             ``yes``: according to the metadata of PyTorch's exporter, an addition is missing in the file.
             ``no``: the metadata show no missing addition, or the exporter is TorchScript, which keeps
-            additions.
-            ``unknown``: the file does not show this, or the divisor has an epsilon.
+            additions. ``unknown``: the file does not show whether an addition is missing, or the divisor has
+            an epsilon.
         dtype: element type of the divisor; None if unknown.
     """
 
@@ -73,7 +74,7 @@ class Division(Fact, frozen=True):
 class _Walk(Struct):
     """The nodes between a divisor and the reduction that computes it, and the epsilon on this path.
 
-    ``steps`` contains the nodes to report.  ``path`` contains each node with the value that it reads.  Both
+    ``steps`` contains the nodes to report.  ``path`` contains each node with its input on this path.  Both
     lists begin at the divisor.  ``roots`` is the number of square roots.
     """
 

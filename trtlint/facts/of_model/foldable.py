@@ -1,4 +1,7 @@
-"""Find computations that depend only on stored tensors.  A tool can replace each of them by a constant."""
+"""Find computations that depend only on stored tensors.
+
+A tool can replace each such computation by a constant.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ The largest computation in nearly 600 real exports has 449 values.
 _MOST_TOGETHER = 100_000
 """Largest number of values to search in one model.
 
-When the search has reached this number, it visits at most :data:`_LEAST_VALUES` values in each computation.
+After this number, the search visits at most :data:`_LEAST_VALUES` values in each further computation.
 """
 _LEAST_VALUES = 64
 _SHOWN = 6
@@ -87,9 +90,9 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return at most ``most`` values of the computation of a result.
+    """Return at most ``most`` values in the computation of ``result``.
 
-    The second result is True if these are all values of the computation.
+    The second result is True if no value of the computation is left out.
     """
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]

@@ -26,7 +26,8 @@ class KnownBad(Fact, frozen=True):
     Attributes:
         hurts: the consequence, ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
-        sure: True if NVIDIA documents the defect, or if it was measured; False if only users reported it.
+        sure: True if the defect is documented, measured or confirmed by a maintainer; False if it is only
+            inferred, or if only users reported it.
         sms: ten times the compute capability of each affected GPU; empty for all GPUs.
         types: the affected element types, such as ``f16`` and ``bf16``; empty for all types.
         dtype: the float type of the node's inputs. If the inputs have no float type, the float type of

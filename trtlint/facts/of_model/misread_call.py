@@ -1,4 +1,4 @@
-"""Find the calls of model-local functions in which TensorRT's parser deviates from ONNX."""
+"""Find calls of model-local functions that TensorRT's parser misinterprets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function in which TensorRT's parser deviates from ONNX.
+    """A call of a model-local function that TensorRT's parser misinterprets.
 
     In trtlint's graph, the nodes of the function replace the call.  ``node`` is the first of these nodes.
 

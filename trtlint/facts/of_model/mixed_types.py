@@ -33,9 +33,9 @@ class MixedTypes(Fact, frozen=True):
         first: element type of the first of the two inputs, such as ``f32``.
         second: element type of the second of the two inputs.
         ports: the positions of the two inputs.
-        cast_by_parser: whether TensorRT's parser casts the second input to the type of the data, because the
-            second input is a constant, such as a bound of Clip or a parameter of BatchNormalization.  The
-            builder accepts such an operator.
+        cast_by_parser: True if the second input is a constant that TensorRT's parser casts to the type of the
+            data.  Examples are a bound of Clip and a parameter of BatchNormalization.  TensorRT accepts such
+            an operator.
         origin: path of the ``Cast`` that changes the type of the second input. If there is no such Cast,
             the path of the Cast that changes the type of the first input. Empty if no Cast changes the
             type of either input.
@@ -82,7 +82,7 @@ def find(facts: Facts) -> Iterator[MixedTypes]:
 
 
 def refused_alone(model: Model) -> tuple[Node, ...]:
-    """Return the nodes with mixed types that a parser of strongly typed networks refuses.
+    """Return the nodes with mixed types that the parser refuses in a strongly typed network.
 
     Each node is checked with the types in the ONNX file, as if the parser imported only this node.
     """
@@ -173,7 +173,7 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 def _cast_behind(value: Value | None) -> Node | None:
     """Return the nearest upstream ``Cast`` from another float type to the type of a value, or None.
 
-    The search follows only values that have this type.
+    The search visits only values of this type.
     """
     if value is None:
         return None

@@ -35,7 +35,7 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""Smallest share of the ``_COMPUTE`` operators with one float type that makes it the type of the model.
+"""If at least this share of the ``_COMPUTE`` operators has one float type, the model has this type.
 
 The share is less than 1, because FP16 exports keep a few products in FP32, such as the angles of a rotary
 embedding.
@@ -59,10 +59,10 @@ class ModelFact(Fact, frozen=True):
             ``torch-tensorrt``: the graph is a network of Torch-TensorRT. Otherwise, the name of another known
             converter, or ``other``. Node metadata and names take precedence over the producer, because tools
             that rewrite a graph replace the producer's name.
-        float_type: the float type that at least three quarters of the convolutions, matrix products,
-            attention and recurrent layers read; ``mixed`` if no type has this share. If the model has
-            none of these layers, trtlint uses the types of the results instead. If the results have no float
-            type, it uses the types of the weights. None if the model has no float type.
+        float_type: the float type of the input data of at least three quarters of the convolutions, matrix
+            products, attention and recurrent layers; ``mixed`` if no type has this share. If the model has
+            none of these layers, trtlint uses the types of all results instead. If no result has a float
+            type, trtlint uses the types of the weights. None if the model has no float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including nodes in the subgraphs of ``If``, ``Loop`` and ``Scan``.

@@ -55,7 +55,7 @@ def _readable(value: Any) -> Any:
 
 
 def names_of(node: Node) -> dict[str, object]:
-    """Return the values of the names in an expression about a node, such as ``inputs``."""
+    """Return the names that an expression about a node can use, such as ``inputs``, with their values."""
     return {
         "op": node.op,
         "domain": node.domain,

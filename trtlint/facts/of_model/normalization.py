@@ -39,11 +39,11 @@ class Normalization(Fact, frozen=True):
             ``RMSNormalization`` with ``axis=-1``; None if unknown.
         epsilon: the epsilon constant that prevents a division by zero; 0 if there is none, None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
-        statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
-            unknown.
+        statistics_dtype: the narrowest element type among the mean, the squares and the mean of the squares;
+            None if unknown.
         squares_dtype: the element type of the squares, if a separate operator computes them.
         standard: whether the formula equals LayerNormalization or RMSNormalization. The epsilon must be added
-            below the root, and the variance must have no correction such as Bessel's.
+            before the square root, and the variance must have no correction such as Bessel's.
         upcast: whether a Cast widens the tensor before its statistics are computed.
         follows_attention: whether the normalization is a few operators downstream of an attention block.
     """

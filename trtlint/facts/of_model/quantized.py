@@ -46,9 +46,9 @@ class Quantized(Fact, frozen=True):
             after the operator or after its activation.
         one_scale: whether all operands and the result have the same scale.  None if one of them is not
             quantized, has several scales, or has an unknown scale.
-        channel_axis: the axis of the weight with the output channels, such as 0 for ``Conv``, 1 for
-            ``ConvTranspose``, and the last axis for the right operand of ``MatMul``. None if there is no
-            weight, or if the axis is unknown.
+        channel_axis: the output-channel axis of the weight, such as 0 for ``Conv``, 1 for ``ConvTranspose``,
+            and the last axis for the right operand of ``MatMul``. None if there is no weight, or if the axis
+            is unknown.
         channels: number of input channels of a convolution; None if unknown, and for other operators.
         filters: number of output channels of a convolution; None if unknown, and for other operators.
         groups: number of groups of a convolution; None for other operators.
