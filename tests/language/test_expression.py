@@ -195,7 +195,7 @@ def test_values_for_messages() -> None:
         ("dim(x) == 1", 1, "write dim(v, i)"),
         ("first(heads, 1)", 7, "must be a tuple"),
         ("1 in 'abc'", 1, "the left side of this 'in' must be a text"),
-        ("heads in 8", 10, "'in' needs a tuple or a text"),
+        ("heads in 8", 10, "the right side of 'in' must be a tuple or a text"),
         ("", 1, "empty"),
         ("(heads == 8", 1, "never closed"),
         ("heads ==", 8, "invalid syntax"),
@@ -407,6 +407,6 @@ def test_expressions_are_bounded_by_their_nodes() -> None:
     """The comparison, its operator, its left side, the list and its context also count."""
     text = "1 in [" + ", ".join(["1"] * 495) + "]"
     assert value(text) is True
-    with pytest.raises(ExpressionError, match="longer than 500 operations") as caught:
+    with pytest.raises(ExpressionError, match="more than 500 operations") as caught:
         value("1 in [" + ", ".join(["1"] * 496) + "]")
     assert caught.value.column == 1

@@ -44,19 +44,19 @@ def test_the_length_is_limited() -> None:
     """The limit is part of the language, because users share rule files."""
     longest = "1" + " " * (2_000 - 1)
     assert ast.unparse(parse(longest)) == "1"
-    assert mistake(longest + " ") == ("longer than 2000 characters", 2_000)
+    assert mistake(longest + " ") == ("the expression is longer than 2000 characters", 2_000)
 
 
 def test_the_number_of_operations_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syntax, "MAX_NODES", 3)
     assert isinstance(parse("-1"), ast.UnaryOp)
-    assert mistake("1 + 1") == ("longer than 3 operations", 1)
+    assert mistake("1 + 1") == ("the expression has more than 3 operations", 1)
 
 
 def test_the_depth_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syntax, "MAX_DEPTH", 3)
     assert ast.unparse(parse("1 + (2 + 3)")) == "1 + (2 + 3)"
-    assert mistake("1 + (2 + (3 + 4))") == ("nested deeper than 3", 11)
+    assert mistake("1 + (2 + (3 + 4))") == ("the expression is nested deeper than 3 levels", 11)
 
 
 def test_form_feeds_and_carriage_returns_are_blanks() -> None:

@@ -65,7 +65,10 @@ def test_external_elements_that_share_bytes(store: TensorStore) -> None:
     assert found.tolist() == [1, 2, 2]
 
 
-NOTE = "external data 'w.bin' do not fit: tensor 'w' {} is stored as {} bytes at {}, the file has 100"
+NOTE = (
+    "external data 'w.bin' do not fit: tensor 'w' {} is stored as {} bytes at offset {}, "
+    "but the file has 100 bytes"
+)
 EXCEEDS = "exceeds the external data file: w.bin has 100 bytes"
 
 

@@ -44,8 +44,8 @@ class Compiler:
     """Compiler of one expression.
 
     - ``used`` collects the names that the expression reads.
-    - ``scope`` has the names that the expression may read. If it is None, names
-      and fields are not checked.
+    - ``scope`` contains the names that the expression may read. If ``scope`` is None, names and fields are
+      not checked.
     """
 
     def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
@@ -55,7 +55,7 @@ class Compiler:
         self._done: dict[ast.expr, Checked] = {}
 
     def error(self, message: str, node: ast.AST) -> ExpressionError:
-        """Return an error about a part of the expression, with its column."""
+        """Return an error about a part of the expression, with the column of this part."""
         return ExpressionError(message, column(self.text, node))
 
     def shown(self, node: ast.expr) -> str:
@@ -223,20 +223,24 @@ class Compiler:
             for node, kinds in (left, right):
                 if kinds and not has(kinds, "number"):
                     hint = "; compare versions in the rule's 'applies'" if has(kinds, "text") else ""
-                    raise self.error(f"only numbers have an order, but this is {words(kinds)}{hint}", node)
+                    raise self.error(
+                        f"an order comparison needs numbers, but one side is {words(kinds)}{hint}", node
+                    )
         elif name in ("Eq", "NotEq"):
             self._may_equal(left, right)
         else:
             node, kinds = right
             if kinds and not (has(kinds, "tuple") or has(kinds, "text") or has(kinds, "mapping")):
-                raise self.error(f"'in' needs a tuple or a text, but this is {words(kinds)}", node)
+                raise self.error(
+                    f"the right side of 'in' must be a tuple or a text, but is {words(kinds)}", node
+                )
             if isinstance(node, ast.Tuple | ast.List | ast.Set):
                 for part in node.elts:
                     self._may_equal(left, (part, self.visit(part)[0]))
             elif kinds and all(kind.name == "text" for kind in kinds):
                 if left[1] and not has(left[1], "text"):
                     raise self.error(
-                        f"the left side of this 'in' must be a text, but is {words(left[1])}", left[0]
+                        f"the left side of 'in' must be a text, but is {words(left[1])}", left[0]
                     )
             elif not has(kinds, "text"):
                 items = tuple(

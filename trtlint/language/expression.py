@@ -8,12 +8,12 @@ The language:
 - calls of :data:`~trtlint.language.functions.FUNCTIONS`
 
 An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and compiled
-to closures once. Nothing is passed to ``eval``. All other syntax, such as names with underscores, lambdas,
-comprehensions and f-strings, is rejected with an error that names the column. Length, depth and the size of
-numbers are limited. So an untrusted rule file can neither run code nor hang.
+to closures once. Nothing is passed to ``eval``. Any syntax outside this list, such as names with underscores,
+lambdas, comprehensions and f-strings, is rejected with an error that names the column. Length, depth and the
+size of numbers are limited. So an untrusted rule file can neither run code nor hang.
 
 A field that is None is unknown. Every result that depends on an unknown field is unknown, too. For example, a
-comparison with the field is unknown. It is not False, and it is not an error. Division by zero and an index
+comparison with the field is unknown: its result is neither False nor an error. Division by zero and an index
 beyond the end are unknown, too.
 """
 
@@ -46,9 +46,9 @@ class _Compiled(Struct, frozen=True):
 class Expression:
     """An expression in a rule. The expression is compiled on first use.
 
-    In most models, most rules find no facts, so their conditions are never evaluated. Compiling and checking
-    the conditions of all rules would cost more than linting a small model. :func:`compile_expression` checks
-    and compiles an expression immediately.
+    In most models, most rules find no facts, so trtlint never evaluates the conditions of these rules.
+    Compiling and checking the conditions of all rules would cost more than linting a small model.
+    :func:`compile_expression` checks and compiles an expression immediately.
     """
 
     __slots__ = ("_compiled", "_condition", "_scope", "text")
@@ -58,7 +58,8 @@ class Expression:
 
         Args:
             text: the expression.
-            scope: the names that the expression may use; None if the expression was checked before.
+            scope: the names that the expression may use; None to skip the check of names, for an expression
+                that was already checked.
             condition: true if the expression must be a condition.
         """
         self.text = text
@@ -70,7 +71,7 @@ class Expression:
     def sees_unknown(self) -> bool:
         """True if a function of the expression, such as ``known``, gives a result for an unknown value.
 
-        Without some values, the result of such an expression may then be wrong instead of unknown.
+        If some values are missing, the result of such an expression may be wrong instead of unknown.
         """
         return any(call in self.text for call in _SEES_UNKNOWN)
 
@@ -88,8 +89,8 @@ class Expression:
                 function ``const`` is unknown.
 
         Returns:
-            The truth value. It is unknown if the value of the expression is neither true nor false. This is
-            possible for fields without a declared type.
+            The truth value. It is unknown if the value of the expression is unknown, or is neither true nor
+            false. For example, a field without a declared type can hold a number.
         """
         return truth((self._compiled or self._ready()).code(names))
 

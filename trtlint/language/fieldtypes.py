@@ -1,7 +1,7 @@
 """Derive the types of names and fields in expressions from the annotations of facts.
 
 The rule language has few types: truth values, numbers, text, tuples, mappings, and records with named fields.
-None is not a type, because every name may be unknown.
+None means unknown.  It is not a type, because every name may be unknown.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _refuses_empty(node: Node, port: int) -> bool:
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
     """Return whether one of the values is computed by an operator for which ``good`` is true.
 
-    The search continues upstream through operators that compute the length or a part of a value.
+    The search continues upstream through the operators in ``_KEEP_LENGTH``.
     """
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
@@ -98,17 +98,18 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether (1) the operator that computes v uses a result of an If, a loop or a recurrence, or is in "
-        "the body of one, and (2) an earlier operator of the same type meets condition 1, or v goes into "
-        "another If, loop or recurrence",
+        "whether two conditions hold: (1) the operator that computes v is in a branch of an If, or "
+        "depends on a result of an If, loop or recurrence, or on an input of a loop body; (2) an "
+        "earlier operator of the same type meets condition 1, or another If, loop or recurrence "
+        "depends on v",
         (VALUE,),
         TRUTH,
         _repeated,
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
-        "whether the operator that computes v is in a Loop in a branch of an If, and this operator "
-        "or its bodies read values computed outside that Loop",
+        "whether the operator that computes v is an If, loop or recurrence inside a Loop in a branch "
+        "of an If, and reads values from outside this Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,
@@ -134,8 +135,9 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
-        "whether several values are used only as sizes of Slice, Pad, NonMaxSuppression or, for a "
-        "dynamic shape, Squeeze; parsers reject empty tensors as such sizes",
+        "whether operators read several values only as bounds, sizes or axes (in Slice, Pad, "
+        "NonMaxSuppression, or Squeeze of a dynamic tensor); parsers reject empty tensors as such "
+        "inputs",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,
@@ -150,7 +152,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "unread": Function(
         "unread(vs)",
-        "whether one of several values is unused: no operator reads this value, and it is not a graph output",
+        "whether one of several values is unused: no operator reads this value, and it is not an "
+        "output of the graph or of a body",
         (TUPLE,),
         TRUTH,
         _unread,

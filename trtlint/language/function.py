@@ -11,7 +11,7 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 
 MOST_VISITED = 500
-"""Maximum number of upstream values that a call visits. So its cost stays bounded in large models."""
+"""Maximum number of upstream values that a call visits, to bound the cost in large models."""
 VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
 DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)

@@ -111,7 +111,8 @@ def _elements(constants: Constants | None, value: Value) -> object:
     array = None if constants is None else constants.array(value)
     if array is None or array.dtype.kind not in "fiub":
         return None
-    # Reading a masked array takes several times as long as reading a plain one. Few have masked elements.
+    # Reading a masked array takes several times as long as reading a plain array. Few arrays have masked
+    # elements.
     known = array if array.mask.any() else array.data
     return tuple(known.reshape(-1).tolist())
 
@@ -194,7 +195,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "size": Function("size(v)", "the number of elements of v", (VALUE,), NUMBER, _size),
     "attribute": Function(
         "attribute(v, name)",
-        "the attribute of this name of the operator that computes v; unknown if the attribute is missing",
+        "the value of attribute name of the operator that computes v; unknown if the attribute is missing",
         (VALUE, TEXT),
         ANYTHING,
         _attribute,
@@ -223,14 +224,14 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "stored": Function(
         "stored(v)",
-        "whether v is stored in the file, directly or behind Identity and Cast",
+        "whether v is stored in the file, directly or followed by Identity and Cast",
         (VALUE,),
         TRUTH,
         _stored,
     ),
     "fed": Function(
         "fed(v)",
-        "the element types of the model inputs whose data (not shapes) v depends on",
+        "the element types of the model inputs whose elements (not only shapes) determine v",
         (VALUE,),
         _DTYPES,
         _fed,
@@ -251,8 +252,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "broadcasts": Function(
         "broadcasts(v, w, ignore=0)",
-        "whether the shapes of v and w can be broadcast, by the sizes in the file; ignore=n skips "
-        "the last n dimensions",
+        "whether the shapes of v and w can be broadcast, according to the sizes in the file; ignore=n "
+        "skips the last n dimensions",
         (VALUE, VALUE),
         TRUTH,
         _broadcasts,
@@ -266,13 +267,13 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "default": Function(
         "default(x, otherwise)",
-        "x, or the value otherwise if x is unknown (such as a missing attribute)",
+        "x if x is known, else the second argument; a missing attribute, for example, is unknown",
         (ANYTHING, ANYTHING),
         ANYTHING,
         _default,
         sees_unknown=True,
     ),
-    "lower": Function("lower(x)", "a text in lower case", (TEXT,), TEXT, _lower),
+    "lower": Function("lower(x)", "the text x in lower case", (TEXT,), TEXT, _lower),
     "known": Function("known(x)", "whether x is known", (ANYTHING,), TRUTH, _known, sees_unknown=True),
     "given": Function(
         "given(x)",
@@ -303,7 +304,12 @@ FUNCTIONS: Mapping[str, Function] = {
         "len(x)", "the number of elements or characters of x", (_MANY,), NUMBER, lambda _, x: len(x)
     ),
     "round": Function(
-        "round(x, digits=0)", "x rounded to that many decimals", (NUMBER,), NUMBER, _round, {"digits": NUMBER}
+        "round(x, digits=0)",
+        "x rounded to the given number of decimals",
+        (NUMBER,),
+        NUMBER,
+        _round,
+        {"digits": NUMBER},
     ),
     **GRAPH_FUNCTIONS,
     **FLOW_FUNCTIONS,

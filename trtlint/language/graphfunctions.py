@@ -143,7 +143,7 @@ def _same_shape(left: Sequence[object] | None, right: Sequence[object] | None) -
 
 def _same_size(left: object, right: object) -> Truth:
     if isinstance(left, str) and isinstance(right, str) and left != right:
-        # A sum with the dimension's own size, such as N+N, differs from it; N and M may be equal.
+        # A sum such as N+N differs from its term N. Two names such as N and M may be equal.
         grown = left in right.split("+") or right in left.split("+")
         return False if grown else UNKNOWN
     return _equal(left, right)
@@ -232,14 +232,15 @@ def _handed(_: object, values: tuple[Any, ...]) -> object:
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type of v after the import: 'i32' for stored uint8 tensors, 'i8' for quantized tensors",
+        "the element type of v after the import, such as 'i32' for a stored uint8 tensor",
         (VALUE,),
         DTYPE,
         _imported,
     ),
     "internal": Function(
         "internal(vs, type)",
-        "whether one of several values has this type after the import, and is not a graph output",
+        "whether one of several values has the given type in the file and after the import, and is "
+        "not an output of the graph or of a body",
         (TUPLE, DTYPE),
         TRUTH,
         _internal,
@@ -253,16 +254,16 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dequantized": Function(
         "dequantized(v)",
-        "the element type before the dequantization of v, through operators that only move elements; unknown"
-        " without a dequantization",
+        "the element type before the dequantization of v (operators that only move elements are "
+        "skipped); unknown if v was not dequantized",
         (VALUE,),
         DTYPE,
         _dequantized,
     ),
     "cast_from": Function(
         "cast_from(v)",
-        "the element type before the cast of v, through operators that only move elements; unknown without a"
-        " cast",
+        "the element type before the Cast of v (operators that only move elements are skipped); "
+        "unknown if there is no Cast",
         (VALUE,),
         DTYPE,
         _cast_from,
@@ -276,7 +277,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "scale_rank": Function(
         "scale_rank(v)",
-        "the number of dimensions of the scale that dequantized v",
+        "the number of dimensions of the scale in the dequantization of v",
         (VALUE,),
         NUMBER,
         _scale_rank,
@@ -294,7 +295,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "computed_by": Function(
         "computed_by(vs)",
-        "the types of the operators that compute several values, within the graph or body of each value",
+        "the types of all operators upstream of several values, without operators outside the graph "
+        "or body of these values",
         (TUPLE,),
         (Kind("tuple", items=TEXT),),
         _computed_by,
@@ -318,29 +320,30 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "same_shapes": Function(
         "same_shapes(vs, ws)",
-        "whether each value in vs has the same shape as the value at the same position in ws, by "
-        "the sizes in the file",
+        "whether each value in vs has the same shape as the value at the same position in ws, "
+        "according to the sizes in the file",
         (TUPLE, TUPLE),
         TRUTH,
         _same_shapes,
     ),
     "concatenates": Function(
         "concatenates(vs, axis)",
-        "whether all values have the same sizes except in dimension axis, by the sizes in the file",
+        "whether all values have the same sizes except in dimension axis, according to the sizes in the file",
         (TUPLE, NUMBER),
         TRUTH,
         _concatenates,
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether v broadcasts with a shape of these sizes, by the sizes of v in the file",
+        "whether v can be broadcast with a shape of the given sizes, according to the sizes of v in the file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether operators read v, and all of them use v as the zero point of a quantizer",
+        "whether at least one operator reads v, and every operator that reads v uses it as the zero "
+        "point of a quantizer or dequantizer",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -357,8 +360,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "unsigned": Function(
         "unsigned(vs)",
-        "whether one of several values is uint8 and computed from a stored tensor; the parser "
-        "imports such a tensor as int32",
+        "whether one of several values is uint8, and is a stored tensor or computed from one; the "
+        "parser imports such a value as int32",
         (TUPLE,),
         TRUTH,
         _unsigned,
@@ -375,22 +378,22 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "settled": Function(
         "settled(v)",
-        "whether the builder can compute v: from stored tensors and shapes, with integers and booleans only",
+        "whether the builder can compute v from stored tensors and shapes, with integers and booleans only",
         (VALUE,),
         TRUTH,
         _settled,
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several sizes depends on the numbers in a model input with a type other than "
-        "int32 and int64",
+        "whether one of several sizes depends on the elements of a model input whose type is neither "
+        "int32 nor int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
     ),
     "handed": Function(
         "handed(vs)",
-        "whether one of several sizes depends on numbers that a loop passes to its body",
+        "whether one of several sizes depends on a value that a loop passes to its body",
         (TUPLE,),
         TRUTH,
         _handed,

@@ -43,7 +43,7 @@ class Reading(Struct, frozen=True):
 
 
 class Matcher:
-    """Search of one graph for the lines of one pattern.
+    """A search for the matches of one pattern in one graph.
 
     Args:
         lines: the lines of the pattern.
@@ -103,8 +103,8 @@ class Matcher:
     ) -> Iterator[Reading]:
         """Yield all readings in which ``node`` matches line ``order[at]``.
 
-        The lines before ``order[at]`` are already matched: ``bindings`` and ``nodes`` have the values and
-        nodes.
+        The lines before ``order[at]`` are already matched.  ``bindings`` contains the values of their names,
+        and ``nodes`` contains their nodes.
         """
         index = order[at]
         for bound in self._assign(self.lines[index], node, bindings):
@@ -152,7 +152,7 @@ class Matcher:
         return self._found[key]
 
     def _beyond(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes of :meth:`_reading`, and those that read ``value`` through layout operators."""
+        """Return the nodes that read ``value`` directly (:meth:`_reading`) or through layout operators."""
         found: dict[Node, None] = {}
         waiting = deque([(value, 0)])
         while waiting and len(found) < _WIDEST and self._steps > 0:
@@ -169,7 +169,7 @@ class Matcher:
         return list(found)
 
     def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """For each way to match the node, yield ``bindings``, extended by the names of a line."""
+        """Yield ``bindings`` plus the names of a line, once for each way to match the line with a node."""
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -226,7 +226,7 @@ class Matcher:
                 yield from self._in_any_order(arguments[1:], others, bound)
 
     def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """For each way to match the value, yield ``bindings``, extended by the name of an input."""
+        """Yield ``bindings`` plus the name of an input, once for each way to match the input with a value."""
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):
@@ -273,8 +273,8 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
     """Return the order in which the search matches the lines of a pattern, starting with line ``begin``.
 
-    Each line shares a name with an earlier line. If several lines can come next, the search takes the line
-    with the fewest expected candidates.
+    Each further line shares a name with a line before it in this order. If several lines can come next, the
+    search takes the line with the fewest expected candidates.
     """
     order = [begin]
     while len(order) < len(lines):
@@ -286,7 +286,7 @@ def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
 
 
 def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
-    """Return a rank for the expected number of candidates for a line: 0 for one node, higher for more.
+    """Return a rank for the expected number of candidates for a line: 0 for one candidate, else higher.
 
     Args:
         line: the line.
@@ -337,7 +337,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return ``bindings`` with ``name`` bound to a value, or None if ``name`` already has another value.
+    """Return ``bindings`` with ``name`` bound to a value, or None if ``name`` has a different value.
 
     A constant and the same constant behind ``Identity`` count as equal.
     """

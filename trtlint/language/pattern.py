@@ -10,12 +10,12 @@
 - ``a, b = Split(x)`` names outputs. Unnamed outputs must not have readers.
 - ``_`` is any value.
 - ``...`` as the last input or output matches any number of further inputs or outputs. Without ``...``, the
-  node must have as many inputs as the line. Missing inputs at the end are not counted.
+  node and the line must have the same number of inputs. Missing inputs at the end are not counted.
 - ``x?`` is an optional input.
 - ``~x`` is the value x, or a value that layout operators compute from x. The layout operators are Reshape,
   Transpose, Cast, Identity, Squeeze, Unsqueeze and Expand. If another line has x without ``~``, the name x
   means the value of that line. Otherwise, x means the value at the start of the chain of layout operators.
-- ``#`` begins a comment. Lines may be in any order, and names must connect every line to the others.
+- ``#`` begins a comment. Lines may be in any order, and shared names must connect all lines.
 
 A constant that is read through ``Identity`` counts as the constant itself, because TorchScript exports use
 ``Identity`` to share equal weights.
@@ -38,14 +38,14 @@ _MAX_ALTERNATIVES = 16
 
 
 class Match(Struct, frozen=True):
-    """The nodes that match a pattern, and the values that its names stand for.
+    """The nodes that match a pattern, and the values of the names in the pattern.
 
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. Among
-            all these matches, ``bindings`` belongs to the match whose first names stand for computed values
-            instead of constants.
+        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. If
+            several matches have the same nodes, ``bindings`` belongs to the match whose first names are
+            computed values, not constants.
     """
 
     bindings: Bindings
@@ -104,10 +104,10 @@ class Pattern(Struct, frozen=True):
         )
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """Search a graph, and return, in topological order, one match for each set of nodes.
+        """Search a graph, and return one match for each set of nodes, in topological order.
 
         The number of steps and of readings is limited to a multiple of the number of nodes.  If the search
-        reaches a limit, it is repeated without the nodes that affect no output.
+        reaches a limit, a second search covers only the nodes that affect an output.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)

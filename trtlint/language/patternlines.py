@@ -1,4 +1,4 @@
-"""Parse the lines of a pattern.  :mod:`trtlint.language.pattern` defines their meaning."""
+"""Parse the lines of a pattern.  :mod:`trtlint.language.pattern` defines the meaning of a line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PatternLine(Struct, frozen=True):
 
     @property
     def commutative(self) -> bool:
-        """Return whether the operators are commutative, so that the order of inputs is irrelevant."""
+        """Return True if the order of the inputs is irrelevant, because all operators are commutative."""
         return all(domain == "" and op in COMMUTATIVE for domain, op in self.ops)
 
     @property
@@ -126,7 +126,7 @@ def _line(raw: str, number: int) -> PatternLine:
 
 
 def _words(found: re.Match[str], group: str, number: int) -> Iterator[tuple[int, str]]:
-    """Yield the column of each name in a comma-separated list, and the name."""
+    """Yield the column and the text of each name in a comma-separated list."""
     text = found[group]
     if text is None or (group == "inputs" and not text.strip()):
         return

@@ -40,7 +40,7 @@ def parse(text: str) -> ast.expr:
         ExpressionError: the syntax is wrong, or the expression is too long or too deep.
     """
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"longer than {MAX_LENGTH} characters", MAX_LENGTH)
+        raise ExpressionError(f"the expression is longer than {MAX_LENGTH} characters", MAX_LENGTH)
     if not text.strip():
         raise ExpressionError("the expression is empty", 1)
     text = text.replace("\r", " ").replace("\f", " ")
@@ -77,8 +77,8 @@ def _bound(text: str, tree: ast.expr) -> None:
     for _ in range(MAX_DEPTH):
         count += len(level)
         if count > MAX_NODES:
-            raise ExpressionError(f"longer than {MAX_NODES} operations", 1)
+            raise ExpressionError(f"the expression has more than {MAX_NODES} operations", 1)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
-    raise ExpressionError(f"nested deeper than {MAX_DEPTH}", column(text, level[0]))
+    raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels", column(text, level[0]))

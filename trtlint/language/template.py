@@ -30,7 +30,7 @@ def template(text: str, scope: Scope | None = None) -> Template:
 
     Args:
         text: the text.
-        scope: the names that the expressions may use; None if the expressions were checked before. With a
+        scope: the names that the expressions may use; None if the expressions were already checked. With a
             scope, the expressions are checked and compiled immediately.
 
     Raises:

@@ -1,8 +1,8 @@
 """Assemble a rewritten model file from changed bytes and from byte ranges of the source file.
 
-In the new file, the stored tensors of a graph come before its other fields.  So unchanged tensors that are
-adjacent in the source file can be copied as one byte range.  Protobuf allows any order of the fields of a
-message: https://protobuf.dev/programming-guides/encoding/#order.
+In the new file, the stored tensors of a graph come before the remaining fields of the graph.  So unchanged
+tensors that are adjacent in the source file can be copied as one byte range.  Protobuf allows any order of
+the fields of a message: https://protobuf.dev/programming-guides/encoding/#order.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
 def checker_error(proto: onnx.ModelProto) -> str:
-    """Return the error message of ``onnx.checker`` for a model, or an empty string if it is valid.
+    """Return the error message of ``onnx.checker`` for a model, or an empty string for a valid model.
 
     The elements of tensors are not checked.
 
@@ -50,8 +50,8 @@ def checker_error(proto: onnx.ModelProto) -> str:
 def _name_domain(proto: onnx.ModelProto) -> None:
     """Move ONNX Runtime's operators from ONNX's domain to the domain ``com.microsoft``.
 
-    An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports it from ONNX's domain, but the ONNX
-    checker rejects it there.
+    An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports this operator from ONNX's domain, but
+    the ONNX checker rejects the operator in this domain.
     """
     found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
     for node in found:

@@ -77,7 +77,7 @@ def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
 
 
 def _clean(info: onnx.ValueInfoProto, least: int) -> bool:
-    """Clear declared dimensions below ``least`` in one value.  Return whether any was cleared."""
+    """Clear declared dimensions below ``least`` in one value.  Return whether a dimension was cleared."""
     changed = False
     for dim in info.type.tensor_type.shape.dim:
         if dim.HasField("dim_value") and dim.dim_value < least:

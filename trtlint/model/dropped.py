@@ -1,4 +1,4 @@
-"""In the metadata of nearby operators, find Add operators that PyTorch's exporter removed.
+"""Use the metadata of nearby operators to find Add operators that PyTorch's exporter removed.
 
 ``torch.onnx.export(dynamo=True)`` creates operators from FX nodes.  The exporter writes the text of the FX
 node into the metadata of the operator.  This text names the operands of the FX node.  The ONNX values of
@@ -16,7 +16,7 @@ from trtlint.model.protos import text
 
 _FX_NODE = "pkg.torch.onnx.fx_node"
 _LONGEST = 65536
-"""Limit of characters that are read from the text of an FX node.  Long texts have thousands of characters."""
+"""Largest number of characters that trtlint reads from the text of an FX node."""
 _READ = re.compile(r"%(\w{1,200})")
 _ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
 """Pattern of the FX names of ``aten.add`` results.  Names of ``addmm`` and ``addcmul`` do not match."""

@@ -29,8 +29,8 @@ class Value:
         producer: the node that computes the value; None for graph inputs and initializers.
         port: index of the output of ``producer``.
         uses: the nodes that read the value, each with the index of the input.
-        initializer: the stored tensor.  For a large tensor, it has the location in the file instead of the
-            elements.
+        initializer: the stored tensor.  A large tensor has the location of its elements in the file instead
+            of the elements.
         is_input: whether the value is an input of the main graph that the caller must feed.
         is_output: whether the value is an output of the main graph.
         is_sparse: whether the file stores the value as a sparse tensor.
@@ -96,7 +96,7 @@ class Value:
 
     @property
     def dtype(self) -> ElementType | None:
-        """The element type, such as ``f32``, or None if the value is no tensor or its type is unknown."""
+        """The element type, such as ``f32``, or None if the value is not a tensor or its type is unknown."""
         if self._dtype is None and self._shape is None:
             self._read_type()
         return self._dtype

@@ -1,9 +1,9 @@
 """Find operators that old TensorRT parsers cannot sort, because several tensors have an empty name.
 
 Parsers before TensorRT 10.6 sort the operators of a graph topologically, by the names of their tensors.  An
-omitted input or output has an empty name.  These parsers take all empty names for the same tensor
-(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp), so the sort can fail.  They do not
-sort the operators of model-local functions.
+omitted input or output has an empty name.  These parsers treat all empty names as the same tensor
+(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp), so the sort can fail.  These parsers
+do not sort the operators of model-local functions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Clash = Literal["twice", "cycle"]
 """Reason why the sort fails at an operator.
 
 ``twice``: the operator has an output with an empty name, and another output also has an empty name.  The
-other output belongs to the same operator or to an earlier one.  ``cycle``: the operator has an output with an
-empty name, and it depends on an omitted input.
+other output belongs to the same operator or to an earlier operator.  ``cycle``: the operator has an output
+with an empty name, and the operator depends on an omitted input.
 """
 
 

@@ -17,7 +17,7 @@ def terms_of(equation: str) -> tuple[list[str], str | None]:
 
 
 def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
-    """Return how many dimensions the ellipsis ``...`` of each Einsum operand stands for.
+    """Return the number of dimensions that the ellipsis ``...`` of each Einsum operand covers.
 
     The number is 0 for an operand without an ellipsis.  The result is None if a rank is unknown, or if a rank
     does not match the equation.

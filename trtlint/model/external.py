@@ -33,8 +33,8 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 def misplaced(tensor: onnx.TensorProto) -> str:
     """Return why TensorRT's parser cannot find a tensor's external data, or an empty string if it can.
 
-    The parser appends the location to the folder of the model.  So it cannot find an absolute path.  It also
-    rejects a location outside the folder.
+    The parser appends the location to the folder of the model, so it cannot find an absolute path.  The
+    parser also rejects a location outside the folder.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")

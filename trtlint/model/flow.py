@@ -1,7 +1,7 @@
 """Analyse the control flow of a graph.
 
-The analysis finds the operators that depend on loops and branches. Inside loops, it also finds the constructs
-that read values from outside the loop.
+The analysis finds the operators that depend on loops and branches. It also finds control-flow constructs
+inside loops that read values from outside the loop.
 
 A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
 recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -153,8 +153,8 @@ class _Constructs:
     def _reads_past_loop(self, node: Node) -> bool:
         """Return whether a construct is in a loop in a branch, and reads a value from outside the loop.
 
-        If several loops in the branch are nested, the outermost loop counts.  The construct also reads
-        the values that its bodies read.  Constants do not count.
+        If several loops in the branch are nested, the outermost loop counts.  A value that a body of the
+        construct reads also counts as read by the construct.  Constants do not count.
         """
         loop = self._loop_in_branch(node)
         if loop is None:

@@ -25,7 +25,7 @@ Array: TypeAlias = Any
 ma: Any = np.ma
 
 MAX_ELEMENTS = 4096
-"""Limit of elements of a result.
+"""Largest number of elements of a result.
 
 Shapes and scales are small.  A hostile ``Expand`` or ``Range`` must not allocate much memory.
 """

@@ -158,13 +158,13 @@ class Graph:
         return bool(self._repeats)
 
     def add_body(self, scope: str, owner: Node, body: Body, names: Mapping[str, Value]) -> None:
-        """Record the body ``scope`` of the operator ``owner``, and the values that it defines, by name."""
+        """Record the body ``scope`` of the operator ``owner``, and the values of this body by name."""
         self._owners[scope] = owner
         self._bodies[scope] = body
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Return the value named ``name`` in a scope or its outer scopes, or None if no value is so named."""
+        """Return the value ``name`` in a scope or its outer scopes, or None if there is no such value."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
@@ -190,7 +190,7 @@ class Graph:
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """Yield the nodes of these operator types, in any domain, sorted by the order of ``ops``."""
+        """Yield the nodes of these operator types, in any domain, in the order of ``ops``."""
         for op in ops:
             yield from self._by_op.get(op, ())
 

@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Limit of values visited in a search for the sources of a value.  One more visit detects the limit."""
+"""Largest number of values that a search for the sources of a value may visit."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(
@@ -78,8 +78,8 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
     """Return the nodes in ``imported`` that an output of the model depends on.
 
-    Nodes in branches that never run are excluded.  A node is also excluded if other nodes read only the shape
-    of its result, and the shape is static.
+    Nodes in branches that never run are excluded.  A node is also excluded if its result has a static shape,
+    and only ``Shape`` and ``Size`` read this result.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
@@ -199,9 +199,9 @@ def _scalars(node: Node) -> Sequence[Value | None]:
 def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
-    The parser changes ``double`` to FP32, a stored uint8 tensor to INT32, and a value quantized to uint8 to
-    INT8. If an operator other than Cast computes a uint8 value from a uint8 input, the result gets the same
-    new type as the input.
+    The parser imports ``double`` as FP32, a stored uint8 tensor as INT32, and the uint8 result of a
+    QuantizeLinear as INT8. If an operator other than Cast computes a uint8 value from a uint8 input, the
+    result gets the same new type as the input.
     """
     dtype = value.dtype
     if dtype == "f64":

@@ -1,8 +1,9 @@
 """Infer types and shapes with ``onnx.shape_inference``, in a separate process.
 
-The C++ library crashes on some malformed models.  On others, it runs or allocates memory without end
-(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  So inference runs in a
-forked child process with limits.  Without ``os.fork``, inference runs in the calling process.
+The C++ library crashes on some malformed models.  For some other models, the library runs or allocates memory
+without end (https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  So
+inference runs in a forked child process with limits.  Without ``os.fork``, inference runs in the calling
+process.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _PROCESSOR = 3
 _MEMORY = 640 << 20
 """Bytes that the inference of a small model may map, in addition to the memory of the parent process."""
 _MEMORY_PER_BYTE = 16
-"""Bytes that inference may map in addition, for each byte of the model without its weights."""
+"""Additional bytes that inference may map for each byte of the model.  Bytes of weights do not count."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
 """Limit of the child's answer in bytes: a fixed number, plus a number for each byte of the request."""

@@ -2,7 +2,7 @@
 
 This module replaces ``onnx.inliner``, which has four gaps:
 
-* It does not record which call a node comes from.  Here, the name of the node begins with the path of the
+* It does not record the call from which a node comes.  Here, the name of the node begins with the path of the
   call, and a node without metadata gets the metadata of the call.
 * It ignores default attributes of functions.
 * It skips functions whose opset differs from the opset of the model.
@@ -39,7 +39,10 @@ _DEEPEST_BODY = 30
 Protobuf allows 100 nested messages; a subgraph needs three.
 """
 _MOST_BYTES = 96 << 20
-"""Limit of bytes copied or written.  An export of 20,000 nodes with stack traces needs about half of it."""
+"""Limit of bytes copied or written.
+
+An export of 20,000 nodes with stack traces needs about half of this limit.
+"""
 _BYTES_PER_NODE = 100
 """Bytes that are added to the size of each copied node when the copied bytes are counted."""
 _LONGEST_PATH = 1000
@@ -69,7 +72,7 @@ class Inlined(Struct, frozen=True):
         notes: notes for the user about uncertain results.
         calls: the functions that the graph calls directly.
         paths: the names of all calls.  The name of an inlined node begins with the name of its call.
-        misread: the calls that TensorRT's parser may interpret in another way than ONNX.
+        misread: the calls that TensorRT's parser may interpret differently than ONNX.
     """
 
     notes: tuple[str, ...]
@@ -140,7 +143,7 @@ class _Inliner:
     def _size(
         self, nodes: _Nodes, calls: tuple[FunctionKey, ...], sizes: dict[FunctionKey, tuple[int, int]]
     ) -> tuple[int, int]:
-        """Return how many nodes the result of inlining has, and how deeply its bodies are nested.
+        """Return the number of nodes after inlining, and the nesting depth of the bodies after inlining.
 
         ``calls`` are the functions on the current call stack, outermost first.  ``nodes`` are
         the nodes of the innermost function.
@@ -261,7 +264,8 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        # Rename these too: a name of the body could hide a value of the graph that is passed in.
+        # Also rename the values of the body.  Otherwise, they could hide a value that the call passes to the
+        # function.
         own = {name: self._fresh(name, path) for name in dict.fromkeys(defined(body)) if name}
         inner = {**names, **own}
         for part in named_parts(body):

@@ -40,12 +40,13 @@ class Model(Struct, frozen=True):
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
         declared: element types that the file declares for the outputs of the model, such as ``f32``, by the
-            names of the outputs.  ``graph`` has other types if the operators contradict the declared types.
+            names of the outputs.  ``graph`` has different types if the operators contradict the declared
+            types.
         calls: the model-local functions that the file calls; the graph contains their bodies.
-        call_paths: the names of all calls of these functions.  The name of an inlined node begins with the
-            name of its call.
+        call_paths: the names of all calls of the functions in ``calls``.  The name of an inlined node begins
+            with the name of its call.
         untyped: the limit that stopped the inference of types and shapes; empty if inference finished.
-        misread: the calls that TensorRT's parser may interpret in another way than ONNX.
+        misread: the calls that TensorRT's parser may interpret differently than ONNX.
     """
 
     path: Path
@@ -209,7 +210,8 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     """Separate a model into the arguments ``data`` and ``declared`` of :func:`interpret`.
 
     Returns:
-        The serialized model without declared types of intermediate values, and these types by value name.
+        The serialized model without the declared types of intermediate values, and the removed types by value
+        name.
     """
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:

@@ -1,7 +1,8 @@
 """Read models that are in memory, such as the result of an export, without copying their weights.
 
 The model is copied with its nodes, types and small tensors.  The copy has an index in place of each tensor
-above one kilobyte.  If a rule needs the elements of such a tensor, they are read from the original model.
+above one kilobyte.  If a rule needs the elements of such a tensor, trtlint reads them from the original
+model.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class MemoryModel:
         name: name of the argument, for the error message.
 
     Raises:
-        ArgumentError: the model has another type.
+        ArgumentError: the model is of a different type.
     """
 
     def __init__(self, model: Any, name: str = "model") -> None:
@@ -167,7 +168,7 @@ def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> Non
 
 
 def _copy_tensor(tensor: onnx.TensorProto, target: onnx.TensorProto, held: list[_Values]) -> None:
-    # Do not ask for the length of the payload: that would copy it.
+    # Do not read the length of the payload, because protobuf would copy the payload.
     if tensor.data_location == onnx.TensorProto.EXTERNAL or stored_size(tensor) <= reader.KEPT:
         target.CopyFrom(tensor)
         if (place_of(tensor) or ("",))[0] == LEFT:
@@ -212,7 +213,7 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
 
 
 class _Override:
-    """A proxy for the object ``whole``, except that the attributes in ``instead`` have other values."""
+    """A proxy for the object ``whole``.  The attributes in ``instead`` replace its own attributes."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -45,9 +45,9 @@ class Misreading(Struct, frozen=True):
         reason: the cause:
 
             - ``operator``: the parser imports its own operator with the same name, if it knows one.
-            - ``domain``: the parser calls another function with the same name.
-            - ``crossed``: an argument has the same name as an earlier parameter.
-            - ``shadowed``: a parameter has the same name as another tensor.
+            - ``domain``: the parser calls a function with the same name in another domain.
+            - ``crossed``: an argument has the same name as a parameter before it in the list of parameters.
+            - ``shadowed``: a parameter has the same name as another tensor of the model.
             - ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.
         domain: function domain.

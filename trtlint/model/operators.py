@@ -14,7 +14,7 @@ CAST = frozenset({"Cast", "CastLike"})
 PASSING = MOVING - {"Flatten"} | {"Cast"}
 """Operators that the sign ``~`` in the pattern of a rule skips."""
 ONNX_RUNTIME = "com.microsoft"
-"""The domain of the operators that ONNX Runtime defines and its optimizer writes:
+"""The domain of the operators that ONNX Runtime defines and that its optimizer adds to models:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 RANDOM = frozenset(

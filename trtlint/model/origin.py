@@ -2,8 +2,8 @@
 
 PyTorch's exporter writes module path and stack trace into ``metadata_props`` of every node, with the
 outermost stack frame first.  The older TorchScript exporter writes the module path into the name of the node.
-With ``verbose=True``, it also writes the stack trace into ``doc_string``, with the innermost frame first
-(https://github.com/pytorch/pytorch/tree/main/torch/onnx).
+With ``verbose=True``, the TorchScript exporter also writes the stack trace into ``doc_string``, with the
+innermost frame first (https://github.com/pytorch/pytorch/tree/main/torch/onnx).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
 _MOST_STACK = 512
 """Limit of frames that are read from one stack."""
 _MOST_FRAMES = 64
-"""Limit of frames that are kept from one stack.  The innermost are kept.  Exporters record about a dozen."""
+"""Largest number of frames that are kept from one stack.  Exporters record about a dozen frames."""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
@@ -48,7 +48,7 @@ _LIBRARY = re.compile(
 
 
 class Origin(Struct, frozen=True):
-    """The module and the line of Python code that a node comes from, as the exporter recorded them.
+    """The module and the line of Python code that created a node, as the exporter recorded them.
 
     Attributes:
         module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node. None

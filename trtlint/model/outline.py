@@ -22,9 +22,9 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
 
 _KEPT_NUMBERS = 16
-"""Limit of elements up to which a float tensor is kept.  Examples are scales, epsilons and limits."""
+"""Largest number of elements of a float tensor that is kept.  Examples are scales, epsilons and limits."""
 _KEPT_BYTES = 1024
-"""Limit of bytes up to which an integer tensor is kept.  Examples are shapes, axes, starts and ends."""
+"""Size in bytes of the largest integer tensor that is kept.  Examples are shapes, axes, starts and ends."""
 _WHOLE = frozenset(
     {
         onnx.TensorProto.BOOL,
@@ -42,7 +42,10 @@ _PAYLOADS = (
     "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
 )  # fmt: skip
 _TEXTS = frozenset({"value_string", "value_strings", "stopwords", "pool_strings", "pattern", "delimiter"})
-"""Attributes of ONNX's operators with texts of any content.  Other texts, such as modes, are kept."""
+"""ONNX attributes whose texts can have any content.
+
+Texts of the remaining ONNX attributes, such as modes, are kept.
+"""
 _PUBLIC_PRODUCERS = frozenset(
     {
         "pytorch",
@@ -65,7 +68,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
     Args:
         path: the model; its weights are not read.
         hide_names: whether to replace each word in names by a made-up word, and to remove texts and metadata.
-            The types of operators are not changed, not even those of custom operators.
+            The types of operators, including custom operators, are not changed.
 
     Raises:
         ModelError: the file is not a model, or is damaged.

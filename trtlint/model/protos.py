@@ -80,7 +80,10 @@ def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
 
 
 def functions_of(proto: onnx.ModelProto) -> dict[FunctionKey, onnx.FunctionProto]:
-    """Return the model-local functions of a model by key.  The first of two equal keys counts."""
+    """Return the model-local functions of a model by key.
+
+    If several functions have the same key, the result contains the first of them.
+    """
     return {function_key(function): function for function in reversed(proto.functions)}
 
 

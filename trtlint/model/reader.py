@@ -1,7 +1,7 @@
 """Read ONNX files without their weights.
 
 The reader parses the protobuf wire format.  It replaces the elements of every tensor above one kilobyte by
-their location in the file.  Everything else is decoded as usual.  So the time depends on the number of nodes,
+their location in the file.  All other data are decoded as usual.  So the time depends on the number of nodes,
 not on the size of the weights, and the reader supports files beyond protobuf's limit of 2 GB.
 
 The field numbers are defined in https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
@@ -59,7 +59,10 @@ PARTS: tuple[Mapping[int, int], ...] = (
     {7: NODE, 11: ATTRIBUTE},
     {1: GRAPH, 2: GRAPH},
 )
-"""Fields that may contain large tensors, each with its own kind.  The index is the kind of message."""
+"""For each kind of message, the fields that may contain large tensors.
+
+Each mapping contains the kind of the message in a field, by field number.
+"""
 _BULKY: tuple[frozenset[int], ...] = (
     frozenset({6}),  # doc_string
     frozenset({10}),  # doc_string
@@ -70,7 +73,7 @@ _BULKY: tuple[frozenset[int], ...] = (
     frozenset({8}),  # doc_string
     frozenset(),
 )
-"""Fields that are removed if they are long.  The index is the kind of message."""
+"""For each kind of message, the fields that are removed if they are long."""
 
 _VALUE_INFO = 13
 """The field of a graph that declares the types of intermediate values."""
@@ -88,7 +91,7 @@ class RawModel(Struct, frozen=True):
         tensors: reads the values of any tensor of the model.
         has_functions: whether the model defines functions.
         declared: declared types of intermediate values in the main graph (``value_info``), as fields of a
-            serialized GraphProto.  ``data`` does not contain them, so that inference does not rely on them.
+            serialized GraphProto.  ``data`` does not contain these types, so inference does not rely on them.
         domains: the operator domains that the model imports, except ONNX's domain.
     """
 
@@ -104,8 +107,8 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
     Args:
         path: the file.
-        whole: True to keep all other data, so that the model can be written to a file again.  If False, long
-            texts, binary data and training data are also removed.
+        whole: True to remove only the elements of large tensors, so that the model can be written to a file
+            again.  If False, long texts, binary data and training data are also removed.
 
     Raises:
         ModelError: the file cannot be read or is not an ONNX model.
@@ -217,7 +220,7 @@ class _Compactor:
     def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
         """Return the protobuf message in ``data[start:end]`` without the elements of large tensors."""
         if depth > _DEEPEST:
-            raise ModelError(f"graphs nested too deep, {depth} nested messages", offset=start)
+            raise ModelError(f"the graphs are nested too deep: {depth} nested messages", offset=start)
         parts, bulky = PARTS[kind], _BULKY[kind]
         pieces: list[bytes] = []
         copied = start

@@ -52,7 +52,7 @@ _BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
     "QuantizeLinear": _TypeSource(attribute="output_dtype", ports=(2,), default="u8"),
     "DequantizeLinear": _TypeSource(attribute="output_dtype", ports=(1,)),
 }
-"""Operators with the result type in an attribute.
+"""Operators whose result type is in an attribute.
 
 If the attribute is absent, the type comes from an input or is a default.
 """
@@ -66,7 +66,7 @@ _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("GroupNorm", "SkipGroupNorm", "RotaryEmbedding", "MultiHeadAttention", "Attention"), 0),
     "EmbedLayerNormalization": 2,
 }
-"""ONNX Runtime operators, each with the index of the input whose element type its first result has:
+"""ONNX Runtime operators, each with an input index.  The first result has the element type of this input:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 
@@ -164,5 +164,5 @@ def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
         else:
             found.append(_UNKNOWN)
     many = schema.outputs and schema.outputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
-    # A variadic output, such as those of Split, repeats the last one.
+    # A variadic output, as in Split, repeats the last source.
     return (*found, *found[-1:] * 255) if many else tuple(found)

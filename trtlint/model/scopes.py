@@ -1,8 +1,8 @@
 """Copy values of outer graphs into the bodies of ``If``, ``Loop`` and ``Scan``, for shape inference.
 
-ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  It also
-infers no shape for the values that a ``Loop`` passes from one iteration to the next.  The reason is that ONNX
-allows the shape to change.  Here, each of these values gets the shape of its initial value.
+ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  ONNX's
+inference also infers no shape for the values that a ``Loop`` passes from one iteration to the next, because
+ONNX allows the shape to change.  Here, each of these values gets the shape of its initial value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trtlint.model.protos import bodies_of, text
 _CARRIED = 2
 """Number of inputs of a ``Loop`` before the values that it passes from one iteration to the next.
 
-The body of the loop has as many inputs before these values.
+The body of the loop has the same number of inputs before these values.
 """
 _MOST_BYTES = 1024
 """Bytes of the largest stored tensor that is copied, such as axes or shapes."""

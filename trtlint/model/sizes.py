@@ -18,7 +18,7 @@ _TO_THE_END = (1 << 31) - 1
 
 
 def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:
-    """Return ``known`` with its unknown dimensions replaced by those of ``inferred``.
+    """Return ``known`` with its unknown dimensions replaced by the dimensions of ``inferred``.
 
     If one shape is None, the other shape is returned.  If the ranks differ, ``known`` is returned.
     """
@@ -28,7 +28,7 @@ def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimen
 
 
 def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
-    """Return the shape that the operands are broadcast to, or None if they cannot be broadcast."""
+    """Return the shape of operands after broadcasting, or None if they cannot be broadcast."""
     rank = max(map(len, shapes))
     together: list[Dimension] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):

@@ -1,4 +1,4 @@
-"""The line of Python code that a node was exported from, as plain data."""
+"""Plain data about the line of Python code that created a node during the export."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from trtlint.structs import PartlyCompared
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
-"""Names of the folders that packages are installed in: https://docs.python.org/3/library/site.html"""
+"""Names of the folders of installed packages: https://docs.python.org/3/library/site.html"""
 _MOST_PARTS = 12
-"""Largest number of path components that are kept of an installed file."""
+"""Largest number of path components that are kept from the path of an installed file."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
 """Number of leading path components that form a home directory, by the first component."""
 
@@ -67,7 +67,7 @@ class Frame(Struct, frozen=True):
 
 
 class Source(PartlyCompared, frozen=True):
-    """The line of Python code that a node was exported from, according to the exporter.
+    """The line of Python code that created a node, according to the exporter.
 
     Attributes:
         path: path relative to the repository, if the file was found there.  Otherwise, the last two

@@ -32,8 +32,8 @@ class Sources:
     Args:
         folder: start folder, by default the current folder.  The repository that contains this folder is
             searched, or the folder itself if it is not in a repository.
-        source_root: folder with the exported code, if the layout differs from the layout on the exporting
-            machine.
+        source_root: folder with the exported code, if the folders of the repository differ from the folders
+            on the exporting machine.
 
     Raises:
         SettingError: ``source_root`` is not a folder of the repository.
@@ -72,14 +72,14 @@ class Sources:
         else:
             found = (self._frame(frame) for frame in source.frames)
             own = next((line for line in found if line is not None), None)
-            if self._looks >= 0:  # beyond the limit, the frames of another model may still be found
+            if self._looks >= 0:  # beyond the limit, nothing is cached: another model has a new limit
                 self._known[source.frames] = own
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
         """Return the line in the repository that a stack frame recorded, or None if it is not found.
 
-        Files with more similar paths are searched first.
+        In each base folder, the search begins with the full recorded path, and then drops leading components.
         """
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:

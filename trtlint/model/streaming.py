@@ -18,7 +18,7 @@ from trtlint.model.tensors import TensorStore, stored_size
 PART = 1 << 20
 """Bytes of one part.  A part fits into the processor cache."""
 _LARGEST_WHOLE = 256 << 20
-"""Bytes of the largest tensor in another encoding that is read as a whole."""
+"""Bytes of the largest tensor that is read as a whole, because the file stores it in another encoding."""
 _BITS: Mapping[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<u4"),
     onnx.TensorProto.DOUBLE: np.dtype("<u8"),
@@ -44,7 +44,7 @@ class Streamer:
         """Return an iterator over the parts of a float tensor, or None if its elements are not available.
 
         Each part is an array of unsigned integers with the bits of the elements.  The buffer is reused, so
-        each part overwrites the previous part.  For a tensor of another type, the result is also None.
+        each part overwrites the previous part.  The result is also None if the tensor has no float type.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

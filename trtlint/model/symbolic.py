@@ -1,8 +1,8 @@
-"""From operators that compute shapes, infer dimensions that ONNX's shape inference misses.
+"""Infer dimensions that ONNX's shape inference misses, from the operators that compute shapes.
 
-An example is a ``Reshape`` to ``[b, 2, n, -1]``, whose shape input is computed by ``Shape``,
-``Slice`` and ``Concat``.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This
-module propagates the names of dynamic dimensions, and cancels them to compute the size.
+An example is a ``Reshape`` to ``[b, 2, n, -1]``, whose shape input is computed by ``Shape``, ``Slice`` and
+``Concat``.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This module
+propagates the names of dynamic dimensions, and cancels equal names to compute the last size.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _MOST_NOTES = 50
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
-"""Size and modification time of a file.  If one of them differs later, the file has changed."""
+"""Size and modification time of a file.  A new size or time shows that the file has changed."""
 
 
 class TensorStore:
@@ -243,7 +243,7 @@ class TensorStore:
                 )
             self.note(
                 f"external data {location!r} do not fit: tensor {text(tensor.name)!r} {list(tensor.dims)} is"
-                f" stored as {stored} bytes at {offset}, the file has {available}"
+                f" stored as {stored} bytes at offset {offset}, but the file has {available} bytes"
             )
             return None
         return path

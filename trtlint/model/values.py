@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements of a value equal, or None if they differ or are unknown."""
+        """Return the only number in a value, or None if the elements differ or are unknown."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -200,7 +200,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """Return the elements of an operand that is already computed or loaded, or None if it is not."""
+        """Return the elements of an operand, or None if they are not yet computed or loaded."""
         known = self._arrays.get(value)
         if known is not None:
             return known

@@ -17,12 +17,12 @@ from trtlint.model.graph import Node, Value
 MAX_STEPS = 64
 """Limit of steps, deeper than any real block.
 
-It makes the total time of the searches proportional to the number of nodes.
+This limit makes the total time of the searches proportional to the number of nodes.
 """
 
 
 class Watch(Struct, eq=False):
-    """A record of :func:`watching`.
+    """The result of :func:`watching`.
 
     Attributes:
         cut: whether a search reached its limit.

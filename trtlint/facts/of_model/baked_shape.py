@@ -27,7 +27,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 class _NamedDimension(NamedTuple):
     """A named dynamic dimension.
 
-    ``input`` is the first input with this dimension.  ``axis`` is the axis of the dimension in this input, and
+    ``input`` is the first input with this dimension.  ``axis`` is the axis of the dimension in this input.
     ``rank`` is the rank of the input.
     """
 
@@ -167,9 +167,9 @@ def _with_wildcard(
 ) -> list[tuple[str, Effect, int | None]]:
     """Return the dynamic dimensions that a Reshape to a shape with ``-1`` replaces by numbers.
 
-    At run time, the ``-1`` absorbs a different size of such a dimension.  For example, a Reshape from ``[n,
-    4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A Reshape to ``[-1, 6]``
-    or ``[2, -1, 4, 6]`` keeps the images separate.
+    At run time, the ``-1`` absorbs a different size of such a dimension.  For example, a Reshape from
+    ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A Reshape to
+    ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the images separate.
 
     Args:
         dims: the shape before the Reshape.

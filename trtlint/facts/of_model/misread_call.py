@@ -1,4 +1,4 @@
-"""Find calls of model-local functions that TensorRT's parser misinterprets."""
+"""Find the calls of model-local functions to which TensorRT's parser gives another meaning than ONNX."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser misinterprets.
+    """A call of a model-local function, to which TensorRT's parser gives another meaning than ONNX.
 
     In trtlint's graph, the nodes of the function replace the call.  ``node`` is the first of these nodes.
 
     Attributes:
         reason: the cause. ``operator``: an operator has the same name as the function, and releases that
             support this operator import it instead of the function. ``domain``: the parser uses a function
-            with the same name from another domain. ``crossed``: an argument has the same name as an earlier
-            formal input. ``shadowed``: a formal input has the same name as another tensor of the model.
-            ``attribute``: the parser reads an attribute of an operator in the function as 0.
+            with the same name from another domain. ``crossed``: an argument has the same name as a formal
+            input before it in the list of inputs. ``shadowed``: a formal input has the same name as another
+            tensor of the model. ``attribute``: the parser reads an attribute of an operator in the function
+            as 0.
         function: name of the function.
         domain: domain of the function.
         detail: the name that causes the problem.  If ``reason`` is ``attribute``, the operator and the

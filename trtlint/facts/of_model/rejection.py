@@ -60,14 +60,14 @@ class Rejection(Fact, frozen=True, kw_only=True):
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
         says: the description of the problem, a sentence without its full stop.
-        way: a sentence about what the user can do; empty if this is clear from the problem.
+        way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
         plugin: the name of the missing plugin; empty if no plugin would help.
         typing: ``strong`` if TensorRT refuses the node only in strongly typed networks.
         min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             refusal does not depend on the GPU.
         once: True if trtlint reports the reason only for the first affected operator of the model.
-        has_body: whether ONNX defines the operator as a function of simpler operators, which a parser may
-            support.
+        has_body: whether ONNX defines the operator as a function of simpler operators. A parser may support
+            these simpler operators.
         decided: for a reason about control flow, True if the node is an ``If`` with a constant condition, or
             is inside such an ``If``.
         source: URL of the page or source code that documents the refusal.
@@ -240,8 +240,8 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield the refusals of stored tensors whose external data the parser cannot find or read.
 
-    There is one refusal for each missing file, about the first tensor in this file.  For data that are
-    unreadable for another reason, there is one refusal for each reason, about the first such tensor.
+    Each missing file has one refusal, about the first tensor in this file.  Each other reason for unreadable
+    data has one refusal, about the first tensor with this reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}

@@ -54,7 +54,7 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield a fact for each Cast from integers to floats with a later Cast back to integers.
+    """Yield a fact for each Cast from integers to floats with a Cast back to integers downstream.
 
     The facts are in graph order.  There is a fact only if there is arithmetic between the two Casts.
     """

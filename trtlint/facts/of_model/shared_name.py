@@ -1,4 +1,4 @@
-"""Find names that several nodes of one graph have."""
+"""Find names that several nodes of one graph share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 4
 
 
 class SharedName(Fact, frozen=True):
-    """A node name that several nodes of one graph have.  ``node`` is the second node with this name.
+    """A node name that several nodes of one graph share.  ``node`` is the second node with this name.
 
     Attributes:
         name: the name in the file.

@@ -84,7 +84,7 @@ def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
 
 
 def _count(node: Node, data: Value, constants: Constants) -> int | None:
-    """Return the number of elements that a reduction combines into one.
+    """Return the number of elements that a reduction combines into one element.
 
     The result is None if the file does not fix this number.
     """

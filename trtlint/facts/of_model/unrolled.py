@@ -71,9 +71,9 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """Return the tensor of which a node reads a piece, and the operator type that cuts the piece.
+    """Return the tensor whose piece is the input of a node, and the type of the operator that cuts the piece.
 
-    The result is None if the node reads no piece of a computed tensor.
+    The result is None if the input of the node is not a piece of a computed tensor.
     """
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer

@@ -24,7 +24,7 @@ _KEEPING = TRANSPARENT | {
 }
 """Operators that may be between the Cast to FP32 and the product.
 
-Exporters often run them in FP32 for accuracy, with a Cast before and a Cast after them.
+For accuracy, exporters often place such operators between a Cast to FP32 and a Cast back.
 """
 _FARTHEST = 24
 """Largest number of operators between the Cast and the product.  A longer FP32 path is probably intended."""
@@ -35,13 +35,13 @@ _MOST_TEXT = 1 << 20
 
 
 class WidenedProduct(Fact, frozen=True):
-    """A convolution or matrix product that runs in FP32 because of an earlier Cast from 16 bits to FP32.
+    """A convolution or matrix product that runs in FP32 because of an upstream Cast from 16 bits to FP32.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
         between: the operator types of the nodes between the Cast and the product, in data-flow order.
-        weight: whether the other operand is stored in the file, or computed from stored tensors.
+        weight: whether the operand without the Cast is stored in the file, or computed from stored tensors.
         narrowed: whether every reader of the result is a Cast to 16 bits.
         kept: True if ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
     """

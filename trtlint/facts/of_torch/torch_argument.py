@@ -46,7 +46,7 @@ class TorchArgumentFact(TorchFact, frozen=True):
         changes: whether the value differs from the default; None if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the name of the called function, as written in the script.
-        code_origin: the line of the script with the argument.
+        code_origin: the script line that contains the argument.
     """
 
     name: str

@@ -41,7 +41,8 @@ class TorchCallFact(TorchFact, frozen=True):
         given: the names of the arguments that the call passes.
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the call omits this
             argument.
-        explicit_typing: whether networks are strongly typed; True for releases without weakly typed networks.
+        explicit_typing: whether networks are strongly typed; always True for releases that support no weakly
+            typed networks.
         autocast: the setting ``enable_autocast``.
         immutable_weights: True if the user cannot refit the engine with other weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
@@ -59,7 +60,7 @@ class TorchCallFact(TorchFact, frozen=True):
         dryrun: the setting ``dryrun``.
         optimization_level: the value of ``optimization_level``; None if unknown, or if the call omits it.
         corrected: the text of the call without the arguments that have no effect in this release.
-        code_origin: the line of the script with the call.
+        code_origin: the script line that contains the call.
     """
 
     call: str

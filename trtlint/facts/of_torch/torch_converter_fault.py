@@ -1,4 +1,4 @@
-"""Find, in a program, the operators that known faults in converters of Torch-TensorRT affect."""
+"""Find the operators in a program that known faults of Torch-TensorRT converters affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find, in a script, the functions that known faults of a Torch-TensorRT release affect."""
+"""Find the functions in a script that known faults of a Torch-TensorRT release affect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TorchFaultFact(TorchFact, frozen=True):
         instead: what the user can do in this release.
         fixed: the first release line without the fault, such as ``2.7``; empty if unknown.
         source: URL of the pull request.
-        code_origin: the line of the script with the call.
+        code_origin: the script line that contains the call.
     """
 
     name: str

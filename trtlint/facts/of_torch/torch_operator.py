@@ -28,13 +28,14 @@ class TorchOperatorFact(TorchFact, frozen=True):
         reason: why the operator runs in PyTorch, as a text.
         reason_kind: the kind of reason. ``none``: there is no converter. ``validator``: the converter's
             validator refuses the operator. ``static``: the converter accepts only static shapes.
-            ``excluded``: the options exclude the operator. ``complex``: the operator has complex numbers.
+            ``excluded``: the options exclude the operator. ``complex``: the operator uses complex numbers.
             ``data``: the option ``fallback_data_dependent_ops`` applies.
         measured: True if Torch-TensorRT reported in a dry run that the operator runs in PyTorch; False if the
             fact comes from trtlint's table of releases.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         engines: number of engines of the whole program; None if there was no dry run.
-        converted_from: the first later release line that converts the operator; empty if there is none.
+        converted_from: the first release line after ``release`` that converts the operator; empty if there is
+            none.
         code_origin: the line of the model's code.
     """
 

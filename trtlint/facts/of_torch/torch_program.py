@@ -21,7 +21,7 @@ class TorchProgramFact(TorchFact, frozen=True):
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         minor: the minor number of the release, such as 13.
         operators: number of operators in the program after lowering.
-        supported: number of these operators with a converter.
+        supported: number of these operators that have a converter.
         engines: number of engines; None if the compilation failed before this number was known.
         in_torch: number of nodes that run in PyTorch.
         convolutions: number of convolutions and deconvolutions in the TensorRT networks.

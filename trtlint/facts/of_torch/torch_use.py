@@ -28,9 +28,9 @@ Problem = Literal[
     "private",
 ]
 _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
-"""Minor numbers of the releases that refuse to save TorchScript, whatever the format is.
+"""Minor numbers of the releases that refuse to save TorchScript in any format.
 
-Before saving, these releases check ``not all(format == f for f in [...])``, which is always true:
+These releases refuse the call if ``not all(format == f for f in [...])`` is true.  This is always the case:
 https://github.com/pytorch/TensorRT/blob/v2.8.0/py/torch_tensorrt/_compile.py#L642 and
 https://github.com/pytorch/TensorRT/issues/3775
 """
@@ -61,13 +61,13 @@ class TorchUseFact(TorchFact, frozen=True):
             ``module`` or ``program``; empty if the script does not show the kind.
         format: the value of ``output_format``; empty if the call omits it, None if it is unknown.
         problem: why the call fails; empty if it does not fail. ``format``: the release does not support the
-            format. ``torchscript``, ``module`` or ``program``: the release cannot save such an object, or not
-            in this format. ``no inputs``: ``save`` traces the module again without inputs. ``specs``:
-            the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the call passes one
-            tensor in place of a list. ``twice``: the call passes inputs in two arguments. ``arguments``:
-            the example arguments are not a tuple. ``strict``: the call exports a quantized module in strict
-            mode. ``private``: the call exports a quantized module in strict mode, with the private function
-            ``torch.export._trace._export``.
+            format. ``torchscript``, ``module`` or ``program``: the release cannot save an object of this
+            kind, or cannot save it in this format. ``no inputs``: ``save`` traces the module again without
+            inputs. ``specs``: the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the
+            call passes one tensor in place of a list. ``twice``: the call passes inputs in two arguments.
+            ``arguments``: the example arguments are not a tuple. ``strict``: the call exports a quantized
+            module in strict mode. ``private``: the call exports a quantized module in strict mode, with the
+            private function ``torch.export._trace._export``.
         reason: a text about the problem; empty if there is none.
         code_origin: the line of the script.
     """

@@ -20,7 +20,7 @@ class DryBuildFact(Fact, frozen=True):
     Attributes:
         label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
-        sm: ten times the compute capability for which the dry build builds.
+        sm: ten times the compute capability of the GPU for which the dry build runs the builder.
         outcome: the result of the dry build; ``failed`` if the process ended without a result.
         stage: the last stage that the dry build reached.
         signal: the signal that ended the process; empty if no signal ended it.

@@ -1,4 +1,4 @@
-"""Find the first tensor whose values in the parsed network are not the values that ONNX defines."""
+"""Find the first tensor whose values in the parsed network differ from the values that ONNX defines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NetworkDifference(Fact, frozen=True):
-    """The first tensor in graph order whose values in the parsed network are not those that ONNX defines.
+    """The first tensor in graph order whose values in the parsed network differ from ONNX's values.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
@@ -27,11 +27,11 @@ class NetworkDifference(Fact, frozen=True):
         worst: the largest absolute difference; None if the difference is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
-        others: earlier operators that may be the cause. trtlint did not compare their outputs, because these
-            outputs have no name in the network.
+        others: upstream operators that may cause the difference. trtlint did not compare their outputs,
+            because these outputs have no name in the network.
         by: the runtime that computed the expected values.
         inputs: the input values for which the tensor differs.
-        more: number of other tensors that differ.
+        more: number of further tensors that differ.
         compared: number of tensors that trtlint compared.
         tensors: number of all tensors that the model computes.
     """

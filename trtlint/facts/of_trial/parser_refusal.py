@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
-"""Pattern of the name that the parser gives to an unnamed node.  It contains the node's first output."""
+"""Pattern of the name that the parser gives to an unnamed node: ``node_of_`` and the node's first output."""
 _AROUND = (
     re.compile(r"^In node -?\d+ with name: .*? and operator: .*? \(\w+\): \w+: "),
     re.compile(r"^Assertion failed: "),

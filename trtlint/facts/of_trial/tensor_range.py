@@ -46,7 +46,8 @@ class TensorRange(Fact, frozen=True):
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
         harm: whether an output of the model becomes inaccurate in a 16-bit type. None if trtlint did not
             simulate this, or if the accuracy depends on the operators that TensorRT fuses.
-        tf32: whether an output of the model becomes inaccurate in TF32; None if this was not simulated.
+        tf32: whether an output of the model becomes inaccurate in TF32; None if trtlint did not simulate
+            TF32.
         keep: whether the operator that computes the tensor must stay in FP32.
         misfit: True if the narrow type is unsuitable for the model, because too many operators must stay in
             FP32.

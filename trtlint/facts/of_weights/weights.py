@@ -1,4 +1,4 @@
-"""Find elements of stored float tensors that FP16 cannot represent.  Each tensor is read once."""
+"""Find the elements that FP16 cannot represent in stored float tensors.  Each tensor is read once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Ge
 
 
 class BitLayout(Struct, frozen=True):
-    """Bit patterns of a float type, which divide its numbers into classes such as NaN and infinite.
+    """Bit patterns of a float type that separate classes of numbers, such as NaN and infinity.
 
     Attributes:
         magnitude: bit mask of all bits except the sign bit.
