@@ -33,7 +33,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     """A true statement about a model, a build, a command or an experiment.
 
     Most facts belong to a node.  All facts of one kind come from one module,
-    ``trtlint/facts/of_<ground>/<kind>.py``.  The module has
+    ``trtlint/facts/of_<ground>/<kind>.py``.  The module defines
 
     - a frozen subclass of this class, whose docstring documents the fields,
     - the function ``find(facts)``, which yields the facts in graph order.

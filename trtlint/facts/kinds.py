@@ -26,7 +26,7 @@ The source ``network`` is a network that Torch-TensorRT makes.  For this source,
 the source ``model`` (see :data:`NETWORK_KINDS`).  The source ``network`` therefore has no folder.
 """
 NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
-"""The kinds of the ground ``model`` that can also be found in a network of Torch-TensorRT."""
+"""The kinds of facts that trtlint finds in ONNX models and in networks of Torch-TensorRT."""
 
 
 @cache
@@ -47,8 +47,8 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground (source) of a kind of facts, such as ``model``.
 
-    A rule can also look for something that is not a fact, such as ``pattern``.  For such a name, the
-    function returns ``model``.
+    A rule can search for things that are not facts, such as a ``pattern``.  For such a name, the function
+    returns ``model``.
     """
     return _homes().get(kind, "model")
 

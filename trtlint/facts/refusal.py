@@ -15,7 +15,7 @@ class Refusal(Struct, frozen=True):
     - ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or of the builder (``API Usage Error``).
       It is empty if the code is unknown.
     - ``known`` says how trtlint knows which releases refuse the model: ``measured``, ``source`` or
-      ``documented``.  It is empty if the rule itself says this.
+      ``documented``.  It is empty if the rule itself states the source.
     - ``lines`` contains the release lines (such as ``10.7``) that refuse the model.  It is empty if the
       release lines are unknown.
     - ``limit`` is a condition for the refusal, such as ``without the plugin``.

@@ -13,8 +13,8 @@ lambdas, comprehensions and f-strings, is rejected with an error that names the 
 size of numbers are limited. So an untrusted rule file can neither run code nor hang.
 
 A field that is None is unknown. Every result that depends on an unknown field is unknown, too. For example, a
-comparison with the field is unknown: its result is neither False nor an error. Division by zero and an index
-beyond the end are unknown, too.
+comparison with the field is unknown: its result is neither False nor an error. The results of a division by
+zero and of an index beyond the end are unknown, too.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
-"""Operators that the parser evaluates on stored tensors. Their results are stored tensors, too."""
+"""Operators that the parser evaluates on stored tensors.
+
+The results of these operators are stored tensors, too.
+"""
 
 
 def _values(values: Sequence[object]) -> list[Value]:

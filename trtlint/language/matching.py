@@ -352,7 +352,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value, and the upstream values from which layout operators compute the value.
+    """Return a value, followed by the upstream values from which layout operators compute the value.
 
     The nearest value comes first.
     """

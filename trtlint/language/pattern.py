@@ -43,7 +43,7 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other matches of the same nodes, with the inputs of commutative operators swapped. If
+        alternatives: further matches of the same nodes, with the inputs of commutative operators swapped. If
             several matches have the same nodes, ``bindings`` belongs to the match whose first names are
             computed values, not constants.
     """

@@ -28,8 +28,8 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
     """Clear declared dimensions below 1 in a graph, in place.
 
     A negative dimension is cleared in every value.  A dimension of 0 is kept in the inputs of the main graph,
-    because TensorRT reads this dimension.  Elsewhere, a dimension of 0 is cleared.  Shape inference later
-    computes the cleared dimensions, including sizes that are really 0.
+    because TensorRT reads this dimension.  Elsewhere, a dimension of 0 is cleared.  Shape inference computes
+    the cleared dimensions again, including sizes that are really 0.
 
     Args:
         graph: the main graph as stored in the file.  The bodies of its operators are not changed.

@@ -148,8 +148,8 @@ class Node:
         domain: operator domain; empty for ``ai.onnx``.
         inputs: the input values; an omitted optional input is None.
         outputs: the output values; an omitted optional output has an empty name.
-        scope: path of the body that contains the node, such as ``If_3/then_branch``.  It joins the path of
-            the ``If``, ``Loop`` or ``Scan`` and the name of the ONNX attribute.  Empty in the main graph.
+        scope: path of the body that contains the node, such as ``If_3/then_branch``.  The path joins the path
+            of the ``If``, ``Loop`` or ``Scan`` and the name of the ONNX attribute.  Empty in the main graph.
         index: position in a topological order of the whole graph.
         proto: the ONNX node.
     """

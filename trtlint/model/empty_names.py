@@ -55,7 +55,7 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
 
 def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
-    """Return whether a node, or a node that it depends on, omits an input.
+    """Return whether a node omits an input, or depends on a node that omits an input.
 
     Only nodes of the same graph count.  ``inlined`` has the name prefixes of nodes that come from function
     calls.

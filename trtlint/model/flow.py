@@ -34,7 +34,7 @@ class Flow(Struct, frozen=True):
 
     Attributes:
         repeated: operators that depend on a control-flow construct or on an input of a loop body.  For each
-            of them, at least one condition is true:
+            such operator, at least one condition is true:
 
             - An earlier operator of the same type in the same graph also depends on a construct or on an
               input of a loop body.
@@ -50,8 +50,8 @@ class Flow(Struct, frozen=True):
 class _Constructs:
     """Finds the control-flow constructs of one graph.
 
-    An ``If`` is not a construct if the builder knows its condition, or may know it.  The builder replaces
-    such an ``If`` by one of its branches.
+    An ``If`` is not a construct if the builder knows or may know the condition.  The builder replaces such an
+    ``If`` by one of its branches.
 
     Args:
         constants: the graph and its constants.

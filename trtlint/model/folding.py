@@ -89,7 +89,7 @@ def _optional_ints(inputs: Sequence[Array | None], port: int) -> list[int] | Non
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
     """Return the axes of an operator, from the attribute ``axes`` or the input at index ``port``.
 
-    The result is None if the operator has neither.
+    The result is None if the operator has no such attribute or input.
     """
     axes = node.attribute("axes")
     if axes is not None:

@@ -101,8 +101,8 @@ class Graph:
     def nx(self) -> networkx.MultiDiGraph[Node]:
         """The graph as a multigraph.  It is built on first use, because the import of networkx is slow.
 
-        Its nodes are :class:`Node`.  Its edges have ``value``, ``source_port`` and ``target_port``.  The
-        target port is -1 for an edge from a body's output to the operator that owns the body.
+        The nodes are :class:`Node` objects.  The edges have ``value``, ``source_port`` and ``target_port``.
+        The target port is -1 for an edge from a body's output to the operator that owns the body.
         """
         return self._multigraph(self.nodes)
 

@@ -63,7 +63,7 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` that contains a node and has a known condition, and the condition.
+    """Return the innermost ``If`` with a known condition around a node, and the value of the condition.
 
     The node itself can be this ``If``.  The result is None if all conditions are unknown.
     """
@@ -147,7 +147,7 @@ def beyond_shapes(node: Node) -> Sequence[Value | None]:
 def sized_by(value: Value) -> frozenset[str | None]:
     """Return the element types of the model inputs from which the builder computes a size.
 
-    The set is empty if the size depends on no model input.  It is also empty in two other cases:
+    The set is empty if the size depends on no model input.  The set is also empty in two further cases:
 
     - The size depends on an operator that the builder cannot use for sizes, such as a convolution.
     - The size depends on a value that a loop passes to its body.

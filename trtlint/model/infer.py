@@ -66,7 +66,7 @@ def isolated(
     """Call the ONNX library in a forked child process.  Without ``os.fork``, call it in this process.
 
     Args:
-        work: the function to call.  Its InferenceError is raised in this process.
+        work: the function to call.  If it raises an InferenceError, this process raises the same error.
         data: argument of the function.
         processor: limit of processor time, in seconds.
         memory: bytes that the child may map in addition to the memory of the parent.

@@ -143,7 +143,7 @@ class _Inliner:
     def _size(
         self, nodes: _Nodes, calls: tuple[FunctionKey, ...], sizes: dict[FunctionKey, tuple[int, int]]
     ) -> tuple[int, int]:
-        """Return the number of nodes after inlining, and the nesting depth of the bodies after inlining.
+        """Return two numbers: the nodes after inlining, and the nesting depth of the bodies after inlining.
 
         ``calls`` are the functions on the current call stack, outermost first.  ``nodes`` are
         the nodes of the innermost function.

@@ -27,7 +27,7 @@ NAME = "<model>"
 """Name of a model in memory in reports, in the style of Python's ``<string>``."""
 
 _IR_PACKAGES = ("onnx_ir", "onnxscript.ir")
-"""Packages of ONNX IR that define ``Model``, in recent and in earlier releases of PyTorch's exporter.
+"""Packages of ONNX IR that define ``Model``, in recent and in old releases of PyTorch's exporter.
 https://onnx.ai/ir-py/api/ir_core.html
 """
 _HOLDING = frozenset(

@@ -44,7 +44,7 @@ class Misreading(Struct, frozen=True):
     Attributes:
         reason: the cause:
 
-            - ``operator``: the parser imports its own operator with the same name, if it knows one.
+            - ``operator``: if the parser supports an operator with the same name, it imports this operator.
             - ``domain``: the parser calls a function with the same name in another domain.
             - ``crossed``: an argument has the same name as a parameter before it in the list of parameters.
             - ``shadowed``: a parameter has the same name as another tensor of the model.
@@ -52,7 +52,8 @@ class Misreading(Struct, frozen=True):
         name: function name.
         domain: function domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
-        detail: the parameter, the other domain, or the operator and its attribute.
+        detail: the parameter, the domain of the function that the parser calls, or the operator and its
+            attribute.
         value: for the reason ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 

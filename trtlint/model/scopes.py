@@ -1,8 +1,8 @@
 """Copy values of outer graphs into the bodies of ``If``, ``Loop`` and ``Scan``, for shape inference.
 
-ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  ONNX's
-inference also infers no shape for the values that a ``Loop`` passes from one iteration to the next, because
-ONNX allows the shape to change.  Here, each of these values gets the shape of its initial value.
+ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  A ``Loop``
+passes values from one iteration to the next.  ONNX's inference infers no shape for these values, because ONNX
+allows the shape to change.  Here, each of these values gets the shape of its initial value.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
 
 
 def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
-    """Return the product of the numbers in a shape, and how often the shape contains each name."""
+    """Return two results: the product of the numbers in a shape, and the count of each name in the shape."""
     numbers, names = [1], Counter[str]()
     for dim in dims:
         if isinstance(dim, int):

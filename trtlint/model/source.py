@@ -23,7 +23,7 @@ class Frame(Struct, frozen=True):
     """One line of Python code that was on the call stack when the exporter created a node.
 
     Attributes:
-        path: path on the exporting machine.  It may contain a user name, so it is never printed.
+        path: path on the exporting machine.  The path may contain a user name, so trtlint never prints it.
         line: line number from 1.
         function: name of the function; empty if unknown.
         code: text of the line; empty if the exporter did not record it.

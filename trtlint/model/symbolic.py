@@ -50,8 +50,8 @@ class SymbolicShapes:
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
     elements of a value.  This object does not keep the function after the request, because the function is a
-    method of the object's owner.  Keeping it would make a reference cycle.  Only the garbage collector frees
-    cycles, and the garbage collector is disabled during a lint.
+    method of the object's owner.  A stored function would make a reference cycle.  Only the garbage collector
+    frees cycles, and the garbage collector is disabled during a lint.
     """
 
     _array: Callable[[Value], Array | None]

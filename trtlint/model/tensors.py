@@ -377,7 +377,7 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
-    """Return ``length`` bytes of a file, and the status of the file.
+    """Return two results: ``length`` bytes of a file, and the size and modification time of the file.
 
     The result has no bytes if the file is too short.  The function reads the file instead of mapping it into
     memory, see :mod:`trtlint.files.view`.

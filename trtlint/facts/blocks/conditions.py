@@ -31,7 +31,7 @@ _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
 """Pattern of the line where the examples of an entry start.
 
-The examples are the last part of an entry.  Only tests read them.
+The examples are the last part of an entry.  Only tests read the examples.
 """
 
 KEYS = frozenset(
@@ -55,7 +55,7 @@ SCOPE: Mapping[str, Any] = {
 }
 """Names that conditions can use, with their types.
 
-Only tests check that the conditions use no other names.  trtlint does not check the names when it lints.
+Tests check that the conditions use only these names.  trtlint does not repeat this check during a lint.
 """
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
@@ -78,7 +78,7 @@ class Condition(Struct, frozen=True, eq=False):
         types: element types.  The condition holds only if an input or output has one of these types.  If
             ``types`` is empty, the condition holds for all types.
         once: whether trtlint reports the condition only for the first matching operator of a model.
-        unused: whether the condition also holds for operators that no output depends on. The builder
+        unused: whether the condition holds even for operators without effect on an output. The builder
             removes such operators.
         min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             condition does not depend on the GPU.
@@ -142,8 +142,8 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
     Args:
         op: the operator type.
-        types: the element types in the model.  A condition is left out if the model has none of its types. If
-            ``types`` is None, no condition is left out.
+        types: the element types in the model.  A condition with element types is left out if the model has
+            none of these types.  If ``types`` is None, no condition is left out.
 
     Raises:
         ValueError: an entry of the table is wrong.

@@ -116,7 +116,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
-    """Return the node that squares ``x`` as ``Pow(x, 2)`` or ``Mul(x, x)``, and its operand ``x``.
+    """Return the node ``Pow(x, 2)`` or ``Mul(x, x)`` that computes a square, and the operand ``x``.
 
     The result is None if ``value`` is not such a square.
     """

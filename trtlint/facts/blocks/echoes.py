@@ -194,7 +194,7 @@ def _file_of(record: Record) -> str:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield, for each shape error that the parser quotes, its ``id()`` and the parser's message."""
+    """Yield the ``id()`` of each shape error that the parser quotes, with the parser's message."""
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""

@@ -30,7 +30,7 @@ _TYPES = frozenset({"f16", "bf16"})
 _EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
 """Pattern of the line where the examples of an entry start.
 
-The examples are the last part of an entry.  Only tests read them.
+The examples are the last part of an entry.  Only tests read the examples.
 """
 _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}

@@ -10,7 +10,7 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Regular expression groups that may contain names.  Patterns can list other groups instead.
+"""Default groups of a regular expression that contain names.  A pattern can list different groups.
 
 The text of one group may contain several joined names.
 """
@@ -38,8 +38,8 @@ A verbose build prints many lines between the cause and the error.
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
     """Return the names of the nodes, layers or tensors that a message is about.
 
-    The first result is True if the message itself contains the names.  It is False if the names come from
-    other messages about the same problem.
+    The first result is True if the message itself contains the names.  It is False if the names come from a
+    different message about the same problem.
     """
     own = _own(record)
     if own:

@@ -110,7 +110,7 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 
 
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
-    """Return the quantization of an operator's result, and the node that quantizes the result.
+    """Return the quantization of an operator's result and the node that quantizes the result.
 
     ``value`` is the result of the operator. Fused operators, such as an activation, may be between the
     operator and the quantizing node. The function returns None if the result is not quantized.
@@ -136,7 +136,7 @@ def quantized_type(value: Value) -> ElementType | None:
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """Return the casts and views before a value, and the ``DequantizeLinear`` before them.
+    """Return a tuple of the casts and views before a value, and the ``DequantizeLinear`` before these nodes.
 
     The casts and views are in data-flow order.  If there is no ``DequantizeLinear``, the result is an empty
     tuple and None.
@@ -191,8 +191,8 @@ def _source(value: Value, constants: Constants) -> Node | None:
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
     """Return the quantization that a quantizer or dequantizer node defines.
 
-    ``passed`` contains the casts and views between the node and the operator that reads the tensor.  They can
-    move the quantized axis.
+    ``passed`` contains the casts and views between the node and the operator that reads the tensor.  These
+    nodes can move the quantized axis.
     """
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output

@@ -1,4 +1,4 @@
-"""Count the elements and bytes of tensors, also at the largest shapes of the optimization profiles."""
+"""Count the elements and bytes of tensors, in the file and at the largest shapes of the build command."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Sizes:
 
     @cached_property
     def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
-        """Return the largest size of each named dimension, and the largest shape of each input."""
+        """Return two mappings: the largest size of each named dimension, and the largest shape of each
+        input."""
         names: dict[str, int] = {}
         shapes: dict[Value, tuple[Dimension, ...]] = {}
         command = self._command

@@ -89,9 +89,10 @@ def source_of(value: Value, constants: Constants) -> Source:
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
-    """Return the last nodes that compute a weight, and the value from which they compute it.
+    """Return two results: the last nodes that compute a weight, and the value at the start of this
+    computation.
 
-    The nodes are in data-flow order.  If a node has several inputs, the search follows only one of them. The
+    The nodes are in data-flow order.  If a node has several inputs, the search follows only one input. The
     first choice is an input that is known only at run time, the second a computed constant, and the last a
     stored tensor.
     """

@@ -29,7 +29,8 @@ class EngineFact(Fact, frozen=True):
         file: the file with the layers. If there is no such file, the file with the layer times.
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
-        detailed: True if the file has details of the layers; False if it has only their names.
+        detailed: True if the file has details of the layers; False if the file has only the names of the
+            layers.
         joined: number of model nodes that trtlint found in a layer.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
         precisions: the types in which the layers compute. Reformat layers and unknown types are left out.
@@ -78,7 +79,7 @@ class _Timed(Struct, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineFact]:
-    """Yield the fact about the engine, or nothing if neither its layers nor their times are known."""
+    """Yield the fact about the engine, or nothing if no file lists layers or layer times."""
     record = facts.record
     if record is None or (record.layers is None and record.profile is None):
         return

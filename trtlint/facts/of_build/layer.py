@@ -89,8 +89,8 @@ class LayerFact(Fact, frozen=True):
         reformat: whether the layer only copies a tensor into another layout or type.
         origin: the reason for a reformat layer, as printed, such as ``REFORMAT`` or ``QDQ``.
         shape: whether the layer only computes shapes or synchronizes streams.
-        attention: whether the layer is a fused attention kernel; None for a Myelin island (a fused
-            subgraph), because its kernels are unknown.
+        attention: whether the layer is a fused attention kernel; None for a Myelin island (a fused subgraph),
+            whose kernels are unknown.
         precision: the type in which the layer computes, such as ``f16``.
         asked: the type that the option ``--layerPrecisions`` of the build command sets for the layer; None if
             the option does not name the layer.
@@ -196,8 +196,8 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 def layer_types(command: str | None) -> Asked:
     """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
 
-    Later settings override earlier settings.  A layer name in the option can contain one ``*``.  The function
-    ignores the layer name ``*``, because this name sets a default for all layers.
+    If several settings match a layer, the last setting counts.  A layer name in the option can contain one
+    ``*``.  The function ignores the layer name ``*``, because this name sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     options = [*_OPTION.finditer(command or "")][-1:]

@@ -124,7 +124,7 @@ class LogMessage(Fact, frozen=True):
         refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this message.
-        part: the name of the model or of a part of the model, as a framework prints it in the messages in
+        part: the name of the model, or of a part of the model, that a framework prints in the messages in
             ``echoes``.
         libraries: for a message about a missing plugin, the known libraries that contain the plugin, each
             with its project.

@@ -58,7 +58,7 @@ class Flag(Fact, frozen=True):
     def applies(self) -> Mapping[Product, str] | None:
         """The versions of TensorRT in which the option has this state, or None for all versions.
 
-        TensorRT-RTX is left out, because it has its own program, tensorrt_rtx.
+        TensorRT-RTX is left out, because TensorRT-RTX has a separate program, tensorrt_rtx.
         """
         return {"tensorrt": self.versions} if self.versions else None
 

@@ -25,9 +25,9 @@ _LISTED = 2
 class InputShape(Fact, frozen=True):
     """An input and its shapes in the build command.  The fact exists only if a command was given.
 
-    There is one fact for each input in each optimization profile.  There is also one fact for each name in
-    the command that is not a model input, and one fact for each model input to which the command gives no
-    shape.
+    There is one fact for each input in each optimization profile.  There is one more fact for each name in
+    the command that is not a model input.  There is one more fact for each model input without a shape in the
+    command.
 
     Attributes:
         name: the name of the input in the model.  If the model has no such input, the name in the command.

@@ -29,7 +29,7 @@ _OF_TRITON = frozenset(
         *("max_cached_engines", "minimum_segment_size"),
     }
 )
-"""Parameter names of Triton that its backends translate into provider options.
+"""Parameter names that Triton's backends translate into provider options.
 
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
@@ -42,8 +42,8 @@ class ProviderOptionFact(Fact, frozen=True):
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
         name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
         value: the value as written; empty if a script computes it.
-        state: ``known``, ``unknown``, or ``other-provider`` if only the other TensorRT provider has the
-            option.
+        state: ``known``; ``other-provider`` if the given provider lacks the option, but the other TensorRT
+            provider has it; ``unknown`` if both lack it.
         instead: for an unknown option, the most similar known option; empty if no option is similar.
         fits: whether the option allows the value.  None if a script computes the value, or if the option is
             unknown.

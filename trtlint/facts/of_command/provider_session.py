@@ -60,7 +60,7 @@ class ProviderSession(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[ProviderSession]:
     """Yield one fact if provider options were given.
 
-    Options in a Triton configuration are left out, because they have their own rules.
+    Options in a Triton configuration are left out, because separate rules check them.
     """
     from trtlint.buildcommand.shapes import shapes_of
 

@@ -53,9 +53,9 @@ class BakedShape(Fact, frozen=True):
         input: the first input of the model that has the dynamic dimension.
         axis: the position of the dimension in this input; position 0 is the batch.
         dimension: the name of the dimension.
-        effect: the effect of another size at run time.  ``fixed``: the model fails.  ``mixed``: the model may
-            run, because a ``-1`` in the target absorbs the difference. Some models run only with multiples of
-            ``size``. The rows of the result then mix elements of several images or lines.
+        effect: the effect of a different size at run time.  ``fixed``: the model fails.  ``mixed``: the model
+            may run, because a ``-1`` in the target absorbs the difference. Some models run only with
+            multiples of ``size``. The rows of the result then mix elements of several images or lines.
         size: the stored number, which is the only correct size; None if it is unknown, for example because
             the target replaces several dimensions.
         target: the stored target shape of a Reshape or Expand. For other operators, the shape of the stored

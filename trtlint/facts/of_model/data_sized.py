@@ -44,7 +44,7 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield, in graph order, a fact for each operator whose output size depends on the data.
 
-    A model output or a reader that depends on several of these operators is listed only for the first one.
+    A model output or a reader that depends on several such operators is listed only for the first of them.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)

@@ -143,7 +143,7 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 
 
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
-    """Return the reduction that computes a divisor, and record the path to it in ``walk``.
+    """Return the reduction that computes a divisor, and record the path to the reduction in ``walk``.
 
     The result is None if the divisor is not a root or norm, or if zeros in the input do not make the divisor
     zero.
@@ -192,8 +192,8 @@ def _is_positive(number: float | None) -> bool:
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
     """Return the operand that determines the divisor, for an ``Add``, ``Max``, ``Clip`` or similar node.
 
-    If the other operand is an epsilon, record it in ``walk``.  The result is None if the divisor cannot be
-    zero, or if the node has an unknown form.
+    If one operand is an epsilon, the function records this operand in ``walk``.  The result is None if the
+    divisor cannot be zero, or if the node has an unknown form.
     """
     if node.op == "Clip":
         low = node.attribute("min")

@@ -76,7 +76,7 @@ def _first_nodes(facts: Facts) -> dict[str, Node]:
     """Return the first node of the function body for each misinterpreted call, by the path of the call.
 
     The name of such a node begins with the path and a slash.  The search compares the names component by
-    component, because the time for all prefixes of a name would be quadratic in its length.
+    component, because a comparison of all prefixes of a name would take quadratic time.
     """
     numbers: dict[tuple[int, str], int] = {}
     paths: dict[int, str] = {}

@@ -26,7 +26,7 @@ class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
     Operators with mixed types downstream of this operator have no facts of their own.  The field
-    ``followers`` counts them.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
+    ``followers`` counts such operators.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
@@ -132,7 +132,7 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
     """Return the nodes with mixed types that are not downstream of another node with mixed types.
 
-    The second result contains, for each of these nodes, the number of mixed nodes downstream of it.
+    The second result contains, for each of these nodes, the number of mixed nodes downstream of this node.
     """
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()

@@ -23,7 +23,10 @@ FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 _COMPUTE = (
     "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
 )  # fmt: skip
-"""Operators that take most of a model's time.  The types of their inputs determine the type of the model."""
+"""Operators that take most of a model's time.
+
+The input types of these operators determine the float type of the model.
+"""
 _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",

@@ -44,7 +44,7 @@ class Normalization(Fact, frozen=True):
         squares_dtype: the element type of the squares, if a separate operator computes them.
         standard: whether the formula equals LayerNormalization or RMSNormalization. The epsilon must be added
             before the square root, and the variance must have no correction such as Bessel's.
-        upcast: whether a Cast widens the tensor before its statistics are computed.
+        upcast: whether a Cast converts the tensor to FP32 or FP64 before the statistics are computed.
         follows_attention: whether the normalization is a few operators downstream of an attention block.
     """
 

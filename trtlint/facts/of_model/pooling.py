@@ -19,7 +19,7 @@ class Pooling(Fact, frozen=True):
 
     Attributes:
         op: operator type.
-        ceil_mode: whether the node rounds the size of its output up.
+        ceil_mode: whether the node rounds the sizes of its output up.
         beyond: whether rounding up adds a last window that begins in the padding at the end of an axis.  ONNX
             ignores such a window.  False if ``ceil_mode`` is False; None if unknown.
         sizes: the sizes of the output along the spatial axes, as ONNX defines them; empty if unknown.

@@ -117,7 +117,10 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal and its condition in conditions.yaml (None if the refusal has another source)."""
+    """Yield each refusal and its condition in conditions.yaml.
+
+    The condition is None if the refusal does not come from conditions.yaml.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}

@@ -34,7 +34,8 @@ class RuntimeForm(Fact, frozen=True):
     """A model that was optimized or quantized for ONNX Runtime.
 
     The optimization or quantization is the common cause of several refusals by TensorRT. There is no fact if
-    all refusals have the same operator and text, because one fact ``rejection`` then explains them.
+    all refusals have the same operator and text, because one fact ``rejection`` already explains such
+    refusals.
 
     Attributes:
         op: the first refused operator.

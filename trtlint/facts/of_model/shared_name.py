@@ -32,7 +32,7 @@ class SharedName(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """Yield the repeated names in the order of their second nodes.
+    """Yield the repeated names in the order of the second node with each name.
 
     The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph.
     """

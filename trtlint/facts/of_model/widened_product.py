@@ -100,7 +100,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
     """Read from the model's metadata the paths of the nodes that ``trtlint convert`` kept in FP32.
 
-    The result is empty if there are no such metadata, or if trtlint cannot parse them.
+    The result is empty if such metadata are missing, or if trtlint cannot parse the metadata.
     """
     text = metadata.get(CONVERTED, "")
     if not text or len(text) > _MOST_TEXT:

@@ -44,7 +44,7 @@ class TorchCallFact(TorchFact, frozen=True):
         explicit_typing: whether networks are strongly typed; always True for releases that support no weakly
             typed networks.
         autocast: the setting ``enable_autocast``.
-        immutable_weights: True if the user cannot refit the engine with other weights.
+        immutable_weights: True if the user cannot refit the engine with new weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
         strip_weights: the setting ``strip_engine_weights``.
         refit: the former name of ``immutable_weights`` that the call uses, ``refit`` or ``make_refittable``;
@@ -178,7 +178,7 @@ def _filled(value: object) -> bool | None:
 
 
 def _truncated_twice(call: TorchCall) -> bool | None:
-    """Return whether the call sets ``truncate_double`` to True and also passes its former name.
+    """Return whether a call passes both ``truncate_double=True`` and the former name of this argument.
 
     The result is None if the value is unknown.
     """

@@ -22,7 +22,7 @@ class TorchFailureFact(TorchFact, frozen=True):
         stage: ``network`` if a converter fails, ``build`` if the builder of TensorRT-RTX rejects the network.
         said: the text of the error.
         op: the operator at which the converter failed; empty if unknown.
-        known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
+        known: True if a known fault of a converter explains the error. Rule TTR209 reports this fault.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         code_origin: the line of the model's code.
     """

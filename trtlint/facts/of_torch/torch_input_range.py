@@ -54,7 +54,7 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
     """Yield the ranges with a problem, in the order of the script.
 
-    A size of 1 is a problem only if the script passes a module.  The compiler then exports the module with
+    A size of 1 is a problem only if the script passes a module, because the compiler exports a module with
     the shapes in ``opt_shape``.
     """
     script = facts.data(TorchScript)

@@ -29,7 +29,7 @@ class TorchProgramFact(TorchFact, frozen=True):
         layers: number of layers in all TensorRT networks.
         half_layers: number of these layers whose result is in half precision (FP16 or BF16).
         error: the error that ended the compilation; empty if there was no error.
-        known: True if a known fault of a converter explains the error; rule TTR209 then reports the fault.
+        known: True if a known fault of a converter explains the error. Rule TTR209 reports this fault.
     """
 
     minor: int

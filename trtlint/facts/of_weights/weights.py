@@ -90,7 +90,7 @@ class Weights(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Weights]:
-    """Yield, in the order of their first readers, the stored float tensors that nodes read."""
+    """Yield the stored float tensors that nodes read, in the order of their first readers."""
     graph, constants = facts.model.graph, facts.model.constants
     streamer = Streamer(facts.model.tensors)
     stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
