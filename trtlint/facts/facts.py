@@ -181,7 +181,7 @@ class Facts:
 
     @cached_property
     def built(self) -> frozenset[Node]:
-        """The imported nodes that an output depends on.  The builder removes the remaining nodes."""
+        """The imported nodes that affect an output.  The builder removes the remaining nodes."""
         from trtlint.model.imported import needed_nodes
 
         return needed_nodes(self.model.graph, self.model.constants, self.imported)

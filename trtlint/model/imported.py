@@ -76,7 +76,7 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 
 
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
-    """Return the nodes in ``imported`` that an output of the model depends on.
+    """Return the nodes in ``imported`` that affect an output of the model.
 
     Nodes in branches that never run are excluded.  A node is also excluded if its result has a static shape,
     and only ``Shape`` and ``Size`` read this result.
@@ -163,7 +163,7 @@ def is_handed(value: Value) -> bool:
 
 
 def _of_size(value: Value) -> list[Value]:
-    """Return the model inputs and body inputs that a size depends on.
+    """Return the model inputs and body inputs that determine a size.
 
     The list is empty if the builder cannot compute the size.
     """

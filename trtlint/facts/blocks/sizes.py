@@ -60,8 +60,7 @@ class Sizes:
 
     @cached_property
     def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
-        """Return two mappings: the largest size of each named dimension, and the largest shape of each
-        input."""
+        """Return two mappings: the largest size by dimension name, and the largest shape by input."""
         names: dict[str, int] = {}
         shapes: dict[Value, tuple[Dimension, ...]] = {}
         command = self._command

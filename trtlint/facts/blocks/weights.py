@@ -1,4 +1,4 @@
-"""Find where the weight of a convolution or matrix product comes from.
+"""Find the origin of the weight of a convolution or matrix product.
 
 TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. TensorRT can merge
 operators after the layer into this weight. A weight that another layer computes at run time remains an input
@@ -29,7 +29,7 @@ _MAX_COMPUTATION = 6
 
 
 class Weight(Struct, frozen=True):
-    """A weight of an operator, and where it comes from.
+    """A weight of an operator, and the origin of the weight.
 
     Attributes:
         source: the kind of origin. ``initializer``: the file stores the weight, and at most ``Identity``
@@ -89,8 +89,7 @@ def source_of(value: Value, constants: Constants) -> Source:
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
-    """Return two results: the last nodes that compute a weight, and the value at the start of this
-    computation.
+    """Return the last nodes that compute a weight, followed by the value at the start of the computation.
 
     The nodes are in data-flow order.  If a node has several inputs, the search follows only one input. The
     first choice is an input that is known only at run time, the second a computed constant, and the last a

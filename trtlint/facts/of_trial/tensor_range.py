@@ -37,7 +37,7 @@ class TensorRange(Fact, frozen=True):
             ``ok``.
         origin: True if the values first leave the range of the narrow type at this tensor. The tensor is then
             outside the range, and every input of the operator that computes it is inside the range.
-        type: the narrow type that the measurement is about, ``FP16``, ``BF16`` or ``TF32``.
+        type: the narrow type of the measurement, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
         operands: the largest magnitude in the inputs of the operator; None if no input was measured, or if an
