@@ -194,7 +194,7 @@ def test_values_for_messages() -> None:
         ("round(1, tol=3)", 14, "write round(x, digits=0)"),
         ("dim(x) == 1", 1, "write dim(v, i)"),
         ("first(heads, 1)", 7, "must be a tuple"),
-        ("1 in 'abc'", 1, "the left side of this 'in' must be a text"),
+        ("1 in 'abc'", 1, "the left side of 'in' must be a text"),
         ("heads in 8", 10, "the right side of 'in' must be a tuple or a text"),
         ("", 1, "empty"),
         ("(heads == 8", 1, "never closed"),
