@@ -19,8 +19,8 @@ class Step(Struct, frozen=True):
     """A node in the group of nodes that a fact describes, and the role of the node in this group.
 
     ``detail`` describes the operation in a few words, such as ``q × 0.3536``.  ``label`` is the text that
-    reports show below the node, such as ``√scale on Q``.  A node has a label in a report only if the rule
-    lists the node's role under ``mark``.
+    reports show below the node, such as ``√scale on Q``.  A node has a label in a report only if the key
+    ``mark`` of the rule lists the node's role.
     """
 
     node: Node

@@ -21,8 +21,8 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
 
     Args:
         codes: the conditions.
-        deciding: the truth value of one condition that determines the result: False for ``and``, True for
-            ``or``.
+        deciding: False for ``and``, True for ``or``. If one condition has this truth value, the result has
+            this truth value.
         join: function that combines unknown conditions if no condition determines the result.
     """
     other = not deciding

@@ -112,7 +112,7 @@ class Expression:
 
 
 def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> Expression:
-    """Check and compile an expression immediately. Its text may have several lines.
+    """Check and compile an expression immediately. The text may have several lines.
 
     Raises:
         ExpressionError: the syntax is wrong or unsupported, a name or field is unknown, or types do not

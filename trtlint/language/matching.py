@@ -1,7 +1,7 @@
 """Find the nodes of a graph that match a pattern.
 
 A reading is one way to match the pattern: a node for each line. The search starts at every node that may
-match the rarest line of the pattern. From there, it follows values in two directions:
+match the rarest line of the pattern. From there, the search follows values in two directions:
 - to the node that computes a value, which is one candidate
 - to the nodes that read a value, which are looked up by operator
 
@@ -71,7 +71,7 @@ class Matcher:
     def readings(self) -> Iterator[Reading]:
         """Yield every way to match the pattern.
 
-        Some readings differ in nothing but the order of the inputs of a commutative operator.
+        Some readings differ only in the order of the inputs of a commutative operator.
         """
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)

@@ -1,4 +1,4 @@
-"""The ONNX graph with typed nodes and values.  It is also available as a networkx multigraph.
+"""The ONNX graph with typed nodes and values.  The graph is also available as a networkx multigraph.
 
 Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators).  Edges are the values
 between the nodes.  The key of an edge is the output port and the input port.  Bodies of ``If``, ``Loop`` and

@@ -1,7 +1,7 @@
-"""Find calls of model-local functions that TensorRT's parser interprets differently than ONNX.
+"""Find function calls that TensorRT's parser interprets differently than ONNX.
 
-The parser has one table of tensor names for all scopes.  It finds a function by its name, and ignores the
-domain.  It looks up an attribute reference only in the innermost call.
+The functions are model-local.  The parser has one table of tensor names for all scopes.  The parser finds a
+function by its name, and ignores the domain.  It looks up an attribute reference only in the innermost call.
 
 Sources:
 

@@ -1,7 +1,8 @@
 """Search the user's repository for the lines of Python code that an exporter recorded.
 
 The recorded paths are paths of the exporting machine, and the code may have moved since the export.  So a
-line is found only if a file in the repository still contains the recorded text of the line.
+line is found only if a file in the repository still contains the recorded text of the line.  If the exporter
+recorded no text, the line number decides.
 """
 
 from __future__ import annotations

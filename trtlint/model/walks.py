@@ -1,6 +1,7 @@
 """Visit the values of a graph upstream or downstream of a value, with a limit of steps.
 
-A search that reaches its limit calls :func:`cut_short`.  Callers use :func:`watching` to detect this.
+A search that reaches its limit calls :func:`cut_short`.  Callers use :func:`watching` to detect that a search
+reached its limit.
 """
 
 from __future__ import annotations

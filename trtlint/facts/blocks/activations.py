@@ -191,8 +191,8 @@ def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float |
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
     """Return one bound of a Clip, or None if the bound is missing or known only at run time.
 
-    Up to opset 10, the bound is the attribute named ``attribute``.  Since opset 11, it is the input with the
-    index ``port``.
+    Up to opset 10, the bound is the attribute named ``attribute``.  Since opset 11, the bound is the input
+    with the index ``port``.
     """
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))

@@ -123,7 +123,7 @@ class Condition(Struct, frozen=True, eq=False):
         return not self.where.sees_unknown and self.where.truth(names) is False
 
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
-        """Return two sentences: the problem, and what the user can do.
+        """Return two sentences: one about the problem, and one about the remedy.
 
         Args:
             names: the values of the names in the expressions of these sentences, such as ``inputs``.

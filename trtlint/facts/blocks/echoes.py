@@ -50,7 +50,7 @@ The first pattern matches a failed allocation.  The second pattern matches Tenso
 the allocation.
 """
 _LEAST = 20
-"""Smallest length of a shape error that trtlint searches for in the parser's messages."""
+"""Smallest number of characters in a shape error that trtlint searches for in the parser's messages."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
@@ -175,7 +175,7 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
     """Return whether ``record`` repeats the error ``other`` about the same file.
 
-    ``named`` contains the file name in each error, by line number.  Errors without a file name are missing.
+    ``named`` contains the file name in each error, by line number.  Errors without a file name are left out.
     """
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE
@@ -206,7 +206,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return, for each line number, the first message whose pattern is specific.
+    """Return, for each line number, the first message that matches a specific pattern.
 
     A line without such a message is left out.
     """

@@ -36,9 +36,9 @@ A verbose build prints many lines between the cause and the error.
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Return the names of the nodes, layers or tensors that a message is about.
+    """Return a flag and the names of the nodes, layers or tensors that a message is about.
 
-    The first result is True if the message itself contains the names.  It is False if the names come from a
+    The flag is True if the message itself contains the names.  The flag is False if the names come from a
     different message about the same problem.
     """
     own = _own(record)
@@ -79,7 +79,8 @@ def missing_plugin(record: Record, op: str | None) -> str:
 def op_of(record: Record, log: Log) -> str | None:
     """Return the operator type in a message.
 
-    If the message has none, the result is the type of the node at which the parser stopped, or None.
+    If the message has no operator type, the result is the type of the node at which the parser stopped, or
+    None.
     """
     return record.groups.get("op") or _of_failure(record, log, "op")
 

@@ -27,7 +27,7 @@ _FIRST = 8
 def is_old(message: str, version: str | None) -> bool:
     """Return whether a release before TensorRT 8 printed a message.
 
-    ``version`` is the release that the log names.  If it is None, the form of the message decides.
+    ``version`` is the release that the log names.  If ``version`` is None, the form of the message decides.
     """
     major = (version or "").partition(".")[0]
     if major.isdecimal():

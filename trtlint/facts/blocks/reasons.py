@@ -49,7 +49,7 @@ Stage = Literal["parse", "build"]
 """The stage of a refusal: ``parse`` by the ONNX parser, ``build`` by the builder after a successful parse."""
 
 Known = Literal["measured", "source", "documented"]
-"""Source from which trtlint knows the releases that refuse a node.
+"""Kinds of evidence for the releases that refuse a node.
 
 * ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 accepted or refused test models.
 * ``source``: the source code of a parser shows the refusal.

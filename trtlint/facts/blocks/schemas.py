@@ -27,8 +27,8 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
 }
 """Indexes of the constant inputs that the parser converts to the type of the layer, by operator.
 
-The test ran on TensorRT-RTX 1.7.1.  For all tested operators that are not in this table, the parser refused a
-constant whose type differs from the type of the layer.
+The parser of TensorRT-RTX 1.7.1 was tested with constants whose type differs from the type of the layer.  For
+tested operators that are not in this table, the parser refused such constants.
 """
 
 

@@ -40,7 +40,7 @@ class Weight(Struct, frozen=True):
         dtype: element type that the operator reads, such as ``f32``; None if unknown.
         shape: dimensions in the operator's layout; None if unknown. The layout is ``[M, C/group, kH, kW]``
             for Conv, ``[C, M/group, kH, kW]`` for ConvTranspose, and ``[K, N]`` for MatMul.
-        port: index of the operator's input that reads the weight.
+        port: index of the weight among the inputs of the operator.
         operators: the last few operators that compute the weight, in data-flow order, without ``Identity``;
             empty for an initializer and for an input of the model.
         origin: name of the initializer or input at the start of the computation.

@@ -129,8 +129,8 @@ class LogMessage(Fact, frozen=True):
         libraries: for a message about a missing plugin, the known libraries that contain the plugin, each
             with its project.
         library_get: how to get the library, if ``libraries`` has exactly one.
-        requested: for a message about memory, the requested size, such as ``1024 MiB``. It comes from this
-            message or a nearby message.
+        requested: for a message about memory, the requested size, such as ``1024 MiB``. The size comes from
+            this message or a nearby message.
         free: the memory that was free at the time of this request, as a text.
         most_requested: the largest request in the log. If ``free`` is known, only requests with a known
             amount of free memory count, and the text also contains this amount.

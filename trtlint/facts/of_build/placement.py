@@ -33,8 +33,8 @@ class Placement(Fact, frozen=True):
         precision: the type in which the layers compute; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
         others: number of further nodes that the layers in ``layers`` compute.
-        ms: average time of the layers for one inference, in milliseconds. It includes the time of the further
-            nodes in these layers.
+        ms: average time of the layers for one inference, in milliseconds. The time includes the further nodes
+            in these layers.
         share: the time of the layers as a share of the time of all layers, 0 to 1.
     """
 

@@ -46,7 +46,7 @@ class InputShape(Fact, frozen=True):
         spread: the ratio of the largest to the smallest size of a dimension, for the dimension with the
             largest ratio. The first dimension is left out. None if unknown.
         clash: a text such as ``N is 2 here and 3 in z``, if two inputs give a named dimension different sizes
-            in one profile; empty if they do not.
+            in one profile; empty if there is no such conflict.
         complete: whether all shapes of the command are known.
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
             ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.

@@ -77,7 +77,7 @@ class ServedTensorFact(Fact, frozen=True, kw_only=True):
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """Yield the tensors of the configuration in order, then the model inputs that it does not list."""
+    """Yield the configured tensors in order, then the model inputs that the configuration does not list."""
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place

@@ -28,7 +28,7 @@ FP16_MAX = 65504.0
 FP16_MIN_NORMAL = 2.0**-14
 """The smallest normal FP16 number, 6.1e-5.
 
-Smaller numbers lose precision, and numbers below 6e-8 become 0.
+Smaller numbers lose precision, and numbers up to 3e-8 become 0.
 """
 
 

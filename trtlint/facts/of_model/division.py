@@ -236,7 +236,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Return whether a value cannot be negative, because it is an even power or an absolute value."""
+    """Return True if a value is never negative, because it is an even power or an absolute value."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

@@ -1,4 +1,4 @@
-"""Find the calls of model-local functions to which TensorRT's parser gives another meaning than ONNX."""
+"""Find function calls that TensorRT's parser interprets differently than ONNX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function, to which TensorRT's parser gives another meaning than ONNX.
+    """A function call that TensorRT's parser interprets differently than ONNX.  The function is model-local.
 
     In trtlint's graph, the nodes of the function replace the call.  ``node`` is the first of these nodes.
 

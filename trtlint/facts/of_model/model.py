@@ -62,10 +62,11 @@ class ModelFact(Fact, frozen=True):
             ``torch-tensorrt``: the graph is a network of Torch-TensorRT. Otherwise, the name of another known
             converter, or ``other``. Node metadata and names take precedence over the producer, because tools
             that rewrite a graph replace the producer's name.
-        float_type: the float type of the input data of at least three quarters of the convolutions, matrix
-            products, attention and recurrent layers; ``mixed`` if no type has this share. If the model has
-            none of these layers, trtlint uses the types of all results instead. If no result has a float
-            type, trtlint uses the types of the weights. None if the model has no float type.
+        float_type: the float type of the input data of convolutions, matrix products, attention and recurrent
+            layers. At least three quarters of these layers must have this type; otherwise, the value is
+            ``mixed``. If the model has none of these layers, trtlint uses the types of all results instead.
+            If no result has a float type, trtlint uses the types of the weights. None if the model has no
+            float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including nodes in the subgraphs of ``If``, ``Loop`` and ``Scan``.

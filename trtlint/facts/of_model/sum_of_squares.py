@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Form = Literal["mul", "pow", "operator"]
 
 _LARGEST = {"f16": 65504.0}
-"""The largest finite number of each element type in which a sum of squares easily overflows."""
+"""The largest finite numbers of the element types in which a sum of squares easily overflows."""
 
 
 class SumOfSquares(Fact, frozen=True):

@@ -54,8 +54,8 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
     """Yield the ranges with a problem, in the order of the script.
 
-    A size of 1 is a problem only if the script passes a module, because the compiler exports a module with
-    the shapes in ``opt_shape``.
+    If the script passes a module, the compiler exports the module with the shapes in ``opt_shape``.  The
+    export makes a size of 1 a constant.  So a size of 1 is a problem only if the script passes a module.
     """
     script = facts.data(TorchScript)
     if script is None:

@@ -104,7 +104,7 @@ def find(facts: Facts) -> Iterator[TensorRange]:
 
 
 class _Common:
-    """Data of a measurement that is the same for all tensors."""
+    """Data that is the same for all tensors of a measurement."""
 
     def __init__(self, found: Measurement) -> None:
         self.found = found

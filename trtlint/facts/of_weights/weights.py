@@ -1,4 +1,7 @@
-"""Find the elements that FP16 cannot represent in stored float tensors.  Each tensor is read once."""
+"""Count elements of stored float tensors that are NaN, infinite, or outside the normal range of FP16.
+
+Each tensor is read once.
+"""
 
 from __future__ import annotations
 
