@@ -167,7 +167,8 @@ def test_notes_on_input_dimensions() -> None:
         [
             "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
             "dimension that should be dynamic: a[1], b[3]",
-            "TensorRT reads input dimensions with an empty name as 0, trtlint as unknown: a[2]",
+            "for input dimensions with an empty name, TensorRT uses 0, but trtlint assumes an unknown size: "
+            "a[2]",
             "trtlint and TensorRT treat negative input dimensions as dynamic: b[0]",
         ],
     )

@@ -138,7 +138,8 @@ def test_a_newer_opset_is_noted(tmp_path: Path) -> None:
         head = f'<ir_version: 8, opset_import: ["": {opset}]>'
         notes = load(saved(tmp_path, "g (float[2] x) => (float[2] y) { y = own.A (x) }", head)).notes
         wanted = (
-            f"opset {opset} is newer than onnx {onnx.__version__} supports ({newest}): types may be unknown"
+            f"opset {opset} is newer than opset {newest}, the newest of onnx {onnx.__version__}: "
+            "types may be unknown"
         )
         assert notes.count(wanted) == count
 

@@ -21,7 +21,7 @@ _ZERO = (
     "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
     "dimension that should be dynamic: {}"
 )
-_NO_NAME = "TensorRT reads input dimensions with an empty name as 0, trtlint as unknown: {}"
+_NO_NAME = "for input dimensions with an empty name, TensorRT uses 0, but trtlint assumes an unknown size: {}"
 
 
 def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:

@@ -166,7 +166,7 @@ def interpret(
     versions = opsets(proto)
     retype(graph, versions.get("", 1))
     if versions.get("", 0) > onnx.defs.onnx_opset_version():
-        known = f"onnx {onnx.__version__} supports ({onnx.defs.onnx_opset_version()})"
+        known = f"opset {onnx.defs.onnx_opset_version()}, the newest of onnx {onnx.__version__}"
         tensors.note(f"opset {versions['']} is newer than {known}: types may be unknown")
     return Model(
         path=path,

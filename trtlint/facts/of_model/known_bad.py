@@ -37,7 +37,7 @@ class KnownBad(Fact, frozen=True):
         source: public URL of the evidence.
     """
 
-    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that a bad TensorRT release affects"}
+    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that the defect affects"}
 
     hurts: Hurts
     severity: Grade

@@ -254,7 +254,7 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             "the model stores."
         )
         found[name] = (
-            f"the external data file {location} is missing; it contains the weights of {name}, among others",
+            f"the external data file {location} is missing; it contains {name} and perhaps more tensors",
             way,
         )
     reasons: dict[str, str] = {}

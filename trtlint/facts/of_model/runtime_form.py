@@ -49,7 +49,7 @@ class RuntimeForm(Fact, frozen=True):
         stated: the refusal of the first refused node.
     """
 
-    roles: ClassVar[Mapping[str, str]] = {"refused": "the first rejected operator of this type"}
+    roles: ClassVar[Mapping[str, str]] = {"refused": "the first refused operator of each type"}
 
     op: str
     form: Form
