@@ -31,10 +31,7 @@ _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
-"""Operators that the parser evaluates on stored tensors.
-
-The results of these operators are stored tensors, too.
-"""
+"""Operators that the parser evaluates on stored tensors.  The results are stored tensors, too."""
 
 
 def _values(values: Sequence[object]) -> list[Value]:
@@ -265,8 +262,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "cast_from": Function(
         "cast_from(v)",
-        "the element type before the Cast of v (operators that only move elements are skipped); "
-        "unknown if there is no Cast",
+        "the element type before the Cast of v, skipping operators that move elements; unknown without a Cast",
         (VALUE,),
         DTYPE,
         _cast_from,
@@ -345,8 +341,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether at least one operator reads v, and every operator that reads v uses it as the zero "
-        "point of a quantizer or dequantizer",
+        "whether operators read v, and only as the zero point of a quantizer or dequantizer",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -388,8 +383,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several sizes depends on the elements of a model input whose type is neither "
-        "int32 nor int64",
+        "whether one of several sizes depends on the elements of an input that is neither int32 nor int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
