@@ -262,7 +262,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "cast_from": Function(
         "cast_from(v)",
-        "the element type before the Cast of v, skipping operators that move elements; unknown without a Cast",
+        "the element type before the Cast of v, ignoring operators that move elements; unknown without Cast",
         (VALUE,),
         DTYPE,
         _cast_from,
