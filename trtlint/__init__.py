@@ -8,8 +8,8 @@
 - :func:`upgrade` compares two versions of TensorRT.
 - :func:`find_facts` returns the facts that rules match.
 - :func:`explain_miss` explains why a rule does not report a node.
-- :func:`write_report` writes a report in the formats of the command line.
-- :func:`suppress`, :func:`skeleton` and :func:`trend` do the same as the commands with these names.
+- :func:`write_report` writes a report in a format of the option ``--output``.
+- :func:`suppress`, :func:`skeleton` and :func:`trend` run the commands with these names.
 
 All exceptions derive from :class:`TrtlintError`. Names are loaded on first use, so importing the package is
 fast.

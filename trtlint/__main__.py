@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 
 _INTERRUPTED = 130
-"""Exit code of an interrupt, as in :mod:`trtlint.runs.exits`. That module is not loaded yet."""
+"""Exit code of an interrupt, the same as in :mod:`trtlint.runs.exits`, which is not loaded here."""
 
 
 def main() -> int:
@@ -25,8 +25,8 @@ def main() -> int:
     # time. A command that reads models turns the collector on again.
     gc.disable()
     if sys.argv[1:2] != ["measure"]:
-        # OpenBLAS starts a spinning thread for each core. These cost a quarter of the CPU time of a
-        # lint, and no matrix product here is large enough to need them.
+        # OpenBLAS starts a spinning thread for each core. The threads use a quarter of the CPU time of a
+        # lint. No matrix product of trtlint is large enough to need them.
         # https://github.com/OpenMathLib/OpenBLAS#setting-the-number-of-threads-using-environment-variables
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _INTERRUPTED

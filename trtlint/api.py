@@ -50,14 +50,16 @@ def lint(
     Args:
         path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), a list
             of these, or a model in memory (an ``onnx.ModelProto``, or the result of ``torch.onnx.export``
-            with ``dynamo=True``). Weights in memory are not copied. Empty for a build without a model.
+            with ``dynamo=True``). Weights in memory are not copied. An empty list lints a build without a
+            model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
     Returns:
-        A report for each file and target. Its field ``errors`` has the reason why a file cannot be linted.
-        Its field ``suppressed`` has findings that the metadata of the model suppresses. A notebook shows the
-        report as a page. This function ignores configuration files.
+        A report, with one :class:`ModelReport` for each file and target. ``ModelReport.errors`` has the
+        reason why a file cannot be linted. ``ModelReport.suppressed`` has findings that the metadata of the
+        model or a baseline suppresses. A notebook shows the report as a page. Configuration files have no
+        effect.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
@@ -96,8 +98,8 @@ def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> 
 
     Raises:
         ArgumentError: ``paths`` are not paths.
-        BuildFileError: a file cannot be read, has another kind than given, or has the kind of an earlier
-            file. The message starts with the file name.
+        BuildFileError: a file cannot be read, its kind differs from the given kind, or two files have the
+            same kind. The message starts with the file name.
     """
     from trtlint.buildfiles import record
 
@@ -190,8 +192,9 @@ def fix(
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
         unsafe: True to apply rewrites that intentionally change results.
-        verify: True to compare the results before and after a rewrite, and skip rewrites that change them.
-        **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
+        verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
+            results differ.
+        **keywords: as in :func:`lint`. ``ranges`` keeps the nodes in FP32 that the measurement lists.
 
     Raises:
         ModelError: the model cannot be read, or the fixed model is invalid.
@@ -333,15 +336,16 @@ def measure(
 
     Args:
         model: the file.
-        target: as in :func:`lint`; the measured type is added.
+        target: as in :func:`lint`. The measured type is added to the precisions of the target.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
         data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function to get inputs, as Polygraphy does.
-        type: the type to measure; ``all`` compares the types. A model with 16-bit tensors keeps its own type.
+        type: the type to measure; ``all`` compares the types. If the model already has 16-bit tensors,
+            ``fp16`` and ``bf16`` both mean the type of these tensors.
         rehearse: True to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.
-        bound: the largest error that an output may have.
-        thorough: True to search until every node that is kept in FP32 is needed.
+        bound: the largest accepted error of an output, relative to the largest magnitude of this output.
+        thorough: True to search longer for a smaller set of nodes to keep in FP32.
         seconds: the time limit; by default it depends on the size of the model.
         memory: the memory limit in bytes; by default it depends on the size of the model.
         **keywords: as in :func:`lint`, for the report.

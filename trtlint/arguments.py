@@ -1,8 +1,9 @@
 """Check the arguments of the Python API before any other code uses them.
 
 :data:`ARGUMENTS` has a function for each argument, called a reader. A reader checks the value and converts
-it, for example a path to a text. A wrong value is an :class:`~trtlint.errors.ArgumentError`, which names the
-argument, the value and the allowed values. None means that the caller did not give the argument.
+it, for example a path to a text. For a wrong value, the reader raises :class:`~trtlint.errors.ArgumentError`.
+The message names the argument, the value and the allowed values. None means that the caller did not give the
+argument.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def _count(expected: str, most: int = _MOST) -> Reader:
 
 
 def _as(kind: type, value: object) -> Any:
-    """Return a value if it is a Python or NumPy number of this kind.  Return None for other values.
+    """Return a value if it is a Python or NumPy number of this kind, else None.
 
     True and False are not numbers here.
     """
@@ -251,7 +252,7 @@ def _dry_build(name: str, value: object) -> bool | str:
 
 
 def _compare(name: str, value: object) -> tuple[str, ...]:
-    """Return the inputs for a comparison, in the form of values of ``--compare``.
+    """Convert the argument ``compare`` to values of the option ``--compare``.
 
     An empty text stands for generated inputs.
     """
@@ -390,4 +391,4 @@ ARGUMENTS: Mapping[str, Reader] = {
     "trt": _VERSIONS,
     "type": _choice("fp16", "bf16", "tf32", "all"),
 }
-"""The readers of all arguments, by name. :mod:`trtlint.model.memory` reads models in memory."""
+"""The readers of all arguments, by name.  Models in memory are read by :mod:`trtlint.model.memory`."""

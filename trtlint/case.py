@@ -100,7 +100,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def applicable(self) -> RuleSet:
-        """The selected rules that are about an available kind of data."""
+        """The selected rules whose kind of data is available."""
         return self.rules.looking_at(self.grounds)
 
     @property
@@ -191,7 +191,8 @@ class Case(Struct, frozen=True, dict=True):
     def evaluated(self) -> tuple[ModelReport, ...]:
         """Return the findings for each target, before the policy is applied.
 
-        If a file cannot be read, the report has an error.  Other exceptions are bugs in trtlint or in a rule.
+        If a file cannot be read, the report has an error.  Any exception except WheelError is a bug in
+        trtlint or in a rule.
 
         Raises:
             WheelError: as for :meth:`gathered`.

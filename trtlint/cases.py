@@ -51,7 +51,7 @@ class Keywords(TypedDict, total=False):
 
     Each keyword has the same meaning as the corresponding command-line option.
 
-    The value of a target setting that you don't give is unknown, not off.
+    A target setting without a keyword is unknown, not off.
     """
 
     trt: Texts
@@ -68,13 +68,13 @@ class Keywords(TypedDict, total=False):
     strongly_typed: bool
     tf32: bool
     plugins: Texts
-    """Operators that plugins of the build provide, besides TensorRT's own plugins."""
+    """Operators of the plugins that the build loads in addition to TensorRT's own plugins."""
     rules: Iterable[Rule]
     """Rules from :func:`trtlint.load_rules`; by default the built-in rules."""
     select: Texts
     """Run only these rules: ids, id prefixes, names or groups."""
     extend_select: Texts
-    """Also run these rules."""
+    """Run these rules in addition to the selected rules."""
     ignore: Texts
     """Skip these rules."""
     preview: bool
@@ -97,7 +97,7 @@ class Keywords(TypedDict, total=False):
     """Run NVIDIA's parser and builder, without a GPU: True, ``"parse"`` for the parser only, or the required
     release of TensorRT-RTX, such as ``"1.7.1"``."""
     dry_parse: bool
-    """Run NVIDIA's parser only, which needs no shapes."""
+    """Run only NVIDIA's parser, not the builder.  The parser needs no input shapes."""
     compare: bool | AnyPath | Iterable[AnyPath]
     """Compute the parsed network on the CPU and compare it with ONNX Runtime: True for generated inputs,
     ``"probe"`` for edge cases, or ``.npz`` files and folders of them."""
@@ -119,7 +119,7 @@ class Keywords(TypedDict, total=False):
     torch_tensorrt: str
     """Release of Torch-TensorRT, such as ``"2.13"``, for Python scripts and exported programs."""
     torch_python: AnyPath
-    """Python with torch, the torch-tensorrt wheel and tensorrt-rtx, for ``dry_build`` of a program."""
+    """Python interpreter for ``dry_build`` of a program.  It needs torch, torch-tensorrt and tensorrt-rtx."""
     torch_wheel: AnyPath
     """Folder with an unpacked torch-tensorrt wheel; by default, the installed package is used."""
     trust_pickle: bool
@@ -129,7 +129,7 @@ class Keywords(TypedDict, total=False):
     isolated: bool
     """Ignore suppressions in the metadata of models."""
     baseline: AnyPath
-    """A baseline file: its findings become suppressed findings."""
+    """A baseline file.  The findings that this file records are reported as suppressed."""
     min_confidence: Confidence
     """Hide findings below this confidence."""
 

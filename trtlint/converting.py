@@ -51,7 +51,7 @@ def convert(
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
-        tolerance: the largest error that an output may have.
+        tolerance: the largest accepted error of an output, relative to the largest magnitude of this output.
         measure: True to measure ranges and errors by running the model with ONNX Runtime.
         verify_build: True to build the original and the converted model with TensorRT-RTX.
         dry_run: True to write no file.

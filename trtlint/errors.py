@@ -1,4 +1,4 @@
-"""Define the exceptions of trtlint. They have a common base class.
+"""Define the exceptions of trtlint, which have a common base class.
 
 - :class:`TrtlintError`: base class of all exceptions
 - :class:`FileError`: a model, a log, a measurement or another file cannot be read or used

@@ -41,7 +41,7 @@ def find_facts(
 
     Args:
         model: a path, or a model in memory.
-        *names: kinds of facts, such as ``"attention"``; by default, all kinds of the given data.
+        *names: kinds of facts, such as ``"attention"``; by default, all kinds that the given files can have.
         target: the target, instead of keywords such as ``trt``.
         **keywords: as in :func:`trtlint.lint`.  Build files add facts about the build.
 
@@ -153,7 +153,7 @@ def suppress(
     module: str | None = None,
     expires: str | None = None,
 ) -> Path:
-    """Write a copy of a model whose metadata suppress a finding and state the reason.
+    """Write a copy of a model whose metadata suppresses a finding with a reason.
 
     Args:
         model: the file.

@@ -229,7 +229,7 @@ def test_models_of_one_name_are_not_written_to_one_file(capsys: pytest.CaptureFi
     for name in ("a", "b"):
         saved(PRODUCTS, Path(name, "m.onnx"))
     assert run(["convert", "a/m.onnx", "b/m.onnx", "--to", "fp16", "-o", "out", "--no-measure"]) == 2
-    assert "2 models would be written to this file" in capsys.readouterr().err
+    assert "2 outputs would be written to this file" in capsys.readouterr().err
 
 
 def test_a_model_that_cannot_be_converted_costs_no_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_two_files_in_one_place_are_refused(
     assert run([*FIX, str(EXAMPLE), "-o", str(out), option, str(other)]) == 2
     assert (
         capsys.readouterr().err
-        == f"trtlint: {out}: 2 models would be written to this file; use different output files\n"
+        == f"trtlint: {out}: 2 outputs would be written to this file; use different output files\n"
     )
     assert not out.exists()
 

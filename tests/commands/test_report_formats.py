@@ -174,7 +174,7 @@ def test_old_spellings_work_and_are_not_shown(folder: Path) -> None:
     [
         (("-o", "a.onnx", "--output", "b.onnx"), "-o is given twice"),
         (("--output", "htlm:a.html"), "unknown format 'htlm'; did you mean 'html'?"),
-        (("--output", "html:a.onnx", "-o", "a.onnx"), "2 models would be written to this file"),
+        (("--output", "html:a.onnx", "-o", "a.onnx"), "2 outputs would be written to this file"),
         (("--output", "json", "--output", "html"), "two outputs go to standard output"),
         (("--output", "html:no/a.html"), "there is no folder no"),
         (("--output", "html:vit.onnx"), "is read in this run"),

@@ -92,7 +92,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Options for the files of a build.  For a file given as a path, the content determines the kind."""
+"""Options that name a build file of one kind.  A build file can also be a path argument of any kind."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)

@@ -108,7 +108,7 @@ def run_convert(options: ConvertOptions) -> int:
         except (KeepError, InputsError) as error:
             if not several:
                 raise SettingError(str(error)) from error
-            one = Problem(str(request.model), str(error))  # The options may fit the other models.
+            one = Problem(str(request.model), str(error))  # The options may fit the remaining models.
         if isinstance(one, Problem):
             print(clean(f"error: {one}"), file=sys.stderr)
             ended = max(ended, Exit.UNREADABLE)
@@ -123,7 +123,8 @@ def run_convert(options: ConvertOptions) -> int:
 def _models(options: ConvertOptions) -> list[Path]:
     """Return the models to convert.
 
-    Models that an earlier run has written to the same folder are left out.
+    A model with the default output name of another given model is left out, because an earlier run wrote this
+    model.
 
     Raises:
         SettingError: ``-o`` names a file, but there are several models.
@@ -195,7 +196,7 @@ def _converted(
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the data types of layers from ``--build`` or ``--network-script``, or None without both.
+    """Return the layer data types that ``--build`` or ``--network-script`` sets.
 
     Raises:
         SettingError: the build command or the script cannot be used, or both options are given.

@@ -78,7 +78,7 @@ def checks() -> Iterator[Check]:
 
 
 def run_doctor() -> int:
-    """Print the report.  The exit code is always 0, because linting needs none of the packages."""
+    """Print the report.  The exit code is always 0, because linting needs no optional package."""
     listed = list(checks())
     wide = max(len(check.name) for check in listed)
     for check in listed:

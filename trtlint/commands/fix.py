@@ -134,7 +134,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks, except tasks for models that an earlier run of ``trtlint fix`` has written.
+    """Drop the tasks for models that an earlier run of ``trtlint fix`` wrote.
 
     Raises:
         SettingError: the fixed copy of a model would overwrite another given model.
@@ -231,7 +231,7 @@ def _fixed(
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """Return the nodes that a measurement requires in FP32, or an empty tuple without a measurement.
+    """Return the nodes that the measurement of a model requires in FP32.
 
     Raises:
         SettingError: the measurement names no node that Casts can keep in FP32.

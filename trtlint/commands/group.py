@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
-"""Command names of other linters.  If a file has such a name, the argument means the file."""
+"""Command names of other linters, and the name in trtlint.  If a file has such a name, the file is linted."""
 
 
 class ClosedPipeError(TrtlintError):
     """Error: the reader of standard output, such as ``head``, closed the pipe.
 
-    click would handle a BrokenPipeError itself, with another exit code.
+    Without this class, click would handle the BrokenPipeError and exit with its own code.
     """
 
 

@@ -88,7 +88,7 @@ def configuration(target: TargetOptions) -> str:
     if target.gpu is not None:
         pairs.append(("gpu", json.dumps(target.gpu)))
     pairs += ((flag, json.dumps(value)) for flag, value in target.flags)
-    # A line that the user adds below an inline table is a key of the file, not of the table.
+    # The target is an inline table, so a line that the user adds below it becomes a key of the file.
     table = ", ".join(f"{key} = {value}" for key, value in pairs)
     lines = [
         f"# Written by trtlint init {__version__}. See trtlint --show-settings MODEL.",

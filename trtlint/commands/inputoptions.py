@@ -41,7 +41,7 @@ def input_options(verb: str) -> Callable[[Any], Any]:
 
 
 def limit_options(seconds: str) -> Callable[[Any], Any]:
-    """Return a decorator that adds the options that limit the time and memory for running a model.
+    """Return a decorator that adds the options ``--seconds`` and ``--memory``.
 
     Args:
         seconds: the default time limit, in words.

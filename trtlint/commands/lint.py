@@ -84,7 +84,7 @@ def _refuse_contradictions(options: LintOptions) -> None:
 
 
 def _warn(tasks: Iterable[Task]) -> None:
-    """Print a warning about unsupported targets, once for each target."""
+    """Print one warning for each unsupported target."""
     for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
         if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
@@ -121,8 +121,8 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 def _collect_seldom() -> None:
     """Enable the garbage collector again, with a high threshold.
 
-    Objects that exist now are never collected.  A model has tens of thousands of objects.  With the usual
-    threshold, each model would start many collections.
+    Objects that exist at this call are never collected.  A model has tens of thousands of objects, so with
+    the default threshold, each model would start many collections.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -133,7 +133,7 @@ def _collect_seldom() -> None:
 class _Run:
     """Lints all files of a run.
 
-    It stores the highest exit code, and whether a finding makes the run fail.
+    ``failure`` is the highest exit code of a file.  ``found`` is True if a finding makes the run fail.
     """
 
     def __init__(self, options: LintOptions, baselines: Mapping[Path, Baseline]) -> None:

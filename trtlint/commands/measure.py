@@ -170,8 +170,8 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
     """Keep only findings about the measurement, and findings that the measurement confirms or refutes.
 
-    The report advises the user to keep some nodes in FP32.  If such a node belongs to a finding, the report
-    shows no other fix for the finding.
+    The report advises the user to keep some nodes in FP32.  A finding that contains such a node is shown
+    without its own fixes.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")

@@ -28,7 +28,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """Parameter names of the options in each group, the most common options first."""
 OTHER = "Options"
-"""The group of all other options."""
+"""The group of the options that belong to none of the groups above."""
 _PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", "verify": "Evidence"}
 
 

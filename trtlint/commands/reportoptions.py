@@ -46,7 +46,7 @@ def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) 
     """Return a decorator that adds the output options to a command that writes a report.
 
     Args:
-        result: help of ``-o FILE``, for a command that also writes a file; None for other commands.
+        result: help of ``-o FILE``; None for a command that writes only reports.
         formats: the formats of the report.
     """
     options = [
@@ -79,7 +79,7 @@ def _refuse_result(ctx: click.Context, _: click.Parameter, file: str | None) -> 
 NO_RESULT = click.option(
     "-o", "output", metavar="FILE", hidden=True, expose_value=False, callback=_refuse_result
 )
-"""The option ``-o`` of a command that writes no file.  It gives an error."""
+"""The option ``-o`` of a command that writes only reports.  Its use is an error."""
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
@@ -128,7 +128,8 @@ def destination(model: Path, given: str | None, usual: Path) -> Path:
     Args:
         model: the model.
         given: the file or folder that ``-o`` names; None if the option is not given.
-        usual: the file to write without ``-o``.  If ``given`` is a folder, the file in it gets the same name.
+        usual: the file to write without ``-o``.  If ``given`` is a folder, the output gets the name of this
+            file.
 
     Raises:
         SettingError: the file is the model itself, or its folder does not exist.
@@ -165,10 +166,10 @@ def require_outputs(
     Args:
         outputs: the reports.
         protected: files that the run reads.
-        results: other files that the run writes.
+        results: the files that the run writes in addition to the reports.
 
     Raises:
-        SettingError: an output cannot be written, or two files are the same.
+        SettingError: an output cannot be written, or two outputs are the same file.
     """
     from trtlint.report.outputs import require_writable
 
@@ -177,7 +178,7 @@ def require_outputs(
     for file, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
             raise SettingError(
-                f"{file}: {count} models would be written to this file; use different output files"
+                f"{file}: {count} outputs would be written to this file; use different output files"
             )
     for output in outputs:
         require_writable(output, protected)

@@ -33,7 +33,7 @@ def tidying_up() -> Iterator[None]:
     except _StoppedError:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
-        # SIGTERM does not end the first process of a container.
+        # SIGTERM does not end the first process (PID 1) of a container.
         raise SystemExit(128 + signal.SIGTERM) from None
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

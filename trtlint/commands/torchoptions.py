@@ -75,7 +75,7 @@ def _release(text: str) -> TorchRelease:
 def _build(options: dict[str, Any], release: str | None) -> str | None:
     """Remove ``--build`` from ``options`` if its value is a script or a call of Torch-TensorRT.
 
-    Return the removed value, or None if the option is absent or has another value.
+    Return the removed value.  Return None if ``--build`` is absent or remains in ``options``.
     """
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):

@@ -40,7 +40,7 @@ class Verifier:
         """Return how a candidate is worse than the original model, or an empty string if it is not worse.
 
         Raises:
-            SettingError: the external data are in another folder.
+            SettingError: the external data are not in the folder of the fixed model.
             InputsError: the inputs of the user cannot be used.
             ModelError: the original file changed after it was read.
             OSError: the candidate cannot be written.

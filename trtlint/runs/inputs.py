@@ -85,7 +85,7 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
 
     Args:
         paths: the paths on the command line.
-        given: build files that options name.
+        given: the build files that options such as ``--log`` name.
 
     Returns:
         The models and folders, and the build files with their kinds.
