@@ -26,8 +26,8 @@ def version_truth(rule: Rule, target: Target) -> Truth:
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
     """Return whether the condition of a rule is true for a target.
 
-    An unset version of the target does not make the result unknown, because a finding names the affected
-    versions.
+    An unset version of the target does not make the result unknown.  The finding names the affected versions,
+    so the user can decide.
 
     Args:
         rule: the rule.
@@ -51,10 +51,11 @@ def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the match of a subject that fits the rule best, and whether the rule's condition is true for it.
+    """Return the best match of a subject, and the truth of the rule's condition for this match.
 
     A pattern can match the same nodes in several ways.  The best match is the first one for which the
-    condition is true. If there is none, it is the first match for which the condition may be true.
+    condition is true. Without such a match, the best match is the first one for which the condition may be
+    true.
     """
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
@@ -85,8 +86,8 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """Return pairs of a prefix, such as ``TensorRT 8.6: ``, and advice for the target's version.
 
-    The prefix names the versions that the advice is for.  It is empty if the target has a version, or if the
-    advice is for all versions that the rule affects.
+    The prefix names the versions that the advice is for.  The prefix is empty if the target has a version, or
+    if the advice is for all versions that the rule affects.
     """
     found = []
     product = target.product
@@ -109,7 +110,7 @@ def shown_advice(
     """Return the advice from :func:`advice_for` whose conditions are true for one node.
 
     ``names`` has the values of the names in the conditions.  Advice with ``default: true`` is left out if
-    earlier advice has a true condition and an empty prefix.
+    advice above it has a true condition and an empty prefix.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False
@@ -125,8 +126,8 @@ def shown_advice(
 def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) -> tuple[str, ...]:
     """Return the advice from :func:`shown_advice` as the texts of a report.
 
-    In a rule file, advice that is an alternative to the advice before it begins with "Or".  The first text
-    of a report loses this word, because the report has no advice before it.
+    In a rule file, an alternative to the preceding advice begins with "Or".  If such a text comes first in
+    the report, the word is removed.
     """
     found: list[str] = []
     for prefix, entry in shown:

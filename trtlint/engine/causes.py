@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return other operator types that the parser refuses because of the problem in ``subjects``.
+    """Return the operator types that the parser refuses as a consequence of ``subjects``.
 
     Each subject is a fact about a refused operator.
     """
@@ -26,7 +26,7 @@ def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """Move the refusals that follow from another finding into that finding, for reports.
+    """For reports, move each refusal that another finding causes into the causing finding.
 
     Selection, suppression, baselines and fixes use the original report, which has all findings.
     """
@@ -60,7 +60,7 @@ def _follows(finding: Finding, cause: Finding) -> bool:
 
 
 def counted(included: Iterable[Finding]) -> str:
-    """Count findings by rule: ``BLD201 × 2, BLD211``."""
+    """Format the number of findings of each rule: ``BLD201 × 2, BLD211``."""
     numbers: dict[str, int] = {}
     for finding in included:
         numbers[finding.rule] = numbers.get(finding.rule, 0) + 1

@@ -36,7 +36,7 @@ class Completeness:
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
         """Yield a record with the reason if findings of a rule may be missing. Otherwise, yield nothing."""
-        # The highest severity that its findings can have.
+        # The highest severity that a finding of the rule can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)
         untyped = self._facts.model.untyped if self._facts.has_model else ""

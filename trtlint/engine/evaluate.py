@@ -70,7 +70,7 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings for one target.  Rule files without facts in the model are not read."""
+        """Return the findings for one target.  A rule file is read only if facts of its kind may exist."""
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -123,7 +123,8 @@ class Evaluation:
         """Return the findings of one rule. Targets that the rule cannot distinguish share a cached result."""
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
-            # The findings depend on the findings of other rules, so they cannot be cached.
+            # Here, the findings of one rule depend on the findings of the preceding rules, so they are not
+            # cached.
             return search.findings()
         facets = self._facets
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
@@ -156,7 +157,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """The releases of a finding, as a specifier and in words. If ``sure``, they include the target."""
+    """The releases of a finding.  ``sure`` is True if these releases include the target's version."""
 
     specifier: str
     sure: bool
@@ -237,7 +238,7 @@ class _RuleSearch(Struct, frozen=True):
             fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
             taken[fingerprint] += 1
             if taken[fingerprint] > 1:
-                # Blocks with the same structure but different values, such as the scale in the message.
+                # The sites have the same structure but different values, such as the scale in the message.
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
             lines, times = self._lines([hit for _, _, hit in sites])
             finding = self._finding(group, [site for _, site, _ in sites], fingerprint, lines, times)
@@ -291,7 +292,8 @@ class _RuleSearch(Struct, frozen=True):
         return lines_of(self.evaluation.evidence, [(hit.subject, hit.verdict) for hit in hits], self.facts)
 
     def _description(self, subject: Subject) -> str:
-        # Line numbers of a log and the builder's own names of layers differ from build to build.
+        # Line numbers of a log and the builder's own layer names differ from build to build, so a
+        # description does not contain them.
         whole = subject.fact is not None and subject.fact.is_whole
         place = "" if whole or about_builds(self.rule) else subject.place
         node = None if whole else subject.node

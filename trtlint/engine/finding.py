@@ -122,7 +122,7 @@ class Finding(PartlyCompared, frozen=True):
     evidence_level: str
     """The basis of the rule: documented, maintainer-confirmed, measured, ...
 
-    For a refusal, the basis of its range of releases: measured, source or documented.
+    For a refusal, the basis of the range of refusing releases: measured, source or documented.
     """
     message: str
     sites: tuple[Site, ...]
@@ -144,7 +144,7 @@ class Finding(PartlyCompared, frozen=True):
     refusal: Refusal | None = None
     """TensorRT's refusal, if the finding is about a model that cannot be built."""
     suppression: Suppression | None = None
-    """The reason why the finding is in ``ModelReport.suppressed``; None for other findings."""
+    """The reason why the finding is suppressed; None if the finding is not suppressed."""
     standing: Standing = "open"
     """``confirmed`` or ``refuted`` by evidence, or ``open``."""
     ms: float | None = None
@@ -156,7 +156,7 @@ class Finding(PartlyCompared, frozen=True):
     includes: tuple[Finding, ...] = ()
     """The findings that this finding causes.  Reports count them, but do not explain them."""
     options: tuple[str, ...] = ()
-    """The command-line options that describe the target. Reports print commands with them."""
+    """The command-line options that describe the target, for the commands in reports."""
 
 
 class Unsearched(Struct, frozen=True):
@@ -220,14 +220,15 @@ class ModelReport(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """Problems that limit the lint but did not stop it, such as a missing external data file.
 
-    They include expired or unused suppressions in the model.
+    Expired or unused suppressions in the model are included.
     """
     suppressed: tuple[Finding, ...] = ()
     """Accepted findings, each with its ``suppression``.
 
     They are reported and counted separately, and do not affect the exit code.  If only some sites of a
     finding are accepted, the finding is split.  This list has the accepted sites, and ``findings`` has the
-    other sites.  The two parts have the same fingerprint.  A finding with ``depends`` is conditional.
+    remaining sites.  The two parts have the same fingerprint.  An accepted finding with ``depends`` is
+    conditional.
     """
     gone: tuple[StaleBaselineEntry, ...] = ()
     """Baseline entries for this model that match no finding of any target.
@@ -247,12 +248,12 @@ class ModelReport(Struct, frozen=True):
     revision: str = ""
     """Revision of the model's content, from :func:`trtlint.runs.cache.revision`; empty if it is unknown.
 
-    Formats with one row for each finding write it.
+    Formats with one row for each finding write this revision.
     """
     unsearched: tuple[Unsearched, ...] = ()
     """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
-    """The data of each piece of evidence for this target that has data, such as a dry build."""
+    """The JSON data of the evidence for this target, such as the results of a dry build."""
     further: tuple[Further, ...] = ()
     """Files that the user can add to explain a problem in a log, or an accuracy warning."""
     form: str = "model"

@@ -84,7 +84,7 @@ class Fingerprints:
         fingerprints = [""] * len(places)
         for description, indexes in alike.items():
             if len(indexes) > 1:
-                # Sorting is stable: places with equal colours are equal in every respect.
+                # Places with equal colours are interchangeable, so their order does not matter.
                 indexes.sort(key=lambda index: self._order.key(places[index][1]))
             for ordinal, index in enumerate(indexes):
                 fingerprints[index] = digest(description, str(ordinal))

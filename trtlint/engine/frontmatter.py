@@ -68,7 +68,7 @@ class Item(Struct, frozen=True):
         return bounded(self.text(what), what, self.line)
 
     def choice(self, what: str, choices: Iterable[_Word]) -> _Word:
-        """Return the one of ``choices`` that is the text of a scalar.
+        """Return the element of ``choices`` that equals the text of a scalar.
 
         Raises:
             FrontMatterError: the value is not one of the choices.  The message names the nearest choice.

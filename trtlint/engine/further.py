@@ -20,7 +20,7 @@ _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages of these phases that are not about the model, but about missing files or build options."""
+"""Messages of the phases in ``_OF_MODEL`` that are about missing files or build options, not the model."""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
@@ -77,9 +77,9 @@ def _model(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterat
 def _is_about_the_model(message: LogMessage) -> bool:
     entry = table().named(message.name)
     if entry is None or entry.tells == "unexplained":
-        # trtlint does not know this error.  A model can explain it if the builder printed it.
+        # A model can explain an error that trtlint does not know, if the builder printed the error.
         return message.stops and _BUILDS in message.message
-    # A plugin in an error about an unreadable engine is missing at load time, not in the build.
+    # If an engine is unreadable, the missing plugin is needed at load time, so the model explains nothing.
     return (
         entry.phase in _OF_MODEL
         and message.name not in _ELSEWHERE

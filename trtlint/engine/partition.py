@@ -48,8 +48,8 @@ def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Rea
     """Add further nodes with mixed input types to the refused nodes.
 
     A finding about mixed input types names only the first node of a region. If the parser reads the whole
-    model, the later nodes have inputs of one type. But the execution provider lets the parser read each part
-    of the model separately, so the parser refuses the later nodes, too.
+    model, the later nodes of the region have inputs of one type. But the execution provider lets the parser
+    read each part of the model separately, so the parser refuses the later nodes, too.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:

@@ -20,7 +20,7 @@ from trtlint.model.graph import Node
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
 """Log messages of the parser.
 
-ONNX Runtime also prints them, although it builds the model without the refused nodes.
+ONNX Runtime prints the same messages, and then builds the model without the refused nodes.
 """
 
 

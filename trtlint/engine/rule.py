@@ -84,7 +84,7 @@ class Advice(Struct, frozen=True):
         fix: name of the automatic fix; None if there is none.
         safety: ``safe`` if the fix preserves the results for all inputs, up to rounding.  Otherwise
             ``unsafe``, and the user decides.
-        default: True to show the advice only for findings without other advice.
+        default: True to show the advice only if no advice above it surely applies.
         see: URLs about this advice.  A report lists them first.
     """
 
@@ -118,7 +118,8 @@ class Rule(Struct, frozen=True):
         severity: the severity, unless ``severity_when`` sets another severity.
         since: the first version of trtlint with the rule.
         evidence: the basis of the rule, a key of :data:`EVIDENCE`.
-        applies: PEP 440 specifier of release numbers by product.  Other products are not affected.
+        applies: PEP 440 specifier of release numbers by product.  Products without a specifier are not
+            affected.
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact or match; None if every fact or match is a finding.

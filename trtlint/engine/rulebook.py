@@ -1,4 +1,4 @@
-"""Rules in folders of rule files, which are found by id or name."""
+"""Find rules by id or name, in folders of rule files."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Rulebook(Struct, frozen=True):
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[RuleEntry]) -> list[RuleEntry]:
-    """Return the rules that are about an available kind of data, such as the model or a build."""
+    """Return the rules whose kind of data, such as the model or a build, is available."""
     there = frozenset(grounds)
     network = "network" in there
     return [rule for rule in rules if ground_of(rule.find) in there or (network and rule.also)]
@@ -192,7 +192,7 @@ def _status(found: re.Match[str] | None) -> Status:
     return "preview" if found[1] == "preview" else "deprecated"
 
 
-# Imported here: a run with only cached results reads no rule, and needs neither onnx nor numpy.
+# The imports are in functions, because a run with only cached results needs neither onnx nor numpy.
 
 
 def _loaded(path: Path) -> Rule:

@@ -37,7 +37,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[Rule | RuleEntry]) -> RuleSet:
-        """Return the set of these rules."""
+        """Return a set of the given rules."""
         return cls(RuleEntry.of(rule) if isinstance(rule, Rule) else rule for rule in rules)
 
     def __iter__(self) -> Iterator[RuleEntry]:
@@ -70,7 +70,7 @@ class RuleSet:
         return self
 
     def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
-        """Return the rules that are about an available kind of data, such as the model or a build."""
+        """Return the rules whose kind of data, such as the model or a build, is available."""
         if grounds not in self._looking:
             self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
         return self._looking[grounds]

@@ -124,7 +124,7 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the facts or matches of a rule, or nothing if it cannot have a finding in this model.
+        """Yield the facts or matches of a rule, or nothing if the rule cannot have a finding in this model.
 
         See :func:`~trtlint.engine.scope.about_the_model`.
         """
@@ -200,8 +200,8 @@ def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
     The condition is evaluated without a target. If the condition is then false, it is false for every
-    target. This is not so for a condition that asks whether a value is known. For such a condition, the
-    result is always True.
+    target. A condition that asks whether a value is known breaks this rule, so the result is then always
+    True.
     """
     where = rule.where
     if where is None or ("target" in where.names and where.sees_unknown):

@@ -1,4 +1,4 @@
-"""Find the releases that accept an operator that other releases refuse."""
+"""For an operator that some releases refuse, find the releases that accept the operator."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Add the nearest releases that accept an operator to a finding about releases that refuse it."""
+    """Add the nearest accepting releases to a finding about a refused operator."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)

@@ -147,7 +147,7 @@ class Upgrade(Struct, frozen=True):
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
         """Return a copy in which each finding has the command-line options that describe the target.
 
-        The version in these options is the newest release line of the finding.
+        The version in these options is the newest release line that has the finding.
         """
         named = replace(self, options=options)
         findings = (

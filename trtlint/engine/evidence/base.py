@@ -1,4 +1,4 @@
-"""Base class of evidence. It defines the targets, the verdicts on findings, and the lines in reports."""
+"""Base class of evidence, with the methods that judge findings and add lines to reports."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Verdict(Struct, frozen=True):
     Attributes:
         standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
         said: sentences for the report. Each names a line of a file, a layer or a tensor.
-        cited: ``file:line`` of the messages in these sentences.
+        cited: ``file:line`` of the log messages in ``said``.
         support: a confidence if the evidence supports the finding but cannot confirm it. Then the finding
             has at least this confidence.
         doubt: a confidence if the evidence makes the finding doubtful. Then the finding has at most this
@@ -71,7 +71,7 @@ class BlockTimes(Struct, frozen=True):
     Attributes:
         words: the line in reports.
         ms: time of the engine layers that compute these operators, in milliseconds per inference.
-        share: the same time divided by the time of all layers, 0 to 1.
+        share: ``ms`` divided by the time of all layers, 0 to 1.
     """
 
     words: str

@@ -1,4 +1,4 @@
-"""Read conditions in rule files for evidence that confirms or refutes a finding.
+"""Read the conditions in rule files under which evidence confirms or refutes a finding.
 
 A rule has these conditions in its front matter::
 
@@ -17,18 +17,18 @@ The block of a finding is the group of operators that the finding is about. The 
 
 - ``log`` lists names of log messages. A message matches if it names a node of the block.
 - ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
-- ``anywhere: true`` also accepts messages that name no node. Such a message matches every block, unless
-  another listed message in the log names a node.
+- ``anywhere: true`` also accepts messages that name no node. Such a message matches every block. If the log
+  has a listed message that names a node, ``anywhere`` has no effect.
 - ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
-- ``layers`` is like ``layer``, but the expression must also not be false for any other layer of the block.
+- ``layers`` is like ``layer``, but one layer of the block with a false expression prevents the match.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
   measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.
 - ``because`` is the sentence that the report adds.
 
 A finding can predict a refusal, which is an error of the parser or builder.  A rule with such findings has no
-``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
-handles these errors for all rules.
+``refute``. The rule needs no ``confirm`` for errors that name the node, because
+:mod:`trtlint.engine.refusals` handles these errors for all rules.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class EvidenceCondition(Struct, frozen=True):
     Attributes:
         kind: the kind of evidence.
         messages: names of log messages.
-        where: the condition on a layer, the build or the message; None if any message matches.
+        where: the condition on a layer, the build or the message; None if every message in ``messages``
+            matches.
         because: the sentence that the report adds; None to quote only the message or layer.
         anywhere: True if a message that names no node matches every group of operators.
     """
@@ -87,7 +88,7 @@ class EvidenceConditions(Struct, frozen=True):
 Compile = Callable[[Item, str, str], Expression]
 """Function that compiles a condition on a kind of fact from an item of the front matter.
 
-Its error messages name the item.
+The error messages of the function name the item.
 """
 CompileText = Callable[[Item, str, str], Template]
 """Function that compiles a text with fields, such as ``{name}``, from an item of the front matter."""

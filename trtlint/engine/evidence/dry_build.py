@@ -5,8 +5,8 @@ A dry build runs one release of one product.
 - For targets with this product and release, a dry build is evidence like a real build. In addition, a
   success of the parser refutes all predicted parser errors. A success of the builder refutes all predicted
   builder errors.
-- For other targets, errors of the parser support findings.  Reports quote other messages, but these messages
-  do not support findings.
+- For targets with another product or release, errors of the parser support findings.  Reports quote messages
+  of the builder, but these messages do not support findings.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
     sure = confidence_for(result, stage, question.target)
     if about_builds(rule) or about_experiments(rule):
         if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
-            sure = "medium"  # with other shapes, the build could succeed
+            sure = "medium"  # the build could succeed with shapes that trtlint did not try
         return Verdict(support=sure, said=(result.label,) if about_experiments(rule) else ())
     verdict = None if question.subject.refusal is None else _judged_refusal(result, question, sure)
     if verdict is not None:

@@ -1,6 +1,7 @@
 """Use a script or an exported program for Torch-TensorRT as evidence.
 
-A script gives its calls, and an exported program its operators and the result of a dry run by Torch-TensorRT.
+A script provides its calls.  An exported program provides its operators, and the result of a dry run by
+Torch-TensorRT.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ COULD_NOT = "could not ask Torch-TensorRT"
 class TorchEvidence(Evidence, Struct, frozen=True):
     """A script or exported program for Torch-TensorRT, as evidence.
 
-    There is no other evidence about this script or program. All facts come from this file, so a script cannot
-    confirm or refute a finding.
+    This file is the only evidence, and all facts come from it. So a script cannot confirm or refute a
+    finding.
     """
 
     kind = "torch_tensorrt"
@@ -41,7 +42,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
     """A Python script with calls of Torch-TensorRT, as evidence.
 
     Attributes:
-        script: the calls, and the release of Torch-TensorRT that they are for.
+        script: the calls, and the release of Torch-TensorRT that trtlint checks them for.
     """
 
     script: TorchScript

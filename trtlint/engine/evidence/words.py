@@ -1,4 +1,4 @@
-"""Format evidence as sentences in reports, with limits for their number and length."""
+"""Format evidence as sentences in reports, and limit the number and length of the sentences."""
 
 from __future__ import annotations
 
