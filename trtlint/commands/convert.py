@@ -198,6 +198,8 @@ def _converted(
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
     """Return the layer data types that ``--build`` or ``--network-script`` sets.
 
+    The result is None if no option sets data types of layers.
+
     Raises:
         SettingError: the build command or the script cannot be used, or both options are given.
     """

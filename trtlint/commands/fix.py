@@ -233,6 +233,8 @@ def _fixed(
 def _kept(task: Task) -> tuple[str, ...]:
     """Return the nodes that the measurement of a model requires in FP32.
 
+    The result is empty if there is no measurement.
+
     Raises:
         SettingError: the measurement names no node that Casts can keep in FP32.
     """

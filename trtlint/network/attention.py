@@ -16,8 +16,8 @@ def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
     ``inputs`` has five elements: the query, the key, the value, the mask, and the scale of the quantized
-    softmax.  The mask and the scale may be None.  TensorRT stores them as settings of the layer.  The module
-    :mod:`trtlint.network.run` appends these two settings to ``inputs``.
+    softmax.  The mask and the scale may be None.  TensorRT stores both as settings of the layer.  The module
+    :mod:`trtlint.network.run` appends the two settings to the inputs of the layer.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])

@@ -25,7 +25,7 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     overlap = float(inputs[3].item()) if len(inputs) > 3 else 0.0
     least = float(inputs[4].item()) if len(inputs) > 4 else 0.0
     if scores.size > _MOST_SCORES:
-        raise NotComputedError("a NonMaxSuppression of so many boxes")
+        raise NotComputedError(f"a NonMaxSuppression of more than {_MOST_SCORES:,} scores")
     centred = layer.get("bounding_box_format") == "CENTER_SIZES"
     limit = int(layer.get("topk_box_limit", 0) or 0)
     rows: list[tuple[int, int, int]] = []

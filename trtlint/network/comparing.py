@@ -1,7 +1,8 @@
 """Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
-After a tensor is compared, later layers read the value that ONNX Runtime computed.  So each layer and its
-ONNX nodes start from the same values.  Rounding errors and differences do not reach later layers.
+After a tensor is compared, the layers that read it get the value that ONNX Runtime computed.  So each layer
+and its ONNX nodes start from the same values.  Rounding errors and differences do not reach the layers that
+follow.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Comparing:
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs. Return ONNX Runtime's error, or an empty string if there is none.
+        """Compare network and model on one set of inputs. Return ONNX Runtime's error, or an empty string.
 
         Args:
             name: the name of the inputs in the report.
@@ -327,9 +328,9 @@ class Comparing:
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
         """Return whether rounding explains a difference between the network and ONNX Runtime.
 
-        The network agrees with ONNX's reference evaluator. ONNX Runtime keeps FP32 where the model rounds to
-        16 bits. In FP32, the difference of two nearly equal numbers has a rounding error that is small
-        compared with these numbers.
+        Here, the network agrees with ONNX's reference evaluator, but not with ONNX Runtime. In a model with
+        16-bit types, ONNX Runtime keeps FP32 where the model rounds to 16 bits. In an FP32 model, subtracting
+        two nearly equal numbers causes a rounding error that is small compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True

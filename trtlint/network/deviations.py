@@ -141,9 +141,9 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether a tensor differs from ONNX's only by additional rows at its end.
+    """Return whether a tensor differs from ONNX's tensor only by additional rows at its end.
 
-    The result is False if an operator other than Slice reads the tensor, or if it is an output of the model.
+    The result is False if an operator other than Slice reads the tensor, or if the model returns the tensor.
     If a Loop ends early, TensorRT adds rows to the stacked outputs of the Loop. Slices can remove these rows.
     trtlint compares the results of the Slices separately.
 

@@ -151,7 +151,7 @@ class TensorSource(Protocol):
         """Compute the tensors for one set of inputs, and yield them in groups, by name."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute the tensors ``names`` again, for inputs of an earlier run."""
+        """Compute the tensors ``names`` again, for the inputs of a previous run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
@@ -199,7 +199,7 @@ class _Reference:
 
 
 class Expected:
-    """Provides the values of tensors according to ONNX, for one set of inputs after another.
+    """Computes the tensors of an ONNX model, for one set of inputs at a time.
 
     Args:
         source: object that computes the tensors.

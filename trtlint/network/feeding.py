@@ -62,7 +62,7 @@ def compare_all(
             break
         failure = reason
     if base is None:
-        raise NotComparableError(f"the model rejects all generated inputs; give your own: {failure}")
+        raise NotComparableError(f"the model rejects all generated inputs ({failure}); give your own inputs")
     for name, feeds in probes(comparing.proto, inputs, base) if probe else ():
         comparing.run(name, feeds)  # no error if the model rejects an edge case
 

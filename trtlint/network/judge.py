@@ -23,7 +23,7 @@ TOLERANCES: Mapping[str, float] = {
 }
 """Largest relative difference that counts as rounding, by element type."""
 _LEAST = 1e-3
-"""Smallest magnitude to which differences are compared.  It replaces smaller magnitudes of tensors."""
+"""Smallest scale of a tensor.  Differences are relative to the scale, which must not be near 0."""
 _SAMPLE = 10_000
 """Number of elements from which the usual magnitude of a tensor is estimated."""
 _QUANTILE = 95
@@ -34,7 +34,7 @@ _PAGE = 1 << 18
 _MASKED = 1e6
 """Magnitude above which a number counts as a mask value, if the tensor also has smaller numbers."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
-"""By type, the magnitude from which a sum may overflow.  The order of the addition decides."""
+"""By type, the magnitude from which a sum may overflow, depending on the order of the additions."""
 
 
 class Difference(Struct, frozen=True, eq=False):

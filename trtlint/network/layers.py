@@ -41,7 +41,7 @@ class Layer(Struct, frozen=True):
         types: TensorRT's names of the element types of the outputs.
         settings: the attributes of the layer, by their names in the Python API.  The value of an enumeration
             is stored as its name.
-        group: the number of the loop, conditional or attention that contains the layer; -1 for other layers.
+        group: the number of the loop, conditional or attention that contains the layer; -1 if there is none.
     """
 
     index: int

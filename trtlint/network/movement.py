@@ -105,7 +105,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
         found[tuple(places)] = np.take(x, index[within], axis=axis)
         return found
     if length == 0:
-        raise NotComputedError("a slice of an empty tensor with a fill that repeats its elements")
+        raise NotComputedError(f"a slice of an empty tensor with mode {mode}")
     if mode == "CLAMP":
         index = np.clip(index, 0, length - 1)
     elif mode == "WRAP":
@@ -163,7 +163,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
     """Return an index for NumPy that selects the same elements as NumPy's ``take_along_axis``.
 
-    ``index`` has the positions on ``axis``. On all other axes, an element keeps its position.
+    ``index`` has the positions on ``axis``. On the remaining axes, an element keeps its position.
     """
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index

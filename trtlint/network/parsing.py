@@ -26,7 +26,7 @@ from trtlint.model.tensors import is_left
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
-"""Size of the weights, in bytes, from which trtlint passes pointers.  The parser reads smaller files."""
+"""Size of the weights, in bytes, from which trtlint passes pointers instead of the file."""
 _LEAST = 1 << 16
 """Size in bytes of the smallest initializer that is passed by pointer."""
 _OUTSIDE = "weights"
@@ -47,7 +47,7 @@ class WeightFiles:
 
         Raises:
             OSError: the file cannot be mapped.
-            ValueError: the file ends before these bytes do.
+            ValueError: the file is too short.
         """
         if path not in self._maps:
             with open_regular(path) as file:
@@ -71,7 +71,7 @@ class Parsed(Struct, frozen=True, eq=False):
 
     Attributes:
         network: the network, an object of the TensorRT library; None if the parser refuses the model.
-        held: objects of the TensorRT library that must exist as long as the network does.
+        held: objects of the TensorRT library that must exist as long as the network exists.
         files: the files with the weights.
     """
 
@@ -104,7 +104,7 @@ def parse(trt: Any, path: Path) -> Parsed:
 
 
 def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an empty network, and objects that must exist as long as the network does.
+    """Return an empty network, and objects that must exist as long as the network exists.
 
     The last of these objects is the parser.
     """
@@ -141,6 +141,6 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
     for tensor in all_tensors(proto):
         stored = place_of(tensor) if is_left(tensor) else None
         if stored is not None and stored[2] is not None:
-            # keep the stored bytes, because the parser does not read all representations alike
+            # keep the stored bytes, because the parser reads some representations differently
             tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2]).tobytes())
     return proto, found

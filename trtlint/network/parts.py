@@ -63,7 +63,7 @@ class _Part(Struct, frozen=True, eq=False):
 
 
 class Parts:
-    """Runs a model in several parts, on one set of inputs after another.
+    """Runs a model in several parts, on one set of inputs at a time.
 
     Args:
         proto: the model.
@@ -258,7 +258,7 @@ def _value(array: Array) -> Any:
     kind = onnx_runtime().OrtValue
     if array.dtype in NATIVE or array.dtype.kind in "fiub":
         return kind.ortvalue_from_numpy(np.asarray(array, order="C"))
-    if array.dtype not in BY_BITS:  # other types have two numbers in a byte
+    if array.dtype not in BY_BITS:  # the remaining types have two numbers in a byte
         raise ValueError(f"ONNX Runtime's Python API takes no array of {array.dtype.name}")
     bits = np.asarray(array, order="C").view(f"u{array.dtype.itemsize}")
     return kind.ortvalue_from_numpy_with_onnx_type(bits, helper.np_dtype_to_tensor_dtype(array.dtype))

@@ -15,7 +15,7 @@ from trtlint.network.types import is_float
 
 _LARGEST_SCALE = 1e4
 _STEPS = 300
-"""Number of quantization steps that a probe adds to the magnitude of inputs, to exceed INT8 and UINT8.
+"""Number of quantization steps that a probe adds to inputs, to exceed the ranges of INT8 and UINT8.
 
 INT8 ends at 127 and UINT8 at 255.
 """
@@ -86,7 +86,7 @@ def _floats(base: Feeds, change: Change) -> dict[str, Array]:
 
 
 def _of_kinds(kinds: str, base: Feeds, change: Change) -> dict[str, Array]:
-    """Return inputs with a change of the arrays whose type is of one of NumPy's ``kinds``."""
+    """Return the inputs of ``base``.  Apply ``change`` to the arrays whose NumPy kind is in ``kinds``."""
     return {
         name: np.asarray(change(array)) if array.dtype.kind in kinds else array
         for name, array in base.items()

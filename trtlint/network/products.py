@@ -139,7 +139,7 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
 def _windows(
     layer: Layer, spatial: Sequence[int], window: Sequence[int], stride: Sequence[int]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the padding before and after each axis, and the number of windows along each axis.
+    """Return two lists: the padding before and after each axis, and the number of windows on each axis.
 
     Args:
         layer: the convolution or pooling layer.

@@ -124,8 +124,8 @@ def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute an LRN layer: normalize by the squares of neighbouring channels.
 
     This function divides ``alpha`` by the window size, as ONNX defines it. The formula in TensorRT's
-    documentation does not divide ``alpha``. But the layers that the parser makes for ONNX's LRN agree with
-    the division.
+    documentation does not divide ``alpha``. But the layers that the parser makes for ONNX's LRN follow the
+    definition of ONNX.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
     (x,), window = map(wide, inputs), int(layer.get("window_size"))

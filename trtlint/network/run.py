@@ -44,12 +44,12 @@ Value = Array | Missing
 Watch = Callable[[int, Layer, Value], Value]
 """Function that receives a tensor after its computation: its position, its layer and its value.
 
-It returns the value that later layers read.
+The function returns the value that the following layers read.
 """
 Foresee = Callable[[Layer, Sequence[Any]], Array | None]
 """Function that receives a layer with one output, and the inputs of the layer.
 
-It returns the output if the output is already known, else None.
+The function returns the output if the output is already known, else None.
 """
 
 

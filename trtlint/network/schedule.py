@@ -22,7 +22,7 @@ _ENDS = _LOOP - _STARTS
 """Kinds of the layers that end a loop or return its results."""
 
 Guard = frozenset[tuple[int, bool]]
-"""The branches of conditionals that must be selected, so that a step is needed.
+"""The branches of conditionals that must be selected for a step to be needed.
 
 Each branch is a pair: the number of the conditional, and whether the branch is the true branch.
 """
@@ -123,7 +123,7 @@ class _Scheduler:
     def block(self, group: int | None) -> Block:
         """Return the steps of one iteration of loop ``group``, or the steps outside loops for None."""
         steps = [
-            # The values of a layer of the loop are carried from one iteration to the next.
+            # A layer that begins an iteration gets its values from the loop, so it depends on no step.
             ScheduledStep(layer, () if layer.kind in _LOOP else self._reads(layer), layer.outputs)
             for layer in self._network.layers
             if self._home[layer.index] == group and layer.kind not in _ENDS

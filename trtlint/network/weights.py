@@ -53,8 +53,8 @@ def _raw(weights: Any) -> Array | None:
     """Read weights of a type that NumPy lacks, or return None if there are no weights.
 
     TensorRT's Python API gives no access to the bytes of such weights.  So trtlint reads the values from the
-    C structure in memory.  First, it checks that the type and the count in this structure agree with the
-    Python API.
+    C structure in memory.  Before that, trtlint checks that the type and the count in this structure agree
+    with the Python API.
     """
     kind, count = str(weights.dtype.name), int(weights.size)
     if not count:
@@ -79,6 +79,6 @@ def _unpacked(data: Array) -> Array:
 
 
 def _signed(data: Array, count: int) -> Array:
-    """Convert ``count`` 4-bit numbers, stored as unsigned bytes, to INT4."""
+    """Convert the first ``count`` 4-bit numbers, stored two in a byte, to INT4."""
     shifted: Array = (_unpacked(data)[:count] << 4).view(np.int8)
     return (shifted >> 4).astype(dtype_of("INT4"))

@@ -1,9 +1,9 @@
 """Baselines: known findings of a team, so that only new findings count.
 
-An entry is one site of one rule in one model. It has a fingerprint, which does not change if the model is
-exported again. It also has the module path and the name of the node, for readers and for rewritten models.
-After a rewrite, the fingerprint can differ. trtlint then compares the rule and the module, or the rule and
-the node if the module is unknown.
+An entry is one site of one rule in one model. The fingerprint of an entry does not change if the model is
+exported again. The entry also contains the module path and the name of the node, for readers and for
+rewritten models. After a rewrite, the fingerprint can differ. trtlint then compares the rule and the module,
+or the rule and the node if the module is unknown.
 
 The file is JSON with one sorted entry per line, so that diffs show the added and removed sites. Paths of
 models are relative to the folder of the file.
@@ -33,7 +33,7 @@ SCHEMA = "trtlint.baseline/1"
 _MOST_BYTES = 64 << 20
 """Largest baseline in bytes, about 400,000 sites.
 
-A real baseline takes four times its size in memory. Other JSON can take 25 times its size.
+In memory, a real baseline takes four times its size. JSON that is not a baseline can take 25 times its size.
 """
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
@@ -139,8 +139,8 @@ class Baseline:
         Args:
             model: the file of the model.
             reports: the reports of the model, one for each target.  An entry applies to all targets.
-            ran: ids of the rules that ran. Entries of other rules are not reported as stale, except those of
-                removed rules.
+            ran: ids of the rules that ran. Entries of rules that did not run are not reported as stale,
+                except entries of removed rules.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
@@ -170,7 +170,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move the entries of a renamed model to ``key``. Return its former path, or None if not renamed."""
+        """Move the entries of a renamed model to ``key``. Return the former path; None without a rename."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -218,8 +218,8 @@ class Baseline:
     def shrink(self, protected: Iterable[Path] = ()) -> int:
         """Remove entries that match no finding, and entries of deleted models.
 
-        Other entries get their current modules and nodes, but keep their fingerprints. No entry is added. The
-        file is written if its content changed.
+        The remaining entries get their current modules and nodes, but keep their fingerprints. No entry is
+        added. The file is written if its content changed.
 
         Args:
             protected: files that must not be replaced.
@@ -329,7 +329,7 @@ def _match_by_place(
 ) -> None:
     """Match an entry by its place (module or node), because no site has the fingerprint of the entry.
 
-    Equal blocks have numbered fingerprints. If a block is added, the later blocks get the next numbers. So
+    Equal blocks have numbered fingerprints. If a block is added, each block after it gets the next number. So
     the fingerprint of an entry can belong to the neighbouring block.
 
     All sites at the place may already be matched to other entries. Then one of these entries must move to a
@@ -375,8 +375,8 @@ def _gone(
 ) -> tuple[StaleBaselineEntry, ...]:
     """Describe the entries that match no site.
 
-    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the last number disappears. So
-    the fixed block is found by its module or node, because it no longer has a site.
+    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the highest number disappears. So
+    the fingerprint does not show which block was fixed. The fixed block is the module or node without a site.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

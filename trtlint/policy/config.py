@@ -70,7 +70,7 @@ class Choices(Struct, frozen=True):
 
 
 class ModelSection(Struct, frozen=True):
-    """Settings in a ``[[models]]`` section, for the models whose path matches one of its globs."""
+    """Settings in a ``[[models]]`` section.  They apply to models whose path matches a glob in ``paths``."""
 
     paths: tuple[str, ...]
     choices: Choices
@@ -105,7 +105,7 @@ class Configuration(Struct, frozen=True):
         return model.as_posix() if self.file is None else relative(model, self.file.parent)
 
     def choices(self, model: Path) -> Iterator[Choices]:
-        """Yield the settings for a model: the general settings, then each section that matches its path."""
+        """Yield the settings for a model: the general settings, then each section for the model's path."""
         path = self.relative(model)
         yield self.general
         for section in self.sections:

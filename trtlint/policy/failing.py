@@ -1,4 +1,4 @@
-"""Decision whether the findings of a run make the run fail."""
+"""Decide whether the findings of a run make the run fail."""
 
 from __future__ import annotations
 

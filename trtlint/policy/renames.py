@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import Generic, Protocol, TypeVar
 
 _CANDIDATES = 100
-"""Largest number of deleted models with a certain fingerprint that are compared with a model."""
+"""Largest number of deleted models to compare with a model, for each fingerprint."""
 Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 
@@ -56,7 +56,7 @@ class Renames(Generic[_AnEntry]):
             found: the sites of the findings of the model.
             possible: the sites in ``found``, the sites of suppressed findings, and the sites of findings that
                 depend on unset options.
-            ran: ids of the rules that ran. Entries of other rules are not compared.
+            ran: ids of the rules that ran. Entries of rules that did not run are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
         for model in dict.fromkeys(listed):

@@ -85,7 +85,7 @@ def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
 
 
 class Review:
-    """Application of the policy to all models of a run, with a record of the suppressions that were used.
+    """Applies the policy to all models of a run, and records the suppressions that were used.
 
     Args:
         today: date that expiry dates are compared with; by default the current date.
@@ -108,8 +108,8 @@ class Review:
             model: the model.
             reports: the reports of the model.
             policy: the policy for the model.
-            ran: the rules that ran.  Baseline entries and suppressions of other rules are not reported as
-                unused.
+            ran: the rules that ran.  Baseline entries and suppressions of rules that did not run are not
+                reported as unused.
         """
         graded = [_graded(report, policy) for report in reports]
         reviewed = self._suppressed(graded, policy, ran)
@@ -117,7 +117,7 @@ class Review:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
-                # After an incomplete search, a missing finding is not gone.
+                # After an incomplete search, a finding can be missing although its problem still exists.
                 partly = {each.rule for report in reports for each in report.unsearched}
                 whole = frozenset(rule.id for rule in ran.names) - partly
                 known = frozenset(rule.id for rule in policy.known)

@@ -204,7 +204,7 @@ def unknown(key: str, rules: Iterable[Selectable]) -> str:
     """Return the error message about a selector that matches no rule."""
     words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
     near = nearest(key, words, count=3)
-    hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
+    hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists the rules"
     return f"no rule has the id, id prefix, name or group {key!r}{hint}"
 
 

@@ -33,7 +33,10 @@ _CHUNK = 1 << 20
 """Number of bytes of weights to copy at once."""
 _PART = r"[^.\\/:\0][^\\/:\0]*"
 _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
-"""Pattern of the names of weight files.  The user's tools may read or run files with other names."""
+"""Pattern of the names of weight files.
+
+Files with other names are not copied, because the user's tools may run a copied file.
+"""
 
 
 class SuppressOptions(Struct, frozen=True):
@@ -47,7 +50,7 @@ class SuppressOptions(Struct, frozen=True):
         node: glob of the nodes; None for all nodes.
         module: glob of the modules; None for all modules.
         expires: the last day of the suppression, such as ``2027-03-31``; None if it never expires.
-        rules: files and folders with more rules.
+        rules: files and folders with additional rules.
     """
 
     model: str

@@ -134,7 +134,7 @@ def apply(
         report: the report.
         entries: the suppressions.
         today: date that expiry dates are compared with.
-        known: all rules, with their groups. A rule that is missing has no group.
+        known: all rules, with their groups. A rule that is not in this list has no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -265,7 +265,8 @@ def notes(
         entries: the suppressions that were applied.
         used: number of sites that each suppression matches.
         ran: the rules that ran.  Only suppressions for these rules are reported as unused.
-        known: all rules. A suppression for any other rule is reported as unused, unless the rule was removed.
+        known: all rules. A suppression for a rule that is not in this list is reported as unused, except if
+            the rule was removed.
         today: date that expiry dates are compared with.
     """
     ran, known = list(ran), list(known)

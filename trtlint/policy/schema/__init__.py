@@ -83,7 +83,7 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
-    """Check a value against the alternative of ``anyOf`` that allows the type of the value.
+    """Check a value against the alternative of ``oneOf`` that allows the type of the value.
 
     All alternatives have different types, so at most one matches.
     """
