@@ -121,8 +121,7 @@ def test_the_error_of_a_build() -> None:
         (
             (GOOD, BAD, GOOD),
             None,
-            "depends on the build: with fused kernels the error exceeds the bound, "
-            "without fusion it does not",
+            "depends on the build: the error exceeds the bound with fused kernels, but not without fusion",
         ),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_session_that_cannot_be_created(failure: str, found: list[str]) -> Non
         ({"tensors": 1, "bytes": 5, "unknown": 0}, "1 tensor at the borders of parts: 5 bytes"),
         (
             {"tensors": 3, "bytes": 2048, "unknown": 2},
-            "3 tensors at the borders of parts: 2.0 KB, without 2 of dynamic size",
+            "3 tensors at the borders of parts: 2.0 KB, not counting 2 of dynamic size",
         ),
     ],
 )
@@ -150,12 +150,12 @@ def test_tensors_at_borders(borders: dict[str, int], words: str) -> None:
             split("Exp", "a", fixes=["f"], parts=1, left=2),
             [
                 "  left: 1 Exp node: a",
-                "    trtlint fix tries f; without them: 1 part as now, 2 left on other providers",
+                "    trtlint fix tries f; if TensorRT accepted these nodes: 1 part as now, 2 left on other providers",
             ],
         ),
         (
             split("Exp", "a", parts=0),
-            ["  left: 1 Exp node: a", "    without them: 0 parts, 0 left on other providers"],
+            ["  left: 1 Exp node: a", "    if TensorRT accepted these nodes: 0 parts, 0 left on other providers"],
         ),
     ],
 )

@@ -74,7 +74,7 @@ def test_sections(tmp_path: Path) -> None:
     )
 
 
-HEAD = "## How to fix\n\nEach finding shows the one advice that fits the model:\n"
+HEAD = "## How to fix\n\nA finding shows only the advice that fits the model:\n"
 
 
 @pytest.mark.parametrize(

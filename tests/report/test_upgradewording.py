@@ -77,13 +77,12 @@ def test_the_newest_version() -> None:
         (
             (1, 3),
             line("10.8", error=0, warning=1),
-            "1 warning known for this graph; 10.6 has equally few, and this version is the newest of these",
+            "1 warning known for this graph, as for 10.6; 10.8 is the newest of these versions",
         ),
         (
             (0, 1, 3),
             line("10.8", note=1),
-            "no error or warning known for this graph; 10.5 to 10.6 have equally few, and this version is "
-            "the newest of these",
+            "no error or warning known for this graph, as for 10.5 to 10.6; 10.8 is the newest of these versions",
         ),
     ],
 )

@@ -22,8 +22,8 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
 
     Args:
         request: ``path`` is the Parquet file, ``lines`` is the file to write, and ``names`` are the columns
-            to copy. Three other keys are limits: ``rows`` limits the number of rows, ``bytes`` the size of
-            all lines, and ``longest`` the size of one text. Sizes are in bytes.
+            to copy. The remaining keys are limits: ``rows`` limits the number of rows, ``bytes`` limits the
+            size of all lines, and ``longest`` limits the size of one text. Sizes are in bytes.
         say: function that receives the error message if the rows cannot be copied.
     """
     import pyarrow
@@ -42,7 +42,7 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
 
     present = parquet.read_schema(request["path"]).names
     columns = [name for name in request["names"] if name in present]
-    # Texts stay in their dictionaries: a row refers to a long text by number, without a copy.
+    # The columns stay dictionary-encoded, so a row refers to a long text by number, without a copy.
     file = parquet.ParquetFile(request["path"], read_dictionary=columns)
     if file.metadata.num_rows > request["rows"]:
         raise _TooMuchError(f"more than {request['rows']:,} rows; scan fewer models at a time")

@@ -16,7 +16,7 @@ from trtlint.report.wording import further_lines
 
 
 def examined(models: Sequence[ModelReport]) -> list[ModelReport]:
-    """Return the reports of one file for those targets that the file could be linted for."""
+    """Return the reports of one file, except for targets for which the file could not be linted."""
     done = [model for model in models if not model.skipped]
     return [model for model in done if not model.errors or model.findings or model.conditional]
 
@@ -36,7 +36,7 @@ class Closing(Struct):
     _further: list[tuple[Further, str]] = field(default_factory=list)
 
     def accept(self, models: Sequence[ModelReport]) -> None:
-        """Count the suppressed findings of one file, and its findings that are in the baseline."""
+        """Count the suppressed findings of one file, and the file's findings in the baseline."""
         self._accepted.add(models)
 
     def add(

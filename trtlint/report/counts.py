@@ -21,7 +21,7 @@ def plural(number: int, word: str) -> str:
 
 
 def left_out(number: int, shown: int, word: str) -> list[str]:
-    """Return the line ``and 3 more findings`` for entries that a list omits, or no line if it shows all.
+    """Return the line ``and 3 more findings`` for omitted entries of a list, or no line without any.
 
     Args:
         number: the number of entries.

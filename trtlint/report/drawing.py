@@ -26,7 +26,7 @@ class Marks(Struct, frozen=True):
     Attributes:
         rows: the nodes of the drawing, each with the label that the finding gives it.
         style: style of carets and labels.
-        name: prefix of the labels; empty if no other finding marks nodes in the drawing.
+        name: prefix of the labels; empty if the drawing has the marks of only one finding.
     """
 
     rows: Sequence[Row]

@@ -40,7 +40,7 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """Return two texts: the first site of a finding, and its other sites.
+    """Return two texts: the first site of a finding, and the remaining sites.
 
     Examples:
     - ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``

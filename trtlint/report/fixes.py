@@ -79,7 +79,7 @@ def lines(result: FixResult, selected: Sequence[str] = ()) -> Iterator[str]:
 
     Args:
         result: the result.
-        selected: the rules that ``--select`` names.  Other rules did not run.
+        selected: the rules that ``--select`` names.  Only these rules ran.
     """
     fixed, written, verdicts = result.fixed, result.written, result.verdicts
     outcome = fixed.outcome
@@ -140,7 +140,7 @@ def refused_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str | None,
 
 
 def remaining(outcome: FixOutcome) -> list[Finding]:
-    """Return the findings of the fixed model, without those that a refused rewrite is for."""
+    """Return the findings of the fixed model, except findings whose rewrite was refused."""
     reported = {refused.rule for refused in outcome.refused}
     return [finding for finding in outcome.after.findings if finding.rule not in reported]
 
@@ -243,7 +243,7 @@ def _data(result: FixResult, diff: list[str] | None) -> dict[str, Any]:
 
 
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
-    """Return which nodes an execution provider runs: in the original and in the fixed model, by target.
+    """Return the partitions of the original and the fixed model, for each target.
 
     The result is empty if the user gave no execution provider of ONNX Runtime.
     """

@@ -1,4 +1,4 @@
-"""Outputs of ``trtlint fix``: text is written after each model, other formats at the end of the run."""
+"""Outputs of ``trtlint fix``: text is written after each model, all documents at the end of the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FixOutputs:
         outputs: the outputs.
         diff: true to show a diff of each model in the ONNX text format.
         protected: files of the run that no output may overwrite.
-        selected: the rules that ``--select`` names.  Other rules did not run.
+        selected: the rules that ``--select`` names.  Only these rules ran.
     """
 
     def __init__(

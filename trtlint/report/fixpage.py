@@ -163,7 +163,7 @@ def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
 
 
 def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
-    """Return the nodes that a patch removes, and the nodes before them that become unused.
+    """Return the nodes that a patch removes, and the upstream nodes that become unused.
 
     Args:
         before: the model before the patch.

@@ -33,7 +33,7 @@ STREAMED: Mapping[str, str] = {
     "concise": "concise",
     "summary": "summary",
 }
-"""Formats for people, with their modules. trtlint may write other text to the same stream."""
+"""Formats for people, with their modules. trtlint may write further text to the stream of the report."""
 DOCUMENTS: Mapping[str, str] = {
     "json": "json",
     "sarif": "sarif",
@@ -49,7 +49,7 @@ DOCUMENTS: Mapping[str, str] = {
 }
 """Formats written at the end of the run, mostly for machines, with their modules."""
 OVERLAYS = frozenset({"netron", "model-explorer"})
-"""Formats that a viewer overlays on one model; the file name must end in ``.json``."""
+"""Formats that a viewer overlays on one model; the name of the report file must end in ``.json``."""
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
 """Binary formats with their modules. Each module has the functions ``content(run)`` and ``require()``."""
 COMMANDS = frozenset({"github"})
@@ -62,7 +62,7 @@ FORMATS = (*TEXTS, *BINARY)
 REPORTS = ("text", "json", "markdown", "html")
 """Report formats of all commands but ``lint``."""
 SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
-"""``lint`` has several text formats and calls the default one ``full``. Other commands call it ``text``."""
+"""Names of the default text format: ``full`` in ``lint``, which has several text formats, else ``text``."""
 
 
 class FormatError(SettingError):
@@ -97,7 +97,7 @@ class Style(Struct, frozen=True):
 class ReportWriter(Protocol):
     """Writer of the reports of a run in a format of :data:`STREAMED`.
 
-    The writer writes after each file, or only at the end of the run.
+    Depending on the format, the writer writes after each file or at the end of the run.
     """
 
     def add(self, models: Sequence[ModelReport]) -> None:

@@ -1,7 +1,7 @@
 """Report as one HTML page without scripts and external resources.
 
 The most severe findings come first, each with a picture of its nodes. The size of the page is limited:
-- When the limit of pictures is reached, further findings appear only as rows of the table.
+- When the limit of findings with details is reached, further findings appear only as rows of the table.
 - When the limit of the table is reached, further findings are only counted.
 """
 
@@ -33,7 +33,7 @@ _CARDS = 150
 _SECTIONS = 200
 """Largest number of models with a section."""
 _ROOM = 600_000
-"""Largest number of characters in all pictures. Further findings show their nodes as text, or not at all."""
+"""Largest number of characters in all pictures. Further findings show nodes as text, or show no nodes."""
 _LARGEST = 60_000
 """Largest number of characters in the HTML of one picture."""
 _NOTES = 20

@@ -42,7 +42,7 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return how many sites to list for each finding of a model, by the path of the model.
+    """Return the largest number of sites to list for each finding, by the path of the model.
 
     The result contains only models with more sites than the limit of the report.
     """
@@ -53,7 +53,7 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """Return how many sites to list for each finding, so that all findings together stay within the limit.
+    """Return the largest number of sites to list for each finding, to stay within ``_MOST_SITES``.
 
     ``counts`` has the number of sites of each finding.
 
@@ -107,7 +107,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """Convert a finding to JSON data, with its first ``listed`` sites. None includes all sites."""
+    """Convert a finding to JSON data, with the first ``listed`` sites; None includes all sites."""
     timed = finding.ms is not None and finding.share is not None
     data = {
         "rule": finding.rule,

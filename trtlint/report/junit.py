@@ -1,7 +1,7 @@
 """Report as JUnit XML, which most build servers read.
 
-A model is a test suite, and so is an unreadable build file. A finding at a source line, module or node is a
-test case:
+Each model is a test suite, and each unreadable build file is a test suite. A finding at a source line, module
+or node is a test case:
 - A finding that makes ``trtlint`` exit with code 1 is a failed test.
 - A less severe finding is a passed test with output.
 - A suppressed finding is a skipped test.
@@ -24,7 +24,7 @@ from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
-"""Function that returns true if a finding gives exit code 1. Its arguments are a model path and the finding.
+"""Function that returns true if a finding gives exit code 1. The arguments are a model path and the finding.
 
 The path is written as in :class:`Overview`.
 """

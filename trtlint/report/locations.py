@@ -46,7 +46,7 @@ class Spot(Struct, frozen=True):
     Attributes:
         place: the file and line at which the finding is shown.
         model: the model file, written like :attr:`Place.path`.
-        finding: the finding, with only those sites that are shown at ``place``.
+        finding: the finding, with only the sites at ``place``.
         targets: the targets of the finding.
         fingerprint: 16 hex digits for the finding and its sites at ``place``; stable across exports.
         conditional: true if the finding depends on unset options.

@@ -79,7 +79,7 @@ def rule_page(rule: str) -> str:
 
 
 def explanation(rule: str) -> str:
-    """Return where a rule is explained: the address of its page, or a ``trtlint rule`` command.
+    """Return the address of a rule's page, or a ``trtlint rule`` command if there is no page.
 
     The text is empty if the rule is not built in.
     """

@@ -1,7 +1,7 @@
 """Report as GitHub Markdown, for pull request comments and step summaries.
 
-Names in a model are arbitrary text. They are escaped, so they cannot become markup, HTML, mentions or
-links: https://github.github.com/gfm/
+Names in a model are arbitrary text. trtlint escapes the names, so they cannot become markup, HTML, mentions
+or links: https://github.github.com/gfm/
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _severity(spot: Spot) -> str:
 def _details(spots: Iterable[Spot]) -> Iterator[str]:
     """Yield the details of findings, up to ``_ROOM`` characters.
 
-    The first finding of each rule comes first, then the other findings.
+    The first finding of each rule comes first, then the remaining findings.
     """
     seen: set[str] = set()
     first: list[Spot] = []

@@ -56,7 +56,7 @@ def advice(
     Args:
         found: the measurement.
         targets: the targets of the build.
-        layers: the names of TensorRT layers by node path, for layers whose name differs from the node's.
+        layers: the names of TensorRT layers by node path, for layers whose name differs from the node name.
         ranges: the JSON file of the measurement; None if no file was written.
         options: the options of the command line that describe the targets.
     """
@@ -108,7 +108,7 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice to build without the measured type, if this type is unsuitable.
+    """Yield the advice for a model for which the measured type is unsuitable: build without the type.
 
     The type is FP16, BF16 or TF32.
     """

@@ -106,7 +106,7 @@ def way_lines(found: Measurement) -> list[WayLine]:
 
 
 def verdict_words(found: Measurement) -> str:
-    """Return the verdict on a measurement, with the reason for the verdict."""
+    """Return the verdict on a measurement and, if known, the reason."""
     verdict = found.verdict
     if verdict is None:
         return f"not proven: {sentence(found.trivial)}" if found.trivial else ""
@@ -123,7 +123,7 @@ def verdict_words(found: Measurement) -> str:
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or the reason why its errors prove nothing."""
+    """Return the errors of an output, or the reason why the errors prove nothing."""
     if not output.finite:
         return "infinity or NaN already in FP32"
     if found.is_trivial(output):
@@ -141,7 +141,7 @@ def _reason(band: Band, bound: float) -> str:
         return "if kernels accumulate in FP16, the error exceeds the bound; otherwise it does not"
     if "fused" in good:
         return "within tolerance only if the builder fuses all operators that are between two products"
-    return "with fused kernels the error exceeds the bound, without fusion it does not"
+    return "the error exceeds the bound with fused kernels, but not without fusion"
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:

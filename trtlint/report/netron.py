@@ -82,7 +82,8 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 def _target(spotted: Spotted) -> tuple[str, str]:
     """Return the kind and the name under which Netron finds a node.
 
-    Netron finds a node by the name of the node. If the node has no name, Netron uses the name of its output.
+    Netron finds a node by the name of the node. If the node has no name, Netron uses the name of the node's
+    output.
     """
     node = spotted.node
     if node is None:

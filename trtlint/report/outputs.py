@@ -67,7 +67,7 @@ def parse(
     Args:
         words: values of ``--output``, each ``FORMAT`` or ``FORMAT:FILE``.
         format: the value of ``--format``; None if not given.
-        quiet: true to write to standard output only if the user requests it.
+        quiet: true to write to standard output only if the user requests an output there.
         formats: the formats of the command.
         default: the format of standard output if the user requests none.
 
@@ -81,7 +81,7 @@ def parse(
     outputs += [_output(word, formats) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
-        raise SettingError("two outputs go to standard output; give all but one a file: FORMAT:FILE")
+        raise SettingError("two outputs go to standard output; name a file for all but one: FORMAT:FILE")
     for output, file in zip(outputs, files, strict=True):
         if file is not None and files.count(file) > 1:
             raise SettingError(f"two outputs go to {output.file}; use different files")
@@ -160,7 +160,7 @@ def _require_possible(output: ReportOutput, files: int) -> None:
 class Outputs:
     """Writer of the reports of a run, for all outputs.
 
-    Text is written to standard output after each file. All other outputs are written at the end, so an
+    Text is written to standard output after each file. The remaining outputs are written at the end, so an
     interrupted run leaves no partial document.
 
     Raises:

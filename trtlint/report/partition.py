@@ -87,7 +87,7 @@ def _listed(parts: list[list[str]]) -> Iterator[str]:
 def _copies(borders: Mapping[str, int]) -> Iterator[str]:
     if not borders["tensors"]:
         return
-    more = f", without {borders['unknown']} of dynamic size" if borders["unknown"] else ""
+    more = f", not counting {borders['unknown']} of dynamic size" if borders["unknown"] else ""
     size = size_words(borders["bytes"])
     yield f"  {plural(borders['tensors'], 'tensor')} at the borders of parts: {size}{more}"
 
@@ -109,7 +109,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
         if split["parts"] is not None:
             what = plural(split["parts"], "part")
             advice.append(
-                f"without them: {what}{'' if split['parts'] != now else ' as now'}, "
+                f"if TensorRT accepted these nodes: {what}{'' if split['parts'] != now else ' as now'}, "
                 f"{split['left']} left on other providers"
             )
         if advice:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
-"""Pattern of ``git@host:owner/name.git``. A host has at least two letters, so ``C:`` does not match."""
+"""Pattern of ``git@host:owner/name.git``. Hosts with one letter do not match, because of drives (``C:``)."""
 
 
 class Provenance(Struct, frozen=True):

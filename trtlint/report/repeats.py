@@ -37,7 +37,7 @@ class Explained:
         self._messages: dict[Explanation, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
-        """Return the text of a short line about a finding, after the name of the rule.
+        """Return the text that follows the rule name in a short line about a finding.
 
         The text is the message, or an empty string if the report already contains the message. The result is
         None if the finding needs a full explanation. The following findings need one:

@@ -17,7 +17,7 @@ _OTHER = "other"
 
 
 _LOG = frozenset({"build", "log_message"})
-"""Kinds of build facts that come from the log. Other build facts come from the engine layers."""
+"""Kinds of build facts that come from the log. The remaining kinds come from the engine layers."""
 
 _GROUNDS = ("model", "command", "log", "layers", "trial", "torch")
 
@@ -37,7 +37,7 @@ _SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
     "status": (lambda rule: rule.status, get_args(Status)),
     "severity": (lambda rule: rule.severity, SEVERITIES),
 }
-"""Properties to count rules by, each with a function that returns the value of a rule, and all values."""
+"""Properties to count rules by, each with a function that returns a rule's value, and all possible values."""
 
 
 def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:

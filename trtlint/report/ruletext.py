@@ -29,7 +29,7 @@ def summary(rule: Rule) -> str:
 
 
 def sections(rule: Rule) -> tuple[str, str, str]:
-    """Return the documentation of a rule in three parts: how to fix the problem, other text, and examples.
+    """Return the documentation of a rule in three parts: fix of the problem, remaining text, and examples.
 
     If the documentation has no section about the fix, the first part lists the advice of the rule.
     """
@@ -56,7 +56,7 @@ def _advice(rule: Rule) -> str:
         text = text.removeprefix("Or ")
         text = text[:1].upper() + text[1:]
         lines.append(f"- {ranges}: {text}" if ranges else f"- {text}")
-    head = "Each finding shows the one advice that fits the model:"
+    head = "A finding shows only the advice that fits the model:"
     return "\n".join([f"## {_FIX}", "", head, "", *lines]) if lines else ""
 
 

@@ -39,8 +39,8 @@ class SummaryWriter:
     Args:
         file: the stream to write to.
         apart: true to write an empty line first, because another format was written before.
-        height: lines of the screen. If not all rules fit, the last line counts the least severe and rarest
-            rules. None to list all rules and all unreadable files.
+        height: lines of the screen. If not all rules fit, the last line counts the omitted rules, which are
+            the least severe and rarest. None to list all rules and all unreadable files.
     """
 
     def __init__(self, file: TextIO, *, apart: bool = False, height: int | None = None) -> None:

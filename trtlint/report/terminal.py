@@ -41,7 +41,10 @@ class ConsoleReport:
         self._hang(Text("error: ", style="bold red"), str(problem))
 
     def _print(self, *lines: Text) -> None:
-        """Write lines. A longer line, such as a command, is not broken, so users can copy it."""
+        """Write lines.
+
+        A line that is too long for the terminal is not broken, so users can copy a command.
+        """
         for line in lines:
             self._console.print(line, soft_wrap=True)
 
@@ -56,7 +59,7 @@ class ConsoleReport:
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
         """Yield the lines of a wrapped text.
 
-        The first line begins with ``mark``. The other lines are indented by the width of ``mark``.
+        The first line begins with ``mark``. The following lines are indented by the width of ``mark``.
         """
         yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
 

@@ -125,7 +125,7 @@ class TextReport:
 
     def _print(self, *lines: Text) -> None:
         if self._console is None or not self._console.is_terminal:
-            # Without styles and wrapping, the console prints the same text much more slowly.
+            # Here, no styles and no wrapping are needed. The console would only write the text more slowly.
             self._file.write("".join(f"{line.plain}\n" for line in lines))
             return
         for line in lines:
@@ -235,8 +235,8 @@ class TextReport:
 
         Args:
             item: the finding.
-            drawn: all findings about the same nodes, beginning with ``item``; empty if the nodes were drawn
-                before.
+            drawn: all findings about the same nodes, beginning with ``item``; empty if the nodes are already
+                drawn.
             models: the reports of the file.
             names: short names of the targets.
             printed: the lines about the rule that were already written for this file.

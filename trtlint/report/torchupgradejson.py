@@ -1,4 +1,4 @@
-"""Report about an upgrade of Torch-TensorRT as JSON.  Its JSON Schema is part of the package."""
+"""Report about an upgrade of Torch-TensorRT as JSON.  The package contains the JSON Schema of the report."""
 
 from __future__ import annotations
 

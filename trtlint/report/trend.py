@@ -49,12 +49,13 @@ class Trend(Struct, frozen=True):
     """The differences between an earlier and a later scan.
 
     Attributes:
-        new: findings that are only in the later scan, for models that are in both scans.
+        new: findings that are only in the later scan, for models in both scans that the earlier scan could
+            read.
         gone: findings that are only in the earlier scan, for models that both scans could read.
         still: findings in both scans.
         added: findings of models that the earlier scan lacks or could not read.
-        models: five numbers of models: in both scans (``both``), ``added``, ``removed``, ``changed``, and
-            ``unreadable`` models, which only the earlier of both scans could read.
+        models: the number of models by kind: ``both`` (in both scans), ``added``, ``removed``, ``changed``,
+            and ``unreadable`` (in both scans, but only the earlier scan could read the model).
     """
 
     new: tuple[ReportRow, ...]
@@ -64,7 +65,7 @@ class Trend(Struct, frozen=True):
     models: Mapping[str, int]
 
     def counts(self) -> Iterator[tuple[str, int, int, int]]:
-        """Yield each rule with the number of its new, removed and remaining findings.
+        """Yield each rule with three numbers: its new findings, removed findings and remaining findings.
 
         Findings of added models count as new.
         """
@@ -78,7 +79,7 @@ def read_rows(path: Path) -> tuple[ReportRow, ...]:
     """Read the rows of a scan from JSON Lines or Parquet.
 
     Raises:
-        RowsError: the file cannot be read, exceeds a limit, or has other content.  The message has the line
+        RowsError: the file cannot be read, exceeds a limit, or is not a scan.  The message has the line
             number.
     """
     try:

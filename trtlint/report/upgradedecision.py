@@ -21,10 +21,11 @@ MANY = 30
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
 """The ``trtlint convert`` command in the advice of a finding.
 
-Findings about the build contain the command if the conversion of the model resolves them.
+The advice of a finding about the build contains this command if a conversion of the model resolves the
+finding.
 """
 _NAMED = 3
-"""Largest number of model paths in a command. For more models, the command names their common folder."""
+"""Largest number of model paths in a command. For more models, the command names the common folder."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
 
@@ -69,7 +70,7 @@ class Decision(Struct, frozen=True):
         line: index of the release line; None if no release line supports the GPU.
         safe: models without an error or a warning for this line.
         fixable: models whose errors and warnings ``trtlint fix`` can fix.
-        open: all other models, each with its errors and warnings.
+        open: the remaining models, each with its errors and warnings.
     """
 
     line: int | None
@@ -107,7 +108,7 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
-    """Return the errors and warnings about the graph at a release line, except those of low confidence."""
+    """Return the confident errors and warnings about the graph at a release line, except refuted findings."""
     return tuple(
         item
         for item in _found(upgrade, line)
@@ -243,7 +244,8 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
     if len(paths) > _NAMED:
         folders = [os.path.dirname(path) for path in paths]  # noqa: PTH120
         folder = os.path.commonpath(list(map(os.path.abspath, folders)))
-        # One absolute path is enough for an absolute folder, because paths of both kinds share no folder.
+        # If one path is absolute, the folder must be absolute, because a relative folder does not contain
+        # this path.
         paths = [folder if any(map(os.path.isabs, folders)) else os.path.relpath(folder)]
     options = upgrades[0].version_options(decision.line or 0)
     return shlex.join(("trtlint", "fix", *paths, *options))

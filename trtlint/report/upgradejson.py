@@ -17,7 +17,7 @@ SCHEMA = "trtlint.upgrade/1"
 
 
 def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Convert upgrade reports to JSON data, in their order."""
+    """Convert upgrade reports to JSON data, in the given order."""
     return {
         "schema": SCHEMA,
         "models": [_model(upgrade) for upgrade in upgrades],

@@ -17,7 +17,7 @@ _NAMES = 3
 
 
 def some(names: Sequence[str], between: str = ", ") -> str:
-    """Join the first few names, and add the number of the others."""
+    """Join the first few names, and add the number of the remaining names."""
     return first_few(names, _NAMES, between) or "none"
 
 
@@ -43,10 +43,7 @@ def why(upgrade: Upgrade) -> str:
     if len(equals) == 1:
         return f"{risks}, fewer than for any other version of the range"
     others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
-    return (
-        f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} equally few, and this "
-        "version is the newest of these"
-    )
+    return f"{risks}, as for {others}; {best.line} is the newest of these versions"
 
 
 def risks(upgrade: Upgrade) -> str:
@@ -71,7 +68,7 @@ def _grave(line: Assessed) -> list[str]:
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
-    """Yield sentences about the errors that rule out other versions of the upgrade."""
+    """Yield sentences about the problems that rule out versions other than the safest one."""
     safest = upgrade.safest
     assert safest is not None
     ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
@@ -136,7 +133,7 @@ def first_to_last(first: str, last: str) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions that have a finding, with a remark if the first version has it, too."""
+    """Format the versions that have a finding. Add a remark if the first version has the finding, too."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 

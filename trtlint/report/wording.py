@@ -110,12 +110,12 @@ def fix_command(finding: Finding, model: str = "MODEL") -> str:
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return a finding and its included findings, without those that ``trtlint fix`` cannot fix."""
+    """Return the findings that ``trtlint fix`` can fix: the given finding and its included findings."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 
 def included(finding: Finding) -> str:
-    """Count the findings that another finding includes: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
+    """Format the number of included findings of a finding: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 

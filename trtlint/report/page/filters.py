@@ -22,7 +22,7 @@ _SEVERITIES = ("error", "warning", "note", "conditional")
 def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, str]:
     """Return the HTML of the filters, and the CSS rules that hide findings.
 
-    A filter needs at least two choices. Without a filter, return None and an empty text.
+    A filter needs at least two choices. If there is no filter, return None and an empty text.
 
     Args:
         found: all findings with the sections of their files, the most severe first.

@@ -183,7 +183,7 @@ def _straightened(
     above = {item: list(graph.predecessors(item)) or around[item] for item in middles}
     apart = [[(widths[a] + widths[b]) / 2 + _BESIDE for a, b in pairwise(layer)] for layer in layers]
     down = range(len(layers))
-    # Sweeps place boxes near all their neighbours; the last sweep places them below their sources.
+    # Sweeps place boxes near all their neighbours; the last sweep places the boxes below their sources.
     for turn in range(_STRAIGHTENINGS):
         last = turn == _STRAIGHTENINGS - 1
         for row in down if last or turn % 2 == 0 else reversed(down):

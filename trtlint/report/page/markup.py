@@ -46,8 +46,8 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
     Args:
         name: the name of the element, which is not escaped.
         content: the content of the element.
-        attributes: the attributes, whose names are not escaped. A trailing ``_`` is removed, and other
-            underscores become hyphens. An attribute with the value None is omitted.
+        attributes: the attributes, whose names are not escaped. A trailing ``_`` is removed, and the
+            remaining underscores become hyphens. An attribute with the value None is omitted.
     """
     given = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None

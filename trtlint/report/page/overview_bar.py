@@ -105,7 +105,7 @@ def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Mark
 
 
 def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
-    """Draw the cells with findings.  Each links to its finding.
+    """Draw the cells with findings.  Each cell links to its finding.
 
     Neighbouring cells with the same finding are drawn as one cell.
     """
