@@ -82,7 +82,8 @@ def test_the_newest_version() -> None:
         (
             (0, 1, 3),
             line("10.8", note=1),
-            "no error or warning known for this graph, as for 10.5 to 10.6; 10.8 is the newest of these versions",
+            "no error or warning known for this graph, as for 10.5 to 10.6; 10.8 is the newest of these "
+            "versions",
         ),
     ],
 )
