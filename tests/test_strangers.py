@@ -218,7 +218,7 @@ def test_only_regular_files_are_replaced(
 def test_a_baseline_is_written_over_baselines_only(folder: Path, trtlint: Trtlint) -> None:
     before = (folder / "good.onnx").read_bytes()
     code, out = trtlint(*FOUND, "--write-baseline", "good.onnx")  # `--write-baseline *.onnx`
-    assert (code, "the file there is not a baseline" in out) == (2, True), out
+    assert (code, "the existing file is not a baseline" in out) == (2, True), out
     assert (folder / "good.onnx").read_bytes() == before
     for _ in range(2):
         code, out = trtlint(*FOUND, "--write-baseline", "base.json")

@@ -1,7 +1,7 @@
 """trtlint: a linter for TensorRT builds of ONNX models, without a GPU.
 
 - :func:`lint` reads ONNX models and returns a :class:`Report` of :class:`Finding` objects.
-- :func:`check` lints at the end of an export script and raises for severe findings.
+- :func:`check` lints at the end of an export script and raises an error for severe findings.
 - :func:`fix` applies automatic fixes to a model.
 - :func:`convert` makes a model strongly typed.
 - :func:`measure` measures the effect of FP16 on a model.

@@ -64,7 +64,7 @@ def lint(
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
         SettingError: a keyword has an invalid version, rule, command or address.
-        FileError: a measurement or another given file cannot be used.
+        FileError: a given file, such as a measurement, cannot be used.
         ExperimentError: the requested dry build cannot run on this machine.
     """
     sources, review = Sources(), Review()
@@ -259,7 +259,7 @@ def upgrade(
     product: Literal["tensorrt", "tensorrt-rtx"] = "tensorrt",
     **keywords: Unpack[Keywords],
 ) -> Upgrade:
-    """Compare the findings of a model from one TensorRT version to another.
+    """Compare the findings of a model between TensorRT versions.
 
     Args:
         model: the file.

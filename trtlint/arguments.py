@@ -65,7 +65,7 @@ def read_one(name: str, value: object) -> Any:
 
 
 def read_file(name: str, value: object) -> str:
-    """Check that an argument is the path or the address of one model, and return it.
+    """Check that an argument is the path or the address of one model, and return the argument.
 
     Raises:
         ArgumentError: the value is not a path, or is the path of a folder.

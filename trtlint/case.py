@@ -48,7 +48,7 @@ class Case(Struct, frozen=True, dict=True):
         rules: the selected rules. Only the rules in :attr:`applicable` run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
-        evidence: a build, dry builds and measured ranges, and experiments that still have to run.
+        evidence: builds, dry builds, measured ranges, and experiments that have not run yet.
         weights: whether to read all weights.
         source: a model in memory, or the source of a remote model; None for a local file.
         alone: True if the case has evidence, such as a log, but no model.
@@ -136,7 +136,7 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
 
     def at(self, folder: Path) -> Case:
-        """Return a copy with absolute paths, for a process with another current folder.
+        """Return a copy with absolute paths, for a process with a different current folder.
 
         Args:
             folder: the current folder of the calling process.
@@ -238,7 +238,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def _record(self) -> Any:
-        """The files of a real build.  They complete the settings of the targets."""
+        """The files of a real build. The files complete the settings of the targets."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 

@@ -328,7 +328,10 @@ class _Given:
         return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:
-        """Return the command that builds a model.  It can come from the model's Triton configuration."""
+        """Return the command that builds a model.
+
+        The command can come from the model's Triton configuration.
+        """
         return choose_command(file, self._commands, lambda _: None)
 
     def _build(self, path: Path) -> tuple[tuple[Evidence, ...], tuple[Problem, ...]]:

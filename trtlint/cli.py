@@ -44,8 +44,8 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 def cli() -> None:
     """Find what TensorRT will compute wrongly, reject or run slowly in an ONNX model, before the build.
 
-    Anything you don't specify is treated as unknown. trtlint counts the findings that depend on it and
-    names the option that would decide them.
+    Anything you don't specify is unknown to trtlint. The report counts the findings that depend on it and
+    names the options that would decide them.
 
     \b
     trtlint model.onnx --trt 10.7
@@ -103,8 +103,8 @@ def fix(**options: Any) -> int:
     """Apply automatic fixes to ONNX models and write the fixed copies.
 
     trtlint lints the model again after each rewrite. It reverts a rewrite that does not remove its
-    finding, adds an equally severe one, makes the model invalid, or fails --verify. The original model
-    is never changed, and weights are copied unchanged.
+    finding, causes a finding of the same or a higher severity, makes the model invalid, or fails
+    --verify. The original model is never changed, and weights are copied unchanged.
 
     Exit code: 0 no remaining finding at or above --fail-on, 1 such findings remain, or a check
     (--verify, --verify-build) was inconclusive, 2 invalid usage or inputs, 3 a file cannot be read or
@@ -159,7 +159,7 @@ def upgrade(**options: Any) -> int:
     """Report what an upgrade of TensorRT changes for ONNX models, version by version.
 
     The report lists fixed and new problems, and the changes that the graph, the build command and the
-    runtime code need. It recommends the safest version of the range.
+    runtime code need. The report recommends the safest version of the range.
 
     \b
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
@@ -189,7 +189,7 @@ def measure(**options: Any) -> int:
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
-    Exit code: 0 all outputs are within tolerance in every build, 1 some are not, or the result
+    Exit code: 0 all outputs are within tolerance in every build, 1 an output is not, or the result
     depends on the build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug
     in trtlint.
     """  # noqa: D301 - click's mark of lines that stay

@@ -406,7 +406,7 @@ def test_stacked_outputs_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> N
     room = loop.maker.input("room", "INT32")
     output = loop.output("CONCATENATE", loop.state, room)
     assert loop.run(output, room=np.array(3, np.int32)) == [[[1, 2], [2, 4], [3, 6]]]
-    too_long = Missing("a loop output that is too long")
+    too_long = Missing("a loop output of more than 3 iterations")
     assert loop.run(output, room=np.array(4, np.int32)) == [too_long]
     many = Missing("a loop of more than 3 iterations")
     assert loop.run(output, room=np.array(3, np.int32), n=np.array(4, np.int32)) == [many]

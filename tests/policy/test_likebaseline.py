@@ -26,7 +26,7 @@ def test_files_with_other_content(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(SettingError) as raised:
         require_baseline_path(file)
-    assert str(raised.value) == f"cannot write the baseline to {file}: the file there is not a baseline"
+    assert str(raised.value) == f"cannot write the baseline to {file}: the existing file is not a baseline"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

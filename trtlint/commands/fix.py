@@ -148,7 +148,7 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
         elif not _is_fixed(task.file):
             raise SettingError(
                 f"the fixed model of {source} would replace {task.file}, another model of this command; fix "
-                "the two in separate commands"
+                "the two models in separate commands"
             )
     return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ResultOption(click.Option):
-    """The option ``-o FILE``.  The help does not show its old long name ``--output``."""
+    """The option ``-o FILE``.  The help does not show the old long name ``--output``."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the line of the help: ``-o FILE`` and its description."""

@@ -36,7 +36,7 @@ def init(build: str | None, output: str, **options: Any) -> int:
     short_help="Show the packages and tools that are installed or missing.",
 )
 def doctor() -> int:
-    """Show versions, the GPU and the cache, and how to install what is missing."""
+    """Show versions, the GPU and the cache, and how to install missing packages."""
     from trtlint.commands.doctor import run_doctor
 
     return run_doctor()

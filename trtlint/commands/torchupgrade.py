@@ -29,10 +29,10 @@ _SUFFIXES = (".py", ".pt2")
 
 
 def has_torch(paths: Sequence[str]) -> bool:
-    """Return whether the paths are scripts and programs for Torch-TensorRT.
+    """Return whether the paths are scripts or programs for Torch-TensorRT.
 
     Raises:
-        SettingError: only some of the paths are scripts and programs.
+        SettingError: only some of the paths are scripts or programs.
     """
     mine = [path for path in paths if path.lower().endswith(_SUFFIXES)]
     others = [path for path in paths if not path.lower().endswith(_SUFFIXES)]

@@ -55,7 +55,7 @@ from trtlint.target.truth import Truth, Unknown
 
 
 class Evaluation:
-    """Evaluates rules against the facts of one model, for one target after another.
+    """Evaluates rules against the facts of one model, for one target at a time.
 
     Data that do not depend on the target are computed once, so further targets need little time.
     """
@@ -70,7 +70,10 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings for one target.  A rule file is read only if facts of its kind may exist."""
+        """Return the findings for one target.
+
+        A rule file is read only if facts of the rule's kind may exist.
+        """
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -113,7 +116,10 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Return whether a rule can have findings: it has a pattern, or facts of its kind may exist."""
+        """Return whether a rule can have findings.
+
+        It can if it has a pattern, or if facts of its kind may exist.
+        """
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model

@@ -55,7 +55,7 @@ def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMe
 def errors_of_parser(
     facts: Facts, subject: Subject, refusal: Refusal, *, holds: bool
 ) -> tuple[ParserRefusal, ...]:
-    """Return the errors of NVIDIA's parser in a dry build that name a refused node."""
+    """Return the errors that NVIDIA's parser reports about refused nodes in a dry build."""
     nodes = nodes_of(subject) if holds or refusal.stage == "parse" else frozenset()
     return tuple(
         error
@@ -73,7 +73,7 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence that says that the parser or builder succeeded.
+    """Return a sentence about the success of the parser or builder.
 
     A success refutes a predicted refusal.  The result is an empty string if neither succeeded.
     """
@@ -100,7 +100,7 @@ def why_failed(messages: Iterable[Subject]) -> Subject | None:
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """Return a sort key of a log message that puts the likeliest cause of a failure first."""
+    """Return a sort key for log messages that puts the likeliest cause of a failure first."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

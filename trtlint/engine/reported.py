@@ -29,7 +29,10 @@ def about_experiments(rule: Rule) -> bool:
 
 
 def reads_the_graph(rule: Rule) -> bool:
-    """Return whether a rule is about the graph or weights, so that types and shapes affect its findings."""
+    """Return whether a rule is about the graph or weights.
+
+    Types and shapes affect the findings of such a rule.
+    """
     return ground_of(rule.find) in ("model", "weights")
 
 
@@ -37,8 +40,8 @@ def turn(rule: Rule) -> tuple[int, bool]:
     """Return a sort key that states the phase in which a rule is evaluated.
 
     Rules about the model come first, because their findings quote matching messages of a build.  Then come
-    rules about errors of the parser, rules about the build, and rules about other experiments.  Later rules
-    do not repeat earlier findings.  In each phase, rules with ``default: true`` come last.
+    rules about errors of the parser, rules about the build, and rules about other experiments.  A rule does
+    not repeat the findings of the rules before it.  In each phase, rules with ``default: true`` come last.
     """
     if about_experiments(rule):
         return 1 if rule.find == _PARSER else 3, rule.default
@@ -62,7 +65,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether an earlier finding reports the same problem as a rule for a fact or match."""
+        """Return whether a rule's finding about a fact or match would repeat an earlier finding."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):

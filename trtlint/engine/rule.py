@@ -85,7 +85,7 @@ class Advice(Struct, frozen=True):
         safety: ``safe`` if the fix preserves the results for all inputs, up to rounding.  Otherwise
             ``unsafe``, and the user decides.
         default: True to show the advice only if no advice above it surely applies.
-        see: URLs about this advice.  A report lists them first.
+        see: URLs about this advice.  A report lists these URLs first.
     """
 
     applies: Mapping[Product, str]

@@ -32,8 +32,8 @@ class Subject(Struct, frozen=True, eq=False):
         place: the name of the node, tensor or line in reports; empty for the whole model.
         chain: the operators in the fact or match, in data-flow order, each with its role.
         values: the names that expressions can use, except ``target``.
-        others: other matches of the pattern at the same nodes.  A finding needs only one match for which the
-            condition of the rule is true.
+        others: further matches of the pattern at the same nodes.  A finding needs only one match for which
+            the condition of the rule is true.
     """
 
     node: Node | None
@@ -200,8 +200,8 @@ def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
     The condition is evaluated without a target. If the condition is then false, it is false for every
-    target. A condition that asks whether a value is known breaks this rule, so the result is then always
-    True.
+    target. This is not certain for a condition that asks whether a value of the target is known, so the
+    result is then always True.
     """
     where = rule.where
     if where is None or ("target" in where.names and where.sees_unknown):

@@ -1,7 +1,7 @@
 """Merge the findings of one model for several targets.
 
-trtlint lints each version of a range separately.  The report lists each finding once, with its versions.  It
-also lists the changes from one version to the next.
+trtlint lints each version of a range separately.  The report lists each finding once, with its versions.  The
+report also lists the changes from one version to the next.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class _Found(Struct, eq=False):
 
 
 class Comparing:
-    """Compare a network with its ONNX model on several sets of inputs, one after the other.
+    """Compares a network with its ONNX model on several sets of inputs, one after the other.
 
     Args:
         path: the model.
@@ -149,7 +149,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return the results as JSON data.  Its keys are fields of :class:`Agreement`."""
+        """Return the results as JSON data.  The keys are fields of :class:`Agreement`."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -216,7 +216,10 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare network tensor number ``tensor`` with ONNX's tensor. Return the value for later layers."""
+        """Compare network tensor number ``tensor`` with ONNX's tensor.
+
+        Return the value for the layers that follow.
+        """
         name = self._candidates.get(tensor)
         if name is None:
             return value

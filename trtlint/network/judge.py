@@ -142,8 +142,8 @@ def is_identical(one: Array, other: Array) -> bool:
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
     """Return whether all differences are small compared with the usual magnitude of the tensor.
 
-    This is a quick check before an exact comparison. It compares blocks that fit into the processor's cache.
-    Comparing the blocks takes a third of the time of comparing whole tensors.
+    This is a quick check before an exact comparison. The function compares blocks that fit into the
+    processor's cache. Comparing the blocks takes a third of the time of comparing whole tensors.
     """
     if got.dtype == expected.dtype and is_identical(got, expected):
         return True

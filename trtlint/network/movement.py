@@ -96,7 +96,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
     if mode in ("STRICT_BOUNDS", "FILL") and within.all():
         return _stepped(x, axis, index)
     if mode == "STRICT_BOUNDS":
-        raise NotComputedError("a slice that leaves its bounds")
+        raise NotComputedError("a slice outside the bounds of its input")
     if mode == "FILL":
         shape = [len(index) if at == axis else dim for at, dim in enumerate(x.shape)]
         found = np.full(shape, fill.item(), x.dtype)

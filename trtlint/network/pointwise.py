@@ -76,7 +76,7 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 def _bounded(x: Any, least: Any) -> Any:
-    """Replace the elements of an array that are below a lower bound by the bound, in place."""
+    """Raise the elements of an array that are below a lower bound to this bound, in place."""
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 

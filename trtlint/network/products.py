@@ -112,8 +112,10 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
     window, stride = tuple(layer.get("window_size_nd")), tuple(layer.get("stride_nd"))
     spatial = x.shape[-len(window) :]
     pads, sizes = _windows(layer, spatial, window, stride)
-    if int(np.prod(window)) > _MOST_PLACES or min(sizes) < 1:
-        raise NotComputedError("a pooling window of this size")
+    if int(np.prod(window)) > _MOST_PLACES:
+        raise NotComputedError(f"a pooling window of more than {_MOST_PLACES:,} elements")
+    if min(sizes) < 1:
+        raise NotComputedError("a pooling window larger than its input")
     found: dict[str, Array] = {}
     if kind in ("MAX", "MAX_AVERAGE_BLEND"):
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min

@@ -270,7 +270,7 @@ class _Loop:
         if not parts:
             return Missing("the loop runs no iteration")
         if length > MOST:
-            raise NotComputedError("a loop output that is too long")
+            raise NotComputedError(f"a loop output of more than {MOST} iterations")
         parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
         if layer.get("kind") == "REVERSE":
             parts.reverse()

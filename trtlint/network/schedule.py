@@ -149,7 +149,7 @@ class _Scheduler:
         )
 
     def _reads(self, layer: Layer) -> tuple[int, ...]:
-        """Return the tensors that a layer reads, including the condition that selects its value."""
+        """Return the tensors that a layer reads, including the condition that selects its output."""
         condition = self._conditions.get(layer.group) if layer.kind == "CONDITIONAL_OUTPUT" else None
         return (*tensors_of(layer), *(() if condition is None else (condition,)))
 
@@ -213,7 +213,7 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
     try:
         sorter.prepare()
     except CycleError:
-        raise NotComputedError("the layers of the network have no order") from None
+        raise NotComputedError("the layers of the network depend on each other in a cycle") from None
     ready: list[tuple[int, int]] = []
     found = []
     while sorter.is_active():

@@ -60,7 +60,7 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def wide(array: Array) -> Array:
-    """Convert 8-bit and 16-bit floats to FP32. Return other arrays unchanged."""
+    """Convert 8-bit and 16-bit floats to FP32. Return the remaining arrays unchanged."""
     return array.astype(np.float32) if array.dtype in _NARROW else array
 
 

@@ -63,7 +63,7 @@ class KnownSite(Struct, frozen=True):
 
 
 class Baseline:
-    """The entries of one baseline file, and the sites that they match in a run.
+    """The entries of one baseline file, and the sites that match the entries in a run.
 
     Args:
         file: the file.  Paths of models are relative to its folder.
@@ -111,7 +111,7 @@ class Baseline:
             raise BaselineError(f"{shown(file)}: not a baseline: its schema is not {SCHEMA!r}")
         tables = document.get("entries")
         if not isinstance(tables, list):
-            raise BaselineError(f"{shown(file)}: not a baseline: it has no list of entries")
+            raise BaselineError(f"{shown(file)}: not a baseline: the list of entries is missing")
         return cls(file, [_entry(file, number, table) for number, table in enumerate(tables)])
 
     @property
@@ -219,7 +219,7 @@ class Baseline:
         """Remove entries that match no finding, and entries of deleted models.
 
         The remaining entries get their current modules and nodes, but keep their fingerprints. No entry is
-        added. The file is written if its content changed.
+        added. The file is written if the content changed.
 
         Args:
             protected: files that must not be replaced.

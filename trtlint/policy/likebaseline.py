@@ -35,4 +35,4 @@ def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
     except OSError as error:
         raise SettingError(f"cannot write the baseline to {file}: {error.strerror}") from None
     if head and not head.startswith((b"{", b"<<<<<<<")):
-        raise SettingError(f"cannot write the baseline to {file}: the file there is not a baseline")
+        raise SettingError(f"cannot write the baseline to {file}: the existing file is not a baseline")

@@ -209,7 +209,7 @@ def unknown(key: str, rules: Iterable[Selectable]) -> str:
 
 
 def split(selectors: Iterable[str]) -> list[str]:
-    """Split comma-separated selectors and drop empty ones."""
+    """Split comma-separated selectors and drop empty selectors."""
     return [part.strip() for text in selectors for part in text.split(",") if part.strip()]
 
 

@@ -65,7 +65,7 @@ class FileSettings(Struct, frozen=True):
 
 
 class SettingsReader:
-    """Reads the settings of files.  It reads each configuration, rule file and baseline only once.
+    """Reads the settings of files.  The reader reads each configuration, rule file and baseline only once.
 
     Args:
         options: the command line, which overrides the configuration.

@@ -21,7 +21,7 @@ def plural(number: int, word: str) -> str:
 
 
 def left_out(number: int, shown: int, word: str) -> list[str]:
-    """Return the line ``and 3 more findings`` for omitted entries of a list, or no line without any.
+    """Return the line ``and 3 more findings`` for omitted entries of a list, or no line if none are omitted.
 
     Args:
         number: the number of entries.

@@ -1,4 +1,4 @@
-"""Table of report formats, and the interface of the modules that implement them.
+"""Table of report formats, and the interface of the modules that implement the formats.
 
 A new format needs a module in this package and a line in one of the tables below. A module in
 :data:`STREAMED` has a function ``writer(file, style)``, which returns a :class:`ReportWriter`. A module in

@@ -81,7 +81,9 @@ def parse(
     outputs += [_output(word, formats) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
-        raise SettingError("two outputs go to standard output; name a file for all but one: FORMAT:FILE")
+        raise SettingError(
+            "two outputs go to standard output; name a file for all but one of them: FORMAT:FILE"
+        )
     for output, file in zip(outputs, files, strict=True):
         if file is not None and files.count(file) > 1:
             raise SettingError(f"two outputs go to {output.file}; use different files")

@@ -75,7 +75,7 @@ def full(spot: Spot) -> str:
 def sureness(finding: Finding) -> str:
     """Return the confidence and the evidence level of a finding, such as ``high, documented``.
 
-    If a build refutes the finding, a remark follows.
+    If the evidence refutes the finding, a remark follows.
     """
     refuted = "; refuted by the evidence" if finding.standing == "refuted" else ""
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"

@@ -68,8 +68,8 @@ def test_ranges() -> None:
         site("/first", 66000.0, "overflow", origin=True),
         site("/second", 67000.0, "overflow", origin=True),
     ) == [
-        "6 of 7 tensors leave FP16, measured on 2 batches, generated",
-        "Node|Operator||Leaves by|Greatest magnitude|",
+        "6 of 7 tensors leave the range of FP16, measured on 2 batches, generated",
+        "Node|Operator||Problem|Greatest magnitude|",
         "/second|Mul|begins here|overflow|67,000|",
         "/first|Mul|begins here|overflow|66,000|",
         "/inner|Mul||overflow|1,000,000|",
@@ -81,7 +81,7 @@ def test_ranges() -> None:
 
 def test_nothing_beyond_the_range_is_one_sentence() -> None:
     assert shown([], site("/fine", 1.0, "ok")) == [
-        "0 of 1 tensor leave FP16, measured on 2 batches, generated"
+        "0 of 1 tensor leave the range of FP16, measured on 2 batches, generated"
     ]
     assert shown([]) == []
 

@@ -30,7 +30,8 @@ class Question(Struct, frozen=True):
         facts: the facts of the model.
         subject: the fact or pattern match that the finding is about.
         target: the build target.
-        holds: True if the condition of the rule is surely true.  False if it depends on unset options.
+        holds: True if the condition of the rule is surely true.  False if the condition depends on unset
+            options.
     """
 
     rule: Rule

@@ -19,7 +19,8 @@ The block of a finding is the group of operators that the finding is about. The 
 - ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
 - ``anywhere: true`` also accepts messages that name no node. Such a message matches every block. If the log
   has a listed message that names a node, ``anywhere`` has no effect.
-- ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
+- ``layer`` is an expression over the ``layer`` fact. The expression must be true for one engine layer of the
+block.
 - ``layers`` is like ``layer``, but one layer of the block with a false expression prevents the match.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
@@ -81,7 +82,7 @@ class EvidenceConditions(Struct, frozen=True):
 
     @property
     def sides(self) -> tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...]:
-        """The conditions, each side with the standing that it gives to a finding."""
+        """The conditions for each standing of a finding: ``confirmed`` and ``refuted``."""
         return ("confirmed", self.confirm), ("refuted", self.refute)
 
 

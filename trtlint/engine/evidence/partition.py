@@ -32,7 +32,7 @@ _REFUSALS = "BLD2"
 class PartitionEvidence(Evidence, Struct, frozen=True):
     """The nodes of a model that one execution provider of ONNX Runtime runs.
 
-    A partition cannot confirm a finding, because trtlint derives it from the findings.
+    A partition cannot confirm a finding, because trtlint derives the partition from the findings.
 
     Attributes:
         provider: the execution provider.

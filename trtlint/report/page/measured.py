@@ -60,9 +60,9 @@ def _ranges(found: Measurement) -> Markup:
         ]
         for site in beyond[:_ROWS]
     ]
-    leave = f"{len(beyond):,} of {plural(len(found.sites), 'tensor')} leave {found.type.upper()}"
+    leave = f"{len(beyond):,} of {plural(len(found.sites), 'tensor')} leave the range of {found.type.upper()}"
     words = f"{leave}, measured on {found.on}"
-    return _folded(words, ["Node", "Operator", "", "Leaves by", "Greatest magnitude"], rows, 4)
+    return _folded(words, ["Node", "Operator", "", "Problem", "Greatest magnitude"], rows, 4)
 
 
 def _folded(words: str, heads: list[str], rows: list[list[Content]], figures: int) -> Markup:
