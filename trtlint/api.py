@@ -139,7 +139,7 @@ def check(
         model: as ``path`` in :func:`lint`.
         target: as in :func:`lint`.
         fail_on: the lowest severity that fails the check, or ``never``.
-        file: the stream to print to; standard error by default.
+        file: the output stream; standard error by default.
         **keywords: as in :func:`lint`.
 
     Raises:

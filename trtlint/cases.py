@@ -88,7 +88,8 @@ class Keywords(TypedDict, total=False):
     profile: AnyPath
     """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
-    """The files of a build, from :func:`trtlint.read_build`, instead of log, layers and profile."""
+    """The files of a build, from :func:`trtlint.read_build`. It replaces the keywords ``log``, ``layers`` and
+    ``profile``."""
     ranges: AnyPath | Measurement
     """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
     weights: bool

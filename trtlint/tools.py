@@ -153,7 +153,7 @@ def suppress(
     module: str | None = None,
     expires: str | None = None,
 ) -> Path:
-    """Write a copy of a model whose metadata suppresses a finding with a reason.
+    """Write a copy of a model with metadata that suppresses a finding.
 
     Args:
         model: the file.

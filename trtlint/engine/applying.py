@@ -86,8 +86,8 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """Return pairs of a prefix, such as ``TensorRT 8.6: ``, and advice for the target's version.
 
-    The prefix names the versions that the advice is for.  The prefix is empty if the target has a version, or
-    if the advice is for all versions that the rule affects.
+    The prefix names the versions for which the advice applies.  The prefix is empty if the target has a
+    version, or if the advice is for all versions that the rule affects.
     """
     found = []
     product = target.product
@@ -127,7 +127,7 @@ def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) 
     """Return the advice from :func:`shown_advice` as the texts of a report.
 
     In a rule file, an alternative to the preceding advice begins with "Or".  If such a text comes first in
-    the report, the word is removed.
+    the report, "Or" is removed.
     """
     found: list[str] = []
     for prefix, entry in shown:

@@ -26,9 +26,10 @@ def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """For reports, move each refusal that another finding causes into the causing finding.
+    """Move each refusal into the finding that causes the refusal, if there is one.
 
-    Selection, suppression, baselines and fixes use the original report, which has all findings.
+    The result is for report formats. Selection, suppression, baselines and fixes use the original report,
+    which has all findings.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)

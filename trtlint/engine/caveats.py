@@ -31,7 +31,7 @@ class Caveat(Struct, frozen=True):
     message: str
     severity: Literal["warning", "note"] = "note"
     rules: tuple[str, ...] = ()
-    """The rules whose findings may be missing; empty for suppressed findings."""
+    """The rules whose findings may be missing; empty for a caveat about suppressed findings."""
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,7 @@ class Completeness:
 
     Args:
         facts: the facts of the model.
-        subjects: the facts and pattern matches that rules are evaluated for.
+        subjects: the facts and pattern matches for which rules are evaluated.
     """
 
     def __init__(self, facts: Facts, subjects: Subjects) -> None:

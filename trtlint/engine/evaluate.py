@@ -118,7 +118,7 @@ class Evaluation:
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
         """Return whether a rule can have findings.
 
-        It can if it has a pattern, or if facts of its kind may exist.
+        The result is True if the rule has a pattern, or if facts of the rule's kind may exist.
         """
         facts = self.facts
         if rule.find == PATTERN:

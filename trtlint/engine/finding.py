@@ -107,7 +107,7 @@ class StaleBaselineEntry(Struct, frozen=True):
     fingerprint: str
     """The site's fingerprint."""
     place: str
-    """Module path or node of the site at the time of the baseline; empty for the whole model."""
+    """Module path or node of the site when the baseline was written; empty for the whole model."""
 
 
 class Finding(PartlyCompared, frozen=True):
@@ -127,7 +127,7 @@ class Finding(PartlyCompared, frozen=True):
     message: str
     sites: tuple[Site, ...]
     applies: str
-    """The versions, GPUs and precisions that the finding applies to, in words."""
+    """The versions, GPUs and precisions to which the finding applies, in words."""
     advice: tuple[str, ...]
     """Actions for this target.
 
@@ -167,8 +167,8 @@ class Unsearched(Struct, frozen=True):
     severity: Severity
     """The highest severity that a finding of the rule can have."""
     cause: Literal["places", "types", "walk"] = "places"
-    """The step that reached its limit: search for matches (``places``), inference of ``types``, or graph
-    ``walk``.
+    """The step that reached its limit: search for matches (``places``), inference of types
+    (``types``), or traversal of the graph (``walk``).
     """
     reason: str = ""
     """The limit that the inference of types reached; empty for other causes."""

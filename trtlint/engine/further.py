@@ -20,7 +20,7 @@ _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages of the phases in ``_OF_MODEL`` that are about missing files or build options, not the model."""
+"""Messages about missing files or build options, although their phases are in ``_OF_MODEL``."""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})

@@ -25,9 +25,9 @@ _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
 _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
-"""Pattern of the line with the second source of facts, in trtlint's own rule files.
+"""Pattern of the line ``also``, in trtlint's own rule files.
 
-The patterns above match the lines with the kind and the status.
+The patterns above match the lines ``find`` and ``status``.
 """
 
 

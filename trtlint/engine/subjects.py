@@ -25,7 +25,7 @@ from trtlint.target.target import Target
 
 
 class Subject(Struct, frozen=True, eq=False):
-    """A fact, or a match of a pattern, that a rule is evaluated for.
+    """A fact or a pattern match for which a rule is evaluated.
 
     Attributes:
         node: the node that reports show; None for the whole model.
@@ -42,7 +42,7 @@ class Subject(Struct, frozen=True, eq=False):
     values: Mapping[str, object]
     others: tuple[Subject, ...] = ()
     applies: Mapping[Product, str] | None = None
-    """The versions that the fact is true for, by product; None for all versions."""
+    """The versions for which the fact is true, by product; None for all versions."""
     refusal: Refusal | None = None
     fact: Fact | None = None
     """The fact; None for a match of a pattern."""
@@ -57,7 +57,7 @@ class Subject(Struct, frozen=True, eq=False):
 
     @property
     def scope(self) -> str:
-        """The releases that the fact was observed on, in words.
+        """The releases for which the fact was observed, in words.
 
         The text is empty if the fact names no releases.  Then reports show the releases of the rule.
         """
@@ -99,7 +99,7 @@ class Subjects:
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
-        """Yield, in graph order, all facts or matches that a rule is evaluated for."""
+        """Yield all facts or matches for which a rule is evaluated, in graph order."""
         if rule.pattern is None:
             for position in range(len(self._facts.of(rule.find))):
                 yield self._fact(rule.find, position)

@@ -117,7 +117,7 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of words that all rows have at their start.
+    """Return the number of first words that all rows share.
 
     The last word of the shortest row does not count.
     """

@@ -28,8 +28,8 @@ class OperatorChange(Struct, frozen=True):
 
     Attributes:
         op: the operator in the program, such as ``aten.glu.default``.
-        lowered: the operator without a converter. It is ``op`` itself, or an operator that PyTorch decomposes
-            ``op`` into.
+        lowered: the operator without a converter. It is ``op`` itself, or an operator in PyTorch's
+            decomposition of ``op``.
         change: the change from the first release to the last.
         since: the first release line with the new behaviour; empty if the behaviour does not change.
         until: the last release line that is known to have the old behaviour; empty if the behaviour does not

@@ -56,7 +56,7 @@ class Listed(Struct, frozen=True):
         finding: the finding, with the text for the first release line that has it.
         concern: the object that the user has to change: graph, command or code.
         lines: the release lines, as ascending indexes into :attr:`Upgrade.lines`.
-        advice: each advice with the indexes of the release lines that it is for.
+        advice: pairs of an advice and the indexes of the release lines for which the advice applies.
     """
 
     finding: Finding

@@ -17,7 +17,7 @@ Inputs = Sequence[Array | None]
 _UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Scan"})
 """Operators whose ONNX definition does not cover all cases, so that implementations differ."""
 _RESIZE_10 = 10
-"""The opset whose Resize does not define the rounding of positions between two elements.
+"""The opset in which Resize does not define how to round positions between two elements.
 
 https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html
 """

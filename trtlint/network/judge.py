@@ -105,7 +105,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
     """Return a BOOL array that marks elements beyond the tolerance, and the absolute differences.
 
-    Elements that are NaN in ONNX's tensor may have any value.
+    Elements that are NaN in ONNX's tensor may have any value in the network.
     """
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):

@@ -27,7 +27,7 @@ _FIRST = 32
 _GROWTH = 4
 """Largest ratio of the number of nodes in a part to the number of nodes in the previous part."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
-"""Words in the names of operators with inputs or outputs that are not tensors."""
+"""If the name of an operator contains one of these words, some inputs or outputs are not tensors."""
 
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 """Types that ONNX Runtime converts to FP32 copies for most operators."""

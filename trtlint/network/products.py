@@ -174,7 +174,7 @@ def _framed(
     sizes: Sequence[int],
     value: float,
 ) -> Array:
-    """Pad an array with ``value``. Add more padding if the last window would not be complete.
+    """Pad an array with ``value``. Add more padding if the last window is incomplete.
 
     Args:
         x: the array.

@@ -139,8 +139,8 @@ class Baseline:
         Args:
             model: the file of the model.
             reports: the reports of the model, one for each target.  An entry applies to all targets.
-            ran: ids of the rules that ran. Entries of rules that did not run are not reported as stale,
-                except entries of removed rules.
+            ran: ids of the rules that ran. An entry can be stale only if its rule ran, or if the rule was
+                removed.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):

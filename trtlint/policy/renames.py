@@ -56,7 +56,7 @@ class Renames(Generic[_AnEntry]):
             found: the sites of the findings of the model.
             possible: the sites in ``found``, the sites of suppressed findings, and the sites of findings that
                 depend on unset options.
-            ran: ids of the rules that ran. Entries of rules that did not run are not compared.
+            ran: ids of the rules that ran. Only the entries of these rules are compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
         for model in dict.fromkeys(listed):

@@ -88,7 +88,7 @@ class Review:
     """Applies the policy to all models of a run, and records the suppressions that were used.
 
     Args:
-        today: date that expiry dates are compared with; by default the current date.
+        today: date for the comparison with expiry dates; by default the current date.
         recording: true to add all findings to the baseline, instead of comparing findings with the baseline.
     """
 

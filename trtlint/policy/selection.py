@@ -30,7 +30,7 @@ class SelectionError(SettingError):
 
 
 class Selectable(Protocol):
-    """The properties of a rule that selectors are compared with."""
+    """The properties of a rule that selectors can match."""
 
     @property
     def id(self) -> str:
@@ -76,7 +76,7 @@ def choose(
         select: selectors of the rules to run; each text may contain several, separated by commas. Empty for
             all rules.
         ignore: selectors of rules to leave out.
-        preview: true to also run preview rules that are not selected by id or name.
+        preview: if false, a preview rule runs only if its own id or name is selected.
 
     Raises:
         SelectionError: a selector matches no rule.
@@ -109,12 +109,12 @@ class RuleLayer(Struct, frozen=True):
 def choose_by_layers(
     rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False
 ) -> list[_Rule]:
-    """Return, in the order of ``rules``, the rules that the selectors of all layers select.
+    """Return the rules that the selectors of all layers select, in the order of ``rules``.
 
     Args:
         rules: all rules. Without selectors, all of them run, except rules in preview.
         layers: the layers, outermost first.  Inner layers take precedence.
-        preview: true to also run preview rules that are not selected by id or name.
+        preview: if false, a preview rule runs only if its own id or name is selected.
 
     Raises:
         SelectionError: a selector matches no rule.

@@ -133,7 +133,7 @@ def apply(
     Args:
         report: the report.
         entries: the suppressions.
-        today: date that expiry dates are compared with.
+        today: date for the comparison with expiry dates.
         known: all rules, with their groups. A rule that is not in this list has no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
@@ -267,7 +267,7 @@ def notes(
         ran: the rules that ran.  Only suppressions for these rules are reported as unused.
         known: all rules. A suppression for a rule that is not in this list is reported as unused, except if
             the rule was removed.
-        today: date that expiry dates are compared with.
+        today: date for the comparison with expiry dates.
     """
     ran, known = list(ran), list(known)
     found = []

@@ -15,7 +15,7 @@ from trtlint.report.names import last_component
 from trtlint.report.sizes import shortened
 
 _ROWS = 8
-"""Largest number of drawn rows, unless more rows have labels. Labelled rows are always drawn."""
+"""Largest number of drawn rows. Rows with labels are always drawn, even above this limit."""
 _GUTTER = "   |"
 _GAP = "  "
 

@@ -184,7 +184,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 
 
 def _finding(severity: str, rule: str) -> str:
-    """Format the severity and the rule that a rewrite is for.
+    """Format the rule that recommends a rewrite, with the severity.
 
     The text is empty if no rule recommends the rewrite. Then a measurement or the ONNX checker requires it.
     """

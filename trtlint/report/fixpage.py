@@ -211,7 +211,7 @@ def _refused(outcome: FixOutcome) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """Format the severity and the rule that a rewrite is for.
+    """Format the rule that recommends a rewrite, with the severity.
 
     The result is None if a measurement requires the rewrite.
     """

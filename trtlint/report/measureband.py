@@ -134,7 +134,7 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 def _reason(band: Band, bound: float) -> str:
     """Return a sentence that says why the errors are within tolerance only in some rounding models.
 
-    The kernels of a build may fuse operators, or accumulate products in FP16.
+    Rounding models differ because the kernels of a build may fuse operators, or accumulate products in FP16.
     """
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:

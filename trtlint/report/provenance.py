@@ -12,7 +12,8 @@ from msgspec import Struct
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
-"""Pattern of ``git@host:owner/name.git``. Hosts with one letter do not match, because of drives (``C:``)."""
+"""Pattern of ``git@host:owner/name.git``. A host name of one letter does not match, because it can be a drive
+(``C:``)."""
 
 
 class Provenance(Struct, frozen=True):

@@ -13,7 +13,7 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
 _ROWS = 40
-"""Largest number of listed rules, the most severe and frequent first."""
+"""Largest number of listed rules. The table lists the most severe and frequent rules first."""
 _NAMED = 3
 """Largest number of models that a row names."""
 _LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}

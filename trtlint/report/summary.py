@@ -37,7 +37,7 @@ class SummaryWriter:
     """Writer of the counts by rule at the end of a run, the most severe rules first.
 
     Args:
-        file: the stream to write to.
+        file: the output stream.
         apart: true to write an empty line first, because another format was written before.
         height: lines of the screen. If not all rules fit, the last line counts the omitted rules, which are
             the least severe and rarest. None to list all rules and all unreadable files.

@@ -27,7 +27,7 @@ class ConsoleReport:
     """Base of reports on a terminal.
 
     Args:
-        file: the stream to write to.
+        file: the output stream.
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.
     """

@@ -54,7 +54,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
 
     Args:
         report: the report.
-        file: the stream to write to.
+        file: the output stream.
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.
         show_conditional: true to show findings that depend on unset options.
@@ -84,7 +84,7 @@ class TextReport:
     """Text report: the findings file by file, and closing lines.
 
     Args:
-        file: the stream to write to.
+        file: the output stream.
         files: the number of files.
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.

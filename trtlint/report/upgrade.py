@@ -46,7 +46,7 @@ class UpgradeReport(ConsoleReport):
     """Text report about the upgrade of TensorRT, for all models.
 
     Args:
-        file: the stream to write to.
+        file: the output stream.
         width: cells of a line; by default the width of the terminal.
         show_conditional: true to show findings that depend on unset options.
         several: true if there are several models. Findings about the build command and about code are then

@@ -120,7 +120,7 @@ def included(finding: Finding) -> str:
 
 
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
-    """Yield the files that would explain an error or a warning, each with a sentence.
+    """Yield suggestions for files that would explain an error or a warning, each with its sentence.
 
     For several targets, the suggestion to measure the model with real inputs is yielded only once.
     """

@@ -40,7 +40,7 @@ _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
 
 _INTERNAL = frozenset({"data_files", "unfit", "tried", "network"})
-"""Fields of a dry build that reports do not contain in this form."""
+"""Fields of a dry build that reports omit or contain in a different form."""
 
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):

@@ -42,7 +42,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
     """A Python script with calls of Torch-TensorRT, as evidence.
 
     Attributes:
-        script: the calls, and the release of Torch-TensorRT that trtlint checks them for.
+        script: the calls, and the release of Torch-TensorRT for which trtlint checks the calls.
     """
 
     script: TorchScript

@@ -30,7 +30,7 @@ class Behind:
         self.nodes = facts.model.graph.nodes
 
     def node(self, row: Row) -> Node | None:
-        """Return the node that a row describes, or None if the model has another node at this position."""
+        """Return the node of a row, or None if the model has a different node at this position."""
         if row.index is None or not 0 <= row.index < len(self.nodes):
             return None
         node = self.nodes[row.index]

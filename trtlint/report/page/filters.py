@@ -13,7 +13,7 @@ from trtlint.report.page.markup import Markup, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _RULES = 60
-"""Largest number of rules in the filter, the most severe first."""
+"""Largest number of rules in the filter. The filter lists the most severe rules first."""
 _MODELS = 60
 """Largest number of models in the filter."""
 _SEVERITIES = ("error", "warning", "note", "conditional")
