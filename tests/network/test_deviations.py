@@ -16,7 +16,7 @@ BOXES = "the order of NonMaxSuppression's rows and of equal scores"
 CLIP = "a Clip whose minimum is above its maximum"
 EQUAL = "the choice among equal elements"
 ROUNDING = "the rounding of Resize in opset 10"
-MASKED = "rows of a softmax without an allowed key"
+MASKED = "softmax rows whose keys are all masked"
 CAST = "a cast of a number that the type cannot hold"
 
 NAN = np.nan

@@ -125,7 +125,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
     **dict.fromkeys(("Resize", "Upsample"), ("the rounding of Resize in opset 10", _rounding_unsaid)),
     **dict.fromkeys(
         ("Softmax", "LogSoftmax", "Attention", "MultiHeadAttention"),
-        ("rows of a softmax without an allowed key", _masked_rows),
+        ("softmax rows whose keys are all masked", _masked_rows),
     ),
     **dict.fromkeys(("Cast", "CastLike"), ("a cast of a number that the type cannot hold", _out_of_range)),
 }

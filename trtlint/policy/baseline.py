@@ -339,7 +339,7 @@ def _match_by_place(
         unmatched: the entry.
         at: the sites of the rule, by place.
         sites: all sites.
-        owners: the entry that each site is matched to; this function changes it.
+        owners: the matched entry of each site; this function changes the mapping.
         dead_ends: places from which the search finds no free site; this function adds places.
     """
     wanted_site: dict[str, tuple[str, str]] = {}
