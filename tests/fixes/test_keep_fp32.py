@@ -133,7 +133,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_difference(
     options = ["--isolated", "--dry-run", "--diff", "--ignore", "ACC101"]
     assert run(["fix", "half.onnx", "--ranges", "ranges.json", *options]) == 0
     out = capsys.readouterr().out
-    assert "  fixed    keep-fp32: computes nodes in FP32 that measurements list at square, mean, shift" in out
+    assert "  fixed    keep-fp32: computes in FP32 the nodes that measurements list at square, mean, shift" in out
     assert "+rooted = Cast <to: int = 10>" in out
     assert not Path("half.fixed.onnx").exists()
 

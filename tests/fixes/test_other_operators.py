@@ -31,7 +31,7 @@ OPERATORS = {
     "store-dense": ("MatMul (x, w)", "there is no sparse tensor here"),
     "take-absolute-first": ("GlobalLpPool (x)", "there is no GlobalLpPool here"),
     "wrap-index": ("OneHot (i, j, x)", "there is no OneHot here"),
-    "write-default": ("Trilu (x)", "there is no operator with such a default here"),
+    "write-default": ("Trilu (x)", "there is no Trilu or RoiAlign here"),
     "write-out-ellipsis": ('Einsum <equation = "...i->i"> (x)', "there is no Einsum here"),
     "write-out-group-norm": (
         "GroupNormalization <num_groups = 2> (x, b, b)",

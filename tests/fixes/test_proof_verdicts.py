@@ -99,7 +99,7 @@ def test_what_overflows_in_half_precision_is_worse() -> None:
         ),
         (
             lambda draft: draft.op("Add", draft.op("Neg", "x"), draft.like(0.0, "f64"), out="y"),
-            "the rewrite gives an operator inputs of types that do not match",
+            "an operator of the rewritten model has inputs whose types do not match",
         ),
         (
             lambda draft: draft.op("Reshape", draft.op("Neg", "x"), draft.ints(7, 7, 7), out="y"),

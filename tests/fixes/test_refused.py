@@ -448,7 +448,7 @@ def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fi
         f'{{ y = ScatterElements <axis = {axis}, reduction = "add"> (x, i, u) }}'
     )
     found = proposed("write-out-scatter", text, "ScatterElements")
-    assert reason(found) == ("" if fits else "the indices possibly do not cover all of the data")
+    assert reason(found) == ("" if fits else "the indices may not cover all of the data")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
     assert fixed(tmp_path, model)[1] is None
     printed = capsys.readouterr().out
     assert (
-        "not written: the ONNX checker rejects the fixed model, but also the source model: Field 'shape'"
+        "not written: the ONNX checker rejects both the fixed model and the source model: Field 'shape'"
         in printed
     )
     assert "no model was written, because the fixed model is invalid" in printed

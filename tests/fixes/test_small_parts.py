@@ -225,7 +225,7 @@ NOT_LAYER = "the norm does not exactly match LayerNormalization"
         (LAYER, "m = ReduceMean <axes = [-1]> (x)", "m = ReduceMean <axes = [-1]> (z)", NOT_LAYER),
         (LAYER, "m = ReduceMean <axes = [-1]>", "m = ReduceMean <axes = [-1], keepdims = 0>", NOT_LAYER),
         (LAYER, "v = ReduceMean <axes = [-1]>", "v = ReduceMean <axes = [-1], keepdims = 0>", NOT_LAYER),
-        (LAYER, "axes = [-1]", "axes = [0]", "the norm has axes other than the last axis"),
+        (LAYER, "axes = [-1]", "axes = [0]", "the norm covers axes other than the last axis"),
     ],
 )
 def test_only_an_exact_norm_is_fused(base: str, old: str, new: str, written: str) -> None:

@@ -38,7 +38,7 @@ def names() -> tuple[str, ...]:
 
 
 def proposer(name: str) -> Propose:
-    """Return the ``propose`` function of the rewrite with a name, such as ``fuse-norm``.
+    """Return the ``propose`` function of the rewrite ``name``, such as ``fuse-norm``.
 
     Raises:
         KeyError: there is no such rewrite.

@@ -24,28 +24,34 @@ from trtlint.model.sizes import Dimensions
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
-"""Sizes that trtlint tries for dynamic dimensions.  All dynamic dimensions get the same size."""
+"""Sizes that trtlint tries for dynamic dimensions.
+
+In one set of inputs, all dynamic dimensions have the same size.
+"""
 _MORE_SIZES = 2
 """Number of additional sizes to try, taken from static dimensions of the inputs."""
 _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
-"""Kinds of inputs for most patches, each with the scale of its numbers."""
+"""Kinds of inputs for most patches, and the scale of the numbers in each kind."""
 EMPTY = "empty"
 """Kind of inputs in which all dynamic dimensions are zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
 _CHANGING = ("away", "zeros", "tiny")
-"""Kinds of inputs for patches that change results where a divisor is zero."""
+"""Kinds of inputs for patches that intentionally change the results of a division by zero."""
 _WHOLE = 40
-"""Largest magnitude of integers in inputs of kind ``large``.  Indices have other limits."""
-_FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bound of a Clip or comparison that trtlint tests with numbers beyond the bound, by element type.
+"""Largest magnitude of integers in inputs of kind ``large``.
 
-A larger bound only stands for the limit of the type.
+For indices, the limit is the size of the indexed axis.
+"""
+_FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
+"""Largest bounds of Clips and comparisons that test numbers exceed, by element type.
+
+A larger bound means no bound: it only stands for the limit of the type.
 """
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""Kinds of inputs in which one row of a BOOL mask allows no key, each with the index of that row."""
+"""Index of the row of a BOOL mask that allows no key, by kind of inputs."""
 _BEYOND = 4
 """Scale of the numbers outside a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
@@ -58,8 +64,8 @@ _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
 }
 """Operators with index or length inputs.
 
-Each operator is listed with the index of the input that contains indices or lengths, the index of the data
-input, and the indexed axis. If the axis is None, the ONNX attribute ``axis`` names it.
+For each operator: the position of the input with indices or lengths, the position of the data input, and the
+indexed axis. If the axis is None, the ONNX attribute ``axis`` names it.
 """
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
 """Operators of ``_INDEXED`` that reject negative indices."""
@@ -90,8 +96,8 @@ class Feeds(Struct, frozen=True):
             - ``beyond``: numbers outside the bounds of Clips, comparisons and quantizers in the model.
             - ``masked``: fully masked rows.
             - ``far``: scores below the FP16 range.
-            - ``edge``: numbers up to ``Patch.bounds``.
-            - ``away``: no zeros.
+            - ``edge``: numbers near both ends of the ranges in ``Patch.bounds``.
+            - ``away``: numbers of at least 1.
             - ``tiny``: numbers near zero.
             - ``empty``: empty tensors.
         size: size of all dynamic dimensions.
@@ -109,7 +115,9 @@ class Feeds(Struct, frozen=True):
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """For each dynamic size and kind of numbers, yield input arrays for the nodes that a patch changes.
+    """Yield sets of input arrays for the nodes that a patch changes.
+
+    Each set combines one size of the dynamic dimensions with one kind of numbers.
 
     Args:
         model: the model.
@@ -288,7 +296,8 @@ class _Boundary:
     def _stored(self, value: Value) -> Array | None:
         """Return the elements of a constant, or None if the value is not a constant.
 
-        Random elements replace float weights, because the stored elements may all be one or zero.
+        Random elements replace float weights. Stored weights that are all one or zero would hide errors of
+        the rewrite.
 
         Raises:
             RegionError: the constant cannot be read, or is too large.
@@ -375,7 +384,7 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``.
+    """Return the type of the operator, such as ``Softmax``, that exponentiates a tensor.
 
     The result is an empty string if there is no such operator. Only additions and operators that move
     elements may be between the tensor and this operator. So the tensor can be an attention mask, in which an

@@ -25,12 +25,12 @@ _SLOWER = 1.2
 _LEAST_DELAY = 5e-5
 """Smallest increase of the run time, in seconds, that trtlint reports.
 
-Just calling an operator takes microseconds.
+A shorter delay can come from the call of one added operator, which takes microseconds.
 """
 _FEWEST = 5
 """Minimum number of runs of each model for a comparison of their times."""
 _MOST_OUTLIERS = 0.2
-"""Largest share of the pairs of runs that may show no slowdown if trtlint reports one."""
+"""Largest share of run pairs without a slowdown at which trtlint still reports a slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Costs(Struct, frozen=True):
     def slower(self) -> float | None:
         """The run time of the fixed model divided by the run time of the original model.
 
-        The value is None if it is not clearly above 1.2.
+        The value is None if this factor is not clearly above 1.2.
         """
         return slower(self.times_before, self.times_after)
 
@@ -147,7 +147,7 @@ _SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 """Units, the largest first."""
 _ROUNDED_UP = 0.9995
-"""Smallest share of a unit that three digits round up to one unit."""
+"""Smallest fraction of a unit that becomes one unit when it is rounded to three digits."""
 
 
 def _size(count: int) -> str:

@@ -28,8 +28,9 @@ class EditError(TrtlintError):
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
     """Apply patches to a copy of a model. The patches must not have nodes in common.
 
-    The function also removes nodes and tensors that become unused, but keeps those that were unused before.
-    It also removes the declared types of removed values, and of values that get a new type.
+    The function also removes nodes and tensors that the patches make unused. Nodes and tensors that were
+    already unused stay. The function also removes the declared types of removed values and of values with a
+    new type.
 
     Args:
         proto: the ONNX protobuf of the model, with its functions inlined.
@@ -191,7 +192,7 @@ def _sort(container: onnx.GraphProto) -> None:
 def topological_order(nodes: Sequence[onnx.NodeProto]) -> list[int] | None:
     """Return the indices of nodes in topological order, or None if there is a cycle.
 
-    Among the nodes that could come next, the first node in ``nodes`` comes next.
+    If several nodes could come next, the function takes the first of them in ``nodes``.
     """
     producer = {text(name): index for index, node in enumerate(nodes) for name in node.output if name}
     before = {
@@ -233,8 +234,8 @@ def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
             for node in nodes(proto):
                 if not domain_of(node.domain) and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
-                        f"the rewrite needs opset {least}, where {text(node.op_type)} differs from opset "
-                        f"{opset.version} of the model"
+                        f"the rewrite needs opset {least}, but {text(node.op_type)} has another meaning "
+                        f"there than in opset {opset.version} of the model"
                     )
             opset.version = least
 

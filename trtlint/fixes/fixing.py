@@ -79,17 +79,19 @@ def fix_file(
     keep: Sequence[str] = (),
     verify: Check | None = None,
 ) -> Fixed:
-    """Rewrite one model until no fixable finding is left, but do not write the new model to a file.
+    """Rewrite one model until no fixable finding is left.
+
+    The function does not write the new model to a file.
 
     trtlint undoes a rewrite in two cases: the ONNX checker rejects the rewritten model, or ``verify`` fails
-    because of the rewrite. All other rewrites stay.
+    because of the rewrite. The remaining rewrites stay.
 
     Args:
         source: the model.
         judge: function that lints the model, before the first rewrite and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
         prove: function that proves patches, called before the patches are applied. For each patch, the
-            function compares the results of the nodes with their results after the patch.
+            function compares the results of the changed nodes before and after the patch.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
         verify: function that checks the whole rewritten model. It returns an error message, or an empty
             string if the model is good.
@@ -130,7 +132,7 @@ def fix_file(
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
-    """Write a fixed model to a file. Its metadata list the applied fixes.
+    """Write a fixed model to a file. The metadata of the new file list the applied fixes.
 
     Args:
         fixed: the model.
@@ -146,7 +148,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
-    """Return the ONNX protobuf of a fixed model. Its metadata list the applied fixes.
+    """Return the ONNX protobuf of a fixed model, with metadata that list the applied fixes.
 
     Args:
         fixed: the model.
@@ -166,7 +168,8 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 def _done(outcome: FixOutcome) -> list[dict[str, object]]:
     """Return the applied rewrites as JSON data.
 
-    Each rewrite has one entry with all changed nodes. Each entry lists equal proofs of different nodes once.
+    All uses of one rewrite for one rule form one entry, which lists all changed nodes. If several nodes have
+    equal proofs, the entry lists the proof once.
     """
     groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:

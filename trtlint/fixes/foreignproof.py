@@ -31,16 +31,16 @@ _CHOICES = 2
 _LOOPS = frozenset({"Loop", "Scan"})
 """Loop operators, for which ONNX's reference evaluator gives wrong results.
 
-It treats a missing condition as false, and stacks scan outputs incorrectly.
+The evaluator treats a missing condition as false, and stacks scan outputs incorrectly.
 """
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
-"""Operators whose result is not always defined, or differs in ONNX's reference evaluator.
+"""Operators whose result is sometimes undefined, or differs in ONNX's reference evaluator.
 
-DynamicQuantizeLinear has no range for an empty tensor. For an optional tensor, ONNX's reference evaluator
-returns a list.
+DynamicQuantizeLinear cannot compute a range for an empty tensor. For OptionalGetElement with a tensor, ONNX's
+reference evaluator returns a list.
 """
 _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
-"""Attribute values of older opsets that ONNX's reference evaluator does not support."""
+"""Attribute values that older opsets allow, but ONNX's reference evaluator does not support."""
 _SPLIT_WANTS_A_COUNT = 18
 """First opset in which Split requires the number of outputs."""
 
@@ -65,8 +65,8 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
     Runtime accepts, and then to zero (an empty batch or length).
 
     Args:
-        cases: for each patch, the changed nodes and their input sets. Input sets with the same size are
-            adjacent.
+        cases: for each patch, the changed nodes and their input sets. Input sets with the same size of
+            dynamic dimensions are adjacent.
 
     Returns:
         One proof for each patch, in the order of ``cases``.
@@ -96,7 +96,7 @@ class _Choices:
     """The input sets of the changed nodes of one patch, grouped by the size of dynamic dimensions.
 
     Attributes:
-        failure: reason why trtlint cannot generate more inputs; empty if there is no such reason.
+        failure: reason why trtlint cannot generate more inputs; empty if there was no error.
     """
 
     def __init__(self, feeds: Iterable[Feeds]) -> None:
@@ -161,7 +161,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Save the nodes before the patch and the nodes after the patch as two models, and the input arrays."""
+    """Save the input arrays, and the nodes before and after the patch as two models."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):

@@ -69,7 +69,7 @@ def _counts(
 
 
 def places_of(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
-    """Yield, for each node that a finding affects, the finding and the path of the node."""
+    """Yield pairs of a finding and the path of a node that the finding affects."""
     for report in reports:
         for finding in report.findings:
             for site in finding.sites:

@@ -28,8 +28,8 @@ from trtlint.model.widening import widen_node
 NAME = "keep-fp32"
 """Name of the rewrite in reports."""
 
-TITLE = "computes nodes in FP32 that measurements list"
-"""Title of the patches of this rewrite, a verb phrase."""
+TITLE = "computes in FP32 the nodes that measurements list"
+"""Title of this rewrite's patches: a verb phrase."""
 COVERING = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
 """Rewrites that make operators compute in FP32. TensorRT computes the LayerNormalization of ``fuse-norm`` in
 FP32.
@@ -60,11 +60,12 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
 
     Args:
         model: the model.
-        paths: paths of the operators. Paths of Constant operators are ignored, because Casts at their readers
-            convert them.
+        paths: paths of the operators. Paths of Constant operators are ignored, because Casts at the readers
+            of a constant convert the constant.
 
     Returns:
-        The groups with their patches, and, for each operator that cannot run in FP32, the reason by path.
+        A tuple of the groups with their patches, and a dict of the remaining operators. The dict gives, by
+        path, the reason why an operator cannot run in FP32.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -120,7 +121,7 @@ def obstacle(node: Node, model: Model) -> str:
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
     """Return the reason why ONNX forbids FP32 for a 16-bit input or output of a node.
 
-    The result is an empty string if ONNX allows FP32 for all of them.
+    The result is an empty string if ONNX allows FP32 for all 16-bit inputs and outputs.
     """
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()

@@ -64,7 +64,10 @@ def only_renames(patch: Patch) -> bool:
 
 
 def _unnamed(proto: onnx.NodeProto | onnx.TensorProto) -> bytes:
-    """Serialize a node or a tensor without its name, but a node with the names of its inputs and outputs."""
+    """Serialize a node or a tensor without its name.
+
+    The result for a node contains the names of its inputs and outputs.
+    """
     bare = deepcopy(proto)
     bare.ClearField("name")
     return bare.SerializeToString(deterministic=True)

@@ -41,8 +41,8 @@ def has(op: str, opset: int) -> bool:
 def same_but_types(op: str, one: int, other: int) -> bool:
     """Return whether an operator has equal definitions in two opsets. Supported element types may differ.
 
-    It is enough to compare inputs, outputs, attributes and defaults, because a new version of an operator
-    that changes the computation also changes one of them.
+    The function compares only inputs, outputs, attributes and defaults. This is enough: a version of an
+    operator with another computation also changes one of these parts.
     """
     return _attributes(op, one) == _attributes(op, other) and _formals(op, one) == _formals(op, other)
 
@@ -148,7 +148,7 @@ def same_meaning(op: str, old: int, new: int) -> bool:
     """Return whether the opset can be raised for an operator type.
 
     The opset can be raised if the operator type has the same meaning in both opsets, or if only the newer
-    opset has it.
+    opset defines the type.
     """
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 

@@ -94,7 +94,7 @@ def _number(bound: float) -> float | None:
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite that was applied at one node.
 
-    ``rule`` is empty if a measurement or the ONNX checker, instead of a finding, requested the rewrite.
+    If a measurement or the ONNX checker requested the rewrite, and no finding, ``rule`` is empty.
 
     Attributes:
         key: name of the rewrite, and name of an output of the node. Other rewrites keep this output name.
@@ -117,7 +117,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
-    ``rule`` is empty if a measurement or the ONNX checker, instead of a finding, requested the rewrite.
+    If a measurement or the ONNX checker requested the rewrite, and no finding, ``rule`` is empty.
     """
 
     rule: str

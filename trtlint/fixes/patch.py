@@ -23,7 +23,7 @@ MOST_ELEMENTS = 1 << 24
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Largest number of elements of a constant that a patch stores only once if it uses the constant often."""
+"""Maximum number of elements of a constant for which a patch avoids duplicates."""
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
@@ -49,8 +49,9 @@ class Bound(Struct, frozen=True):
 class Patch(Struct, frozen=True):
     """A change of one graph: the main graph, or the body of an If or Loop.
 
-    A value with the same meaning keeps its name.  An inserted node can use the name of a removed node's
-    output.  A value with another type or shape gets a new name, and its readers are rewired.
+    A value whose meaning stays the same keeps its name. So an inserted node can use the output name of a
+    removed node. A value whose type or shape changes gets a new name, and the patch rewires the readers of
+    the value.
 
     Attributes:
         title: a verb phrase that describes the change, such as ``decomposes Attention into MatMul and
@@ -58,8 +59,8 @@ class Patch(Struct, frozen=True):
         remove: nodes to remove.
         insert: nodes to insert, in data-flow order.
         initializers: small tensors to add.
-        rewire: inputs of other nodes that get a new value. Each entry is the node, the input index, and the
-            name of the new value.
+        rewire: inputs of remaining nodes that get a new value. Each entry is the node, the input index, and
+            the name of the new value.
         retyped: values whose declared type becomes invalid.
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
@@ -68,7 +69,7 @@ class Patch(Struct, frozen=True):
         altered: names of values that the patch changes intentionally. The proof does not compare them.
         changes_results: True if the patch intentionally changes results that were NaN or infinite. The proof
             does not compare these results.
-        shapes: inputs for which the removed nodes require a shape, each with this shape.
+        shapes: inputs whose shape the removed nodes prescribe, each with the required shape.
         around: surrounding nodes that the proof must include, because the results are equal only after these
             nodes.
         finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.
@@ -169,8 +170,8 @@ class Draft(Struct):
 
         Args:
             node: the node.
-            inputs: names of the inputs of the copy; by default, those of the node.
-            outputs: names of the outputs of the copy; by default, those of the node.
+            inputs: names of the inputs of the copy; by default, the inputs of the node.
+            outputs: names of the outputs of the copy; by default, the outputs of the node.
             without: names of attributes to remove.
             attributes: ONNX attributes to add or to replace.
         """
@@ -340,7 +341,8 @@ def operator_of(
         reason: error message; by default, ``there is no <type> here``.
 
     Raises:
-        NotApplicable: the fact describes another operator, or the opset is older than ``since``.
+        NotApplicable: the fact describes none of the operators in ``ops``, an input is missing, or the opset
+            is older than ``since``.
     """
     node = fact.node
     if (

@@ -1,12 +1,12 @@
 """Check that a patch preserves the results: run only the changed nodes, before and after the patch.
 
-A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only the
-changed nodes, with random tensors as inputs. Random numbers also replace the stored parameters, because
-gains of one and biases of zero hide errors. The inputs include zeros, large and small values, values outside
-stored bounds, and masked rows. The comparison uses FP64, where rounding does not hide differences. FP16 nodes
-also run in NumPy's half precision, which rounds like FP16 kernels. In half precision, the patch must not
-increase the difference from the FP64 results. Results that cannot be computed or compared are never reported
-as proven.
+A comparison of whole models is weak, because later blocks can hide an error of an earlier block. A proof runs
+only the changed nodes, with random tensors as inputs. Random numbers also replace the stored parameters,
+because gains of one and biases of zero hide errors. The inputs include zeros, large and small values, values
+outside stored bounds, and masked rows. The comparison uses FP64, where rounding does not hide differences.
+FP16 nodes also run in NumPy's half precision, which rounds like FP16 kernels. In half precision, the patch
+must not clearly increase the difference from the FP64 results. If trtlint cannot compute or compare the
+results, it never reports the patch as proven.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _same_tensors(model: Model, patch: Patch) -> Proof:
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
         if not alike or np.count_nonzero(dense) != np.count_nonzero(values):
-            return Proof(False, f"{tensor.name} has other elements", {})
+            return Proof(False, f"the dense {tensor.name} has other elements than the sparse one", {})
     return Proof(True, "no operator changes", {})
 
 
@@ -203,7 +203,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         if isinstance(after, NoImplementationError):
             raise RegionError(str(after))
         if isinstance(after, Exception):  # the rewrite must run if the original does
-            if guessed:  # the sizes may not match, which the reference did not detect before
+            if guessed:  # the sizes may not match; the original nodes do not reveal this
                 failure, unfit = "the shapes of the inputs of the rewritten nodes are unknown", True
                 continue
             return Proof(False, f"the rewritten nodes fail: {after}".splitlines()[0][:200], {})
@@ -258,7 +258,7 @@ def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[st
     Return an error message if the rewritten nodes fail or return another shape, else an empty string.
     """
     before = _results(protos[0], feeds)
-    if isinstance(before, Exception):  # if the original fails, the rewrite may fail
+    if isinstance(before, Exception):  # if the original fails, the rewrite may also fail
         return ""
     after = _results(protos[1], feeds)
     if isinstance(after, NoImplementationError):
@@ -285,7 +285,7 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
     """
     before, after = (_results(proto, feeds.arrays) for proto in (region.before, region.after))
     if isinstance(before, Exception) or isinstance(after, Exception):
-        return True  # the reference does not mix these types
+        return True  # the evaluator does not support this mix of types
     pairs = zip(before, after, strict=True)
     return all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind in "iu")
 
@@ -293,13 +293,14 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
     """Return an error message if the rewritten nodes mix types or change the type of a result.
 
-    The result is an empty string if there is no such error.  A run in FP64 hides such an error.
+    The result is an empty string if there is no such error. A run in FP64 hides such an error, because it
+    replaces all float types.
     """
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
     if after is None:
-        return "the rewrite gives an operator inputs of types that do not match"
+        return "an operator of the rewritten model has inputs whose types do not match"
     changed = [
         name
         for name, old, new in zip(region.outputs, before, after, strict=True)
@@ -371,7 +372,7 @@ def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[
     """
     try:
         results = run_reference(proto, feeds)
-    except Exception:  # noqa: BLE001 - the reference does not mix these types
+    except Exception:  # noqa: BLE001 - the evaluator does not support this mix of types
         return 0.0
     error = _difference(truth, [result.astype(np.float64) for result in results])
     return 1.0 if np.isinf(error) else error

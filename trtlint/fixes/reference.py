@@ -65,7 +65,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
         except RuntimeError as error:
             if _LACKING not in str(error):
                 raise
-    raise NoImplementationError("ONNX's reference evaluator does not implement an operator of the region")
+    raise NoImplementationError("ONNX's reference evaluator does not implement one of the operators")
 
 
 def part_of(
@@ -75,7 +75,7 @@ def part_of(
     outputs: Iterable[str],
     tensors: Iterable[onnx.TensorProto] = (),
 ) -> onnx.ModelProto:
-    """Return a model with other nodes, but with the opsets of ``model``.
+    """Build a model from ``nodes``, with the opsets of ``model``.
 
     Args:
         model: the model.

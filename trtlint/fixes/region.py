@@ -21,7 +21,7 @@ _MOST_NODES = 2000
 
 
 class RegionError(TrtlintError):
-    """Error: the nodes of a patch cannot run without the other nodes of the model.
+    """Error: the nodes of a patch cannot run without the rest of the model.
 
     The message is the reason.
     """
@@ -34,7 +34,8 @@ class Region(Struct, frozen=True):
         before, after: models of the nodes before and after the patch. Both have the same inputs and outputs.
         nodes: the nodes before the patch.
         inputs: values that the nodes read but do not compute.
-        outputs: names of values that other nodes read.
+        outputs: names of computed values that nodes outside the region read, or that are outputs of the
+            model.
     """
 
     nodes: tuple[Node, ...]

@@ -63,7 +63,7 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
     """Run the ONNX checker on a rewritten model.
 
     If wrong declared types of intermediate values are the only errors, the function removes the declarations.
-    The original model already has these errors.
+    Such errors come from the original model.
 
     Args:
         proto: the rewritten model.
@@ -79,5 +79,5 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         if not checker_error(bare):
             return bare, ""
     if wrong and checker_error(before) == wrong:
-        wrong = f"the ONNX checker rejects the fixed model, but also the source model: {wrong}"
+        wrong = f"the ONNX checker rejects both the fixed model and the source model: {wrong}"
     return proto, wrong

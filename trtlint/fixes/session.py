@@ -21,7 +21,7 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 MOST_ROUNDS = 64
-"""Maximum number of rounds.  A round applies one rewrite at all nodes that do not overlap."""
+"""Maximum number of rounds. In one round, trtlint applies one rewrite at all places that share no nodes."""
 MOST_TRIES = 64
 """Maximum number of nodes to rewrite one by one, if the rewrite at all nodes makes the model worse."""
 _RESERVE = 0.15
@@ -128,7 +128,7 @@ class FixSession:
         return kept.left(outcome.after.model)
 
     def _keep(self, outcome: FixOutcome, paths: Sequence[str]) -> None:
-        """Convert operators to FP32 before all other rewrites, because other rewrites rename operators."""
+        """Convert operators to FP32 before any other rewrite, because a rewrite can rename operators."""
         state = outcome.after
         wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
         found, refused = keep_fp32.to_fp32(state.model, wanted)
@@ -224,7 +224,9 @@ class FixSession:
                 self._apply_alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
                 self._refuse(
-                    outcome, each.wanted, f"for all places together: {harm}; too many places to try each one"
+                    outcome,
+                    each.wanted,
+                    f"at all places together: {harm}; too many places to try each place alone",
                 )
 
     def _apply_alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
@@ -258,7 +260,7 @@ class FixSession:
         touched: set[Node] = set()
         for wanted in batch:
             if wanted.fact.node in touched:
-                continue  # the check of the patch below would also skip this node, but later
+                continue  # saves the creation of a patch that the check below would skip
             try:
                 patch = self._propose(wanted, outcome.after.model)
             except NotApplicable as error:
@@ -296,7 +298,10 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model. If not, return the reason, otherwise an empty string."""
+        """Apply patches if they improve the model.
+
+        Return an empty string if the patches were applied, otherwise the reason why not.
+        """
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -356,7 +361,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """Return the fact that caused a finding at one node. For a pattern, it lists the matched nodes."""
+    """Return the fact that caused a finding at one node. For a pattern, the fact lists the matched nodes."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
@@ -366,7 +371,7 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed_types(state: Linted) -> list[_RequestedFix]:
-    """Return a rewrite for each operator that reads two float types. The target does not matter.
+    """Return a rewrite for each operator with inputs of two float types, for any target.
 
     A weakly typed network of TensorRT accepts such operators. But the ONNX checker rejects a model with such
     operators, so trtlint could not write the model.

@@ -93,7 +93,7 @@ def read_source(path: Path) -> SourceModel:
         proto = decode(raw.data)
         inlined = inline(proto) if raw.has_functions else NOTHING_INLINED
         raw.tensors.notes.extend(inlined.notes)
-    # Rewrites add ONNX operators, also to models that only use other domains.
+    # Rewrites add ONNX operators, so every model needs an opset of the default domain.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)
     return SourceModel(path, raw, proto, inlined)

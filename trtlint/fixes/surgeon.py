@@ -22,7 +22,7 @@ def tensor(name):
     return tensors.setdefault(name, gs.Variable(name)) if name else gs.Variable.empty()
 
 def rewrite(opset=0, remove=(), constants=(), add=(), replace_inputs=()):
-    """Apply one rewrite; the name of its first output identifies a node."""
+    """Apply one rewrite. The name of a node's first output identifies the node."""
     graph.opset = opset or graph.opset
     for output in remove:
         graph.nodes.remove(node := tensors[output].inputs[0])

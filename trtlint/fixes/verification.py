@@ -27,8 +27,8 @@ class CheckResult(Struct, frozen=True):
 
     Attributes:
         check: kind of check: ``outputs``, ``build`` or ``network``.
-        good: whether the fixed model is at least as good as the original model. If it is worse, trtlint does
-            not write it. None if the check gave no result.
+        good: True if the fixed model is at least as good as the original model; None if the check gave no
+            result. If it is False, trtlint does not write the fixed model.
         words: the result as text.
         figures: numbers of the check by name.
         times: run times of both models in ONNX Runtime; empty if not measured.
@@ -124,7 +124,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     Args:
         before: file of the original model.
         after: file of the fixed model.
-        inputs: the inputs of both models. If there are none, trtlint generates random inputs.
+        inputs: the inputs of both models. If no inputs are given, trtlint generates random inputs.
 
     Returns:
         The result, or None if neither network can be compared.
@@ -180,7 +180,7 @@ def _no_worse(before: str, after: str) -> bool | None:
 def _stage(found: DryBuild) -> str:
     """Return the last stage of a build.
 
-    It is an entry of ``_STAGES``, or another text if the build ended abnormally.
+    The stage is an entry of ``_STAGES``, or another text if the build ended abnormally.
     """
     result = found.result
     if result.built:

@@ -123,7 +123,7 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
 
 
 def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
-    """Return the patches of the first rounds; ``rounds`` is their number."""
+    """Return the patches of the first ``rounds`` rounds."""
     return tuple(patch for _, patches in outcome.rounds[:rounds] for patch in patches)
 
 

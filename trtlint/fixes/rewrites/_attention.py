@@ -60,9 +60,9 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """The index of V's feature axis in V, and its index in the product with V.
+        """The index of V's feature axis in V, and the index of the same axis in the product with V.
 
-        The result is None if they are unknown.
+        The result is None if the indices are unknown.
         """
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
@@ -90,7 +90,7 @@ def letters(node: Node) -> tuple[str, str, str] | None:
 
 
 def _only_common_axis(node: Node, one: int, other: int, without: int) -> tuple[int, int] | None:
-    """Return the positions of the only letter that two terms of an Einsum share, and a third term lacks.
+    """Return the positions of the only letter that is in two terms of an Einsum but not in a third.
 
     The positions are in the terms ``one`` and ``other``. The result is None if there is no such letter.
     """
@@ -147,7 +147,7 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 
     Args:
         scales: the removed scalings.
-        gone: other nodes that the patch removes. No entry is created for them.
+        gone: further nodes that the patch removes. Readers among these nodes get no entry.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)
@@ -163,7 +163,7 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 def product_again(
     draft: Draft, node: Node, operands: Sequence[str | Value | None], *, front: str = "", out: str = ""
 ) -> str:
-    """Insert a copy of a MatMul or Einsum with other operands. Return the name of its result.
+    """Insert a copy of a MatMul or Einsum with new operands. Return the name of the result.
 
     Args:
         draft: the draft.

@@ -15,7 +15,7 @@ from trtlint.model.walks import search
 _MOST_VISITED = 10_000
 """Maximum number of values that a search visits.
 
-If the search needs more, trtlint assumes that the value depends on sizes.
+If a search reaches this limit, trtlint assumes that the value depends on sizes.
 """
 
 
@@ -47,10 +47,11 @@ def copy(
         body: the body.
         given: names in the surrounding graph for the inputs and stored tensors of the body.
         wanted: required names in the surrounding graph for computed values of the body.
-        varies: True if shapes differ between copies. The function then removes declared shapes.
+        varies: True if shapes differ between the copies of one body. The function then removes declared
+            shapes.
 
     Returns:
-        The name of each value of the body in the surrounding graph, by its name in the body.
+        A dict from the names of values in the body to the new names in the surrounding graph.
     """
     computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
     names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}

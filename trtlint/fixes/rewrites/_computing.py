@@ -67,7 +67,7 @@ def _result(proto: onnx.ModelProto) -> bytes:
 
 
 def known(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a constant in its own element type, or None for other values."""
+    """Return the elements of a constant in its own element type, or None if ``value`` is not a constant."""
     array = None if value is None else model.constants.array(value)
     if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
         return None
@@ -75,7 +75,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node, with the weights from the file in its tensor attributes."""
+    """Return a copy of a node whose tensor attributes contain the weights from the file."""
     proto = deepcopy(node.proto)
     for attribute in proto.attribute:
         if attribute.HasField("t"):

@@ -21,8 +21,8 @@ def connected(
         most: maximum number of operators.
 
     Raises:
-        NotApplicable: more than ``most`` operators are connected, or the rewrite does not support one of
-            them.
+        NotApplicable: more than ``most`` operators are connected, or the rewrite does not support a connected
+            operator.
     """
     found, pending = {start}, [start]
     while pending:

@@ -13,8 +13,10 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
-"""First opset in which ``Unsqueeze`` reads its axes from an input.  Reductions such as ``ReduceMean`` read
-their axes from an input since opset 18."""
+"""First opset in which ``Unsqueeze`` takes its axes from an input.
+
+Reductions such as ``ReduceMean`` take their axes from an input since opset 18.
+"""
 _REDUCED_BY_INPUTS = 18
 _BOUNDS_ARE_INPUTS = 11
 LAYER_NORM_SINCE = 17
@@ -97,11 +99,11 @@ class Forms:
         return self._normed(deviation, gain, bias, epsilon, dtype, out)
 
     def rms_norm(self, value: Tensor, gain: Tensor, epsilon: float, dtype: str, out: str) -> str:
-        """Insert an RMS norm over the last axis. Its mean of squares is computed in FP32."""
+        """Insert an RMS norm over the last axis. The mean of squares is computed in FP32."""
         return self._normed(self.widened(value, dtype), gain, None, epsilon, dtype, out)
 
     def widened(self, value: Tensor, dtype: str) -> Tensor:
-        """Insert a Cast of a 16-bit tensor to FP32.  Return other tensors unchanged."""
+        """Insert a Cast of a 16-bit tensor to FP32. Return an FP32 or FP64 tensor unchanged."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
 
     def _normed(
@@ -133,7 +135,7 @@ class Forms:
     ) -> str:
         """Insert a group norm.
 
-        It consists of an instance norm of each group, and then the gain and bias of each channel.
+        A group norm is an instance norm of each group, followed by the gain and bias of each channel.
 
         Args:
             value: tensor with the axes batch, channels, and any further axes.
@@ -164,7 +166,8 @@ def heads_apart(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, ou
 def in_heads(draft: Draft, tensor: Tensor, heads: int, size: Dimension) -> str:
     """Insert a Reshape from [batch, positions, features] to [batch, positions, heads, size].
 
-    A known ``size`` is written into the shape, because Reshape cannot infer it for an empty batch or length.
+    The shape contains ``size`` if it is known, because Reshape cannot infer a size for an empty batch or
+    length.
     """
     return draft.op("Reshape", tensor, draft.ints(0, 0, heads, size if isinstance(size, int) else -1))
 

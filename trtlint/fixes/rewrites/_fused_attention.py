@@ -1,9 +1,9 @@
 """Decompose ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
 The operators ``MultiHeadAttention`` and ``Attention`` are defined in
-https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. They add the number
-``mask_filter_value`` to the score of a masked key. The score of a future key becomes the lowest number of the
-score's type.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. Both operators add the number
+``mask_filter_value`` to the score of a masked key. In causal attention, the score of a future key becomes the
+lowest number of the score's type.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _packed_operands(forms: Forms, node: Node) -> _Heads:
     if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the packed tensor does not have the shape that the operator requires")
     if query.shape is None or (key is not None and query.shape[2:] != (heads * size,)):
-        raise NotApplicable("the shape of Q is not known, or does not match that of K")
+        raise NotApplicable("the shape of Q is not known, or does not match the shape of K")
     if node.input(3) is not None:
         raise NotApplicable("ONNX Runtime does not document the layout of the bias of a packed tensor")
     draft = forms.draft
@@ -242,7 +242,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value) -> str:
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("the mask contains counts in a form that is not known")
+            raise NotApplicable("the mask contains counts in an unknown form")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
@@ -265,7 +265,7 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 
 def _range(draft: Draft, tensor: str) -> str:
-    """Insert a Range with the indices along the third of four axes, as INT64 from 0."""
+    """Insert a Range of INT64 indices, from 0, for the third axis of a tensor of rank 4."""
     index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
@@ -300,7 +300,7 @@ def _with_bias(
         forms: object that inserts operators.
         sources: Q, K and V.
         bias: the biases of Q, K and V, one after the other.
-        width: number of features of Q, and of K.
+        width: number of features of Q, which K also has.
         ranks: the ranks of K and V.
     """
     draft = forms.draft

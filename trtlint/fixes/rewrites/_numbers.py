@@ -15,7 +15,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_STORED = 4096
-"""Largest number of elements of a stored tensor that the rewrite stores again as floats."""
+"""Maximum number of elements of a stored tensor that the rewrite stores a second time, as floats."""
 _DEEPEST = 64
 """Maximum number of consecutive operators that only move quantized elements."""
 F32 = onnx_type("f32")

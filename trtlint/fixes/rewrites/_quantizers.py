@@ -93,7 +93,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
 
 
 def folded(read: StoredQuantizer, model: Model) -> Array | None:
-    """Compute the result of a DequantizeLinear of a stored tensor, or return None if it is too large."""
+    """Dequantize a stored tensor, or return None if the result is too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
         return None

@@ -1,7 +1,7 @@
 """Add an epsilon to the divisor of a division by a root or norm.
 
-The root or norm is zero if all elements of its tensor are zero. trtlint chooses the size of the epsilon, so
-results change slightly.
+A root or norm is zero if all elements of its operand are zero. The epsilon, whose size trtlint chooses,
+changes results slightly.
 """
 
 from __future__ import annotations

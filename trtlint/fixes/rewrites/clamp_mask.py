@@ -75,6 +75,6 @@ def _worst(fact: Constant) -> float:
 
 
 def _value_named(node: Node, name: str) -> Value | None:
-    """Return the input or output of a node that has this name."""
+    """Return the input or output of a node with the name ``name``."""
     known = (*node.outputs, *node.inputs)
     return next((value for value in known if value is not None and value.name == name), None)

@@ -1,4 +1,4 @@
-"""Count the iterations of a ``Loop``, and slice its stacked outputs to that number.
+"""Count the iterations of a ``Loop``, and slice the stacked outputs to that length.
 
 In ONNX, a stacked output has one element for each iteration that ran, so the slice removes nothing. In
 TensorRT, a stacked output can be as long as the trip count. The slice then removes the elements that no

@@ -227,12 +227,12 @@ class _Decomposition:
         return draft.op("Sub", self._range(key), ahead)
 
     def _length(self, tensor: str) -> str:
-        """Return the size of the third of four axes, as a tensor of type INT64[1]."""
+        """Return the size of the third axis of a tensor of rank 4, as INT64[1]."""
         shape = self.draft.op("Shape", tensor)
         return self.draft.op("Gather", shape, self.draft.ints(2))
 
     def _range(self, tensor: str) -> str:
-        """Return the indices along the third of four axes, as INT64 from 0."""
+        """Return the INT64 indices, from 0, of the third axis of a tensor of rank 4."""
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
@@ -280,9 +280,9 @@ class _Decomposition:
         Probabilities in these rows must become zero.
 
         Returns:
-            The name of the masked scores, and a condition. The condition is the name of a BOOL tensor, and
-            the value of this tensor in rows with at least one allowed key. The condition is None if every
-            row has an allowed key.
+            A tuple of the name of the masked scores and a condition. The condition consists of the name of a
+            BOOL tensor and the value of this tensor in rows with at least one allowed key. The condition is
+            None if every row has an allowed key.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:
@@ -291,7 +291,7 @@ class _Decomposition:
             assert mask.allowed is not None
             if out:
                 draft.op("Where", mask.allowed, scores, draft.like(-np.inf, self.dtype, "masked"), out=out)
-            # A finite fill avoids NaN in rows without allowed keys. In other rows, the softmax makes it zero.
+            # A finite fill avoids NaN in rows without allowed keys. In all other rows, softmax gives zero.
             fill = draft.like(self.lowest, self.dtype, "masked")
             return draft.op("Where", mask.allowed, scores, fill), (mask.allowed, True)
         bias = mask.bias

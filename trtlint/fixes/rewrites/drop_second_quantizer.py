@@ -1,7 +1,8 @@
 """Remove a DequantizeLinear and the QuantizeLinear after it, if both have the same parameters.
 
 The integers stay the same if the rounding errors of the multiplication and of the division stay below half a
-step. The rewrite checks every number of the type with every scale. Some scales fail in BF16. Definitions:
+step. The rewrite checks every number of the quantized type with every scale. In BF16, some scales fail this
+check. Definitions:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
@@ -18,11 +19,11 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
-"""8-bit float types. trtlint enumerates all their numbers."""
+"""8-bit float types, for which trtlint enumerates all numbers."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that connects the readers of the second quantized tensor to the first."""
+    """Create a patch that connects the readers of the second quantized tensor to the first tensor."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
@@ -74,7 +75,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
 
 
 def _numbers(dtype: str) -> Array | None:
-    """Return all finite numbers of a quantized type, sorted, or None for other types."""
+    """Return all finite numbers of a quantized type, sorted, or None for an unsupported type."""
     if dtype in RANGES:
         low, high = RANGES[dtype]
         return np.arange(low, high + 1).astype(np.float64)

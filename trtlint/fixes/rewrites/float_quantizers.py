@@ -1,8 +1,9 @@
 """Replace quantizers that TensorRT does not support: UINT8 quantizers, and quantizers with a zero point.
 
 TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with the
-zero point 0, so the rewrite changes UINT8 to INT8. Other quantizers become rounding and clipping in floating
-point. The results stay the same, but TensorRT then uses no INT8 kernels.  Definition:
+zero point 0, so the rewrite changes UINT8 to INT8. The rewrite replaces the remaining quantizers by rounding
+and clipping in floating point. The results stay the same, but TensorRT uses no INT8 kernels for the replaced
+quantizers. Definition:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 
@@ -116,7 +117,7 @@ def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) 
 def _quantized_as_floats(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
     """Quantize in floating point: divide by the scale, round and clip.
 
-    Return the name of a float tensor.  It contains the quantized integers minus the zero point.
+    Return the name of a float tensor with the quantized integers minus the zero point.
     """
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))

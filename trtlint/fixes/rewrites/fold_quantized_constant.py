@@ -22,7 +22,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no DequantizeLinear here")
     data = node.input(0)
     if data is None or data.dtype != "i32":
-        raise NotApplicable("DequantizeLinear does not read INT32")
+        raise NotApplicable("the input of DequantizeLinear is not INT32")
     read = quantizer(node, model)
     if node.output.is_output:
         raise NotApplicable("the dequantized tensor is an output of the model")

@@ -28,7 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not isinstance(fact, Normalization) or fact.last_axis is None:
         raise NotApplicable("the axes of the mean are not known")
     if not fact.last_axis:
-        raise NotApplicable("the norm has axes other than the last axis")
+        raise NotApplicable("the norm covers axes other than the last axis")
     op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
@@ -157,7 +157,7 @@ def _parameters(
 def _vector_after(
     node: Node, op: str, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Node | None]:
-    """Find the only reader of ``node``, and the stored vector that it also reads.
+    """Find the only reader of ``node``, and the stored vector that this reader also takes as input.
 
     The reader must be an operator of the type ``op``. If the size of the last axis is unknown, the function
     accepts a vector of several elements. At run time, the last axis could also have size one. But a norm over

@@ -2,8 +2,8 @@
 
 A trailing empty name is equivalent to no name:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs. Two kinds of outputs with an
-empty name cannot be removed: required outputs, and outputs before a named output. The rewrite gives them a
-name.
+empty name cannot be removed: required outputs, and outputs before a named output. The rewrite gives such
+outputs a name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REQUIRED: Mapping[str, int] = {
     "LayerNormalization": 1,
     "BatchNormalization": 1,
 }
-"""Number of required outputs of operators that also have optional outputs."""
+"""Number of required outputs, by operator. All listed operators also have optional outputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if required is not None and node.op != "Dropout":
         read = next((value for value in node.outputs[required:] if value.name and value.is_needed), None)
         if read is not None:
-            raise NotApplicable(f"the output {read.name} is read")
+            raise NotApplicable(f"the optional output {read.name} is used")
     draft = Draft(model, node)
     inputs = _without_empty([str(name) for name in node.proto.input])
     outputs = _outputs(draft, node, required)

@@ -11,7 +11,7 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _LEAST = 17
-"""Lowest opset that the rewrite sets. Every parser since TensorRT 8.6 supports it."""
+"""Lowest opset that the rewrite sets. Every parser since TensorRT 8.6 supports this opset."""
 
 
 def propose(_fact: Fact, model: Model) -> Patch:

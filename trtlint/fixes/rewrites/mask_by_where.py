@@ -34,7 +34,7 @@ _ALONE = frozenset(
     | {"Identity", "LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid"}
     | {"Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Tanh"}
 )
-"""Element-wise operators with one tensor operand. Other operands are scalars."""
+"""Element-wise operators with one tensor operand. All further operands are scalars."""
 _TOGETHER = frozenset(
     {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mul"}
     | {"Or", "Pow", "Sub", "Sum", "Where", "Xor"}
@@ -60,8 +60,8 @@ class _MaskedValue(Struct, frozen=True):
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
         full: for ``picked``, the name of the tensor with both the selected and the other elements.
-        rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first.
-        thin: for ``picked``, True if ``full`` has fewer elements and must be broadcast.
+        rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension. thin: for
+        ``picked``, True if ``full`` has the same elements for all positions and must be broadcast.
     """
 
     kind: Kind
@@ -127,7 +127,7 @@ class _Masking(Struct):
         return None if value is None else self.parts.get(value)
 
     def _moved_positions(self, node: Node) -> _MaskedValue | None:
-        """Describe the output of an operator that moves positions or reads the shape of positions.
+        """Describe the output of an operator that moves positions or returns the shape of positions.
 
         The result is None for other operators.
         """

@@ -73,10 +73,10 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
             "other operators read the scores or probabilities, or the model replaces NaN probabilities"
         )
     if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
-        raise NotApplicable("other operators than arithmetic are between the scores and the softmax")
+        raise NotApplicable("there are operators other than arithmetic between the scores and the softmax")
     last = (block.softmax, *_casts(block))[-1]
     if [node for node, _ in last.output.uses] != [weighted]:
-        raise NotApplicable("there are other operators between the softmax and the product with V")
+        raise NotApplicable("the product with V is not the only reader of the probabilities")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
         raise NotApplicable("the products and the softmax are not in the same graph")
 
@@ -94,7 +94,7 @@ def _casts(block: AttentionBlock) -> list[Node]:
 def _unused_letter(node: Node) -> str:
     """Return a letter that the equation of an Einsum does not use.
 
-    The result is an empty string for other operators.
+    The result is an empty string if the node is not an Einsum.
     """
     terms = letters(node) if node.op == "Einsum" else None
     return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))

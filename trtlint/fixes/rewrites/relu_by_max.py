@@ -10,7 +10,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 12
-"""First opset in which Max supports integers.  Relu supports them since opset 14."""
+"""First opset in which Max supports integers. Relu supports integers since opset 14."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

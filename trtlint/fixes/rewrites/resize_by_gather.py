@@ -21,7 +21,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _LONGEST = 4096
-"""Largest size of an axis.  The square of this number is the largest number of elements of the weights."""
+"""Maximum size of an axis. The maximum number of weights is the square of this number."""
 _MOST_TAPS = 64
 """Maximum number of input elements for one result.
 

@@ -1,15 +1,17 @@
-"""Replace a mask of finite numbers by a selection with the same probabilities in every type.
+"""Replace a finite mask value by a selection that gives the same probabilities in every type.
 
 Models mask scores by ``Where(keep, scores, -1e9)``, or by ``scores + mask`` with a mask of 0 and -3.4e38. The
-numbers -1e9 and -3.4e38 are outside the FP16 range. Softmax gives a masked key the probability 0, and -inf
-does the same in FP16. A fully masked row is the exception: all scores of the row become the same number, so
-all probabilities are equal. In such a row, 0 also gives equal probabilities, but -inf would give NaN. So the
-rewrite replaces masked scores by -inf, and by 0 in fully masked rows. This fill value is computed from
-the mask, which is small compared with the scores. There is still a single ``Where`` for each scores tensor.
+numbers -1e9 and -3.4e38 are outside the FP16 range. Softmax gives a masked key the probability 0. The mask
+value -inf gives the same probability, in FP16 too. A fully masked row is the exception: all scores of the row
+become the same number, so all probabilities are equal. In such a row, 0 also gives equal probabilities, but
+-inf would give NaN. So the rewrite replaces masked scores by -inf, and by 0 in fully masked rows. The new
+operators compute this fill value from the mask, which is small compared with the scores. Each scores tensor
+still needs only one ``Where``.
 
 The results are the same if no score is as low as the mask value. For ``Where``, scores must be above half of
-the mask value; for an added mask, their magnitude must be at most 1e13. The proof names these bounds. Scores
-that another mask may set to -inf are not rewritten, because both masks together could mask all keys of a row.
+the mask value. For an added mask, the magnitude of the scores must be at most 1e13. The proof names these
+bounds. The rewrite does not apply to scores that another mask may set to -inf, because both masks together
+could mask all keys of a row.
 """
 
 from __future__ import annotations
@@ -62,9 +64,9 @@ class _Site(Struct, frozen=True):
         mask: the condition of the Where, or the added tensor.
         fill: index of the mask value among the inputs of the Where; 0 for an Add.
         source: the tensor that is multiplied by the mask value, if the added mask is such a product. The
-            tensor is zero for allowed keys. None for other masks.
+            tensor is zero for allowed keys. None if the added mask is not a product, and for a Where.
         softmax: the Softmax operators that read the masked scores.
-        axis: the axis of the keys in the scores, negative.
+        axis: the negative axis of the keys in the scores.
         path: operators from the constant with the mask value to ``node``.
     """
 

@@ -12,7 +12,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that stores the UINT8 inputs of an operator again, in ``raw_data``."""
+    """Create a patch that stores the UINT8 inputs of an operator in ``raw_data``."""
     node, constants = operator_of(fact, model), model.constants
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input]

@@ -1,4 +1,4 @@
-"""Replace an ``If`` whose condition is known by the branch that runs.
+"""Replace an ``If`` with a known condition by the operators of the branch that runs.
 
 https://onnx.ai/onnx/operators/onnx__If.html
 """
@@ -29,7 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _inlined(node: Node, model: Model, branch: str) -> Patch:
     proto = node.attributes[branch].g if branch in node.attributes else None
     if proto is None or len(proto.output) != len(node.outputs):
-        raise NotApplicable("the outputs of the branch do not match those of the If")
+        raise NotApplicable("the outputs of the branch do not match the outputs of the If")
     if proto.sparse_initializer:
         raise NotApplicable("the branch stores a sparse tensor")
     draft = Draft(model, node)

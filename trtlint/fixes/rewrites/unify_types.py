@@ -181,7 +181,7 @@ def _ports(group: tuple[int, ...], count: int) -> list[int]:
     """Return the indices of the inputs that must have the same type.
 
     Args:
-        group: the indices. If the last one is -1, all inputs after the previous index belong to the group.
+        group: the indices. If the last index is -1, all inputs after the previous index belong to the group.
         count: number of inputs of the operator.
     """
     ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)

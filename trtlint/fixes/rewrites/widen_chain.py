@@ -29,7 +29,10 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Largest inner dimension of a product that runs in FP32, which is enough for three coordinates and a one."""
+"""Largest inner dimension of a product that the rewrite computes in FP32.
+
+Homogeneous coordinates, three coordinates and a one, need four dimensions.
+"""
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
 """Operators with an operand that must not be rounded, each with the input index of the operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
@@ -61,7 +64,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32"
         )
     if isinstance(fact, RoundedInteger) and not _has_path(core[0], core[-1], chosen):
-        raise NotApplicable("there are other operators than arithmetic between the two Casts")
+        raise NotApplicable("there are operators other than arithmetic between the two Casts")
     for node in core:
         given = _rounded_operand(node, chosen)
         if given is not None:

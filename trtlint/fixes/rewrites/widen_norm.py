@@ -65,8 +65,9 @@ def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", 
         norm: the norm.
         nodes: nodes from the norm's input to its division.
         model: the model.
-        dtype: type to compute in.  In FP16 models, TorchScript adds a Python float as float64 to the
-            variance.  TensorRT reads this float as float32, but ONNX operators need equal types.
+        dtype: type to compute in: ``f64`` if the norm contains an FP64 tensor, otherwise ``f32``. In FP16
+            models, TorchScript adds a Python float as float64 to the variance. TensorRT reads this float as
+            float32, but ONNX requires equal types.
     """
     draft = Draft(model, norm.divide)
     wide: dict[Value, str] = {}

@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": (
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that copies an operator and sets the attribute."""
-    node = operator_of(fact, model, *_DEFAULTS, reason="there is no operator with such a default here")
+    node = operator_of(fact, model, *_DEFAULTS, reason="there is no Trilu or RoiAlign here")
     name, value = _DEFAULTS[node.op]
     if name in node.attributes:
         raise NotApplicable(f"{name} is already set")

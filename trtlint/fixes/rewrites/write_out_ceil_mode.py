@@ -25,7 +25,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         (count - 1) * window.stride + window.reach - window.size - window.begin
         for count, window in zip(fact.sizes, along, strict=True)
     ]
-    # TensorRT does not accept negative padding. Zero is enough, because rounding down ignores the rest.
+    # TensorRT rejects negative padding. Zero is enough, because rounding down ignores surplus elements.
     ends = [max(end, 0) for end in ends]
     if any(end >= window.reach for end, window in zip(ends, along, strict=True)):
         raise NotApplicable("a pooling window would contain only padding")

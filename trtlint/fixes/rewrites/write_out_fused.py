@@ -220,7 +220,7 @@ def _fused_gemm(forms: Forms, node: Node) -> None:
 def _nhwc_conv(forms: Forms, node: Node) -> None:
     """Replace NhwcConv by a Conv between Transposes.
 
-    The Transposes convert the image and the weights to channels-first, and the result back.
+    The Transposes convert the image and the weights to channels-first, and the result to channels-last.
     """
     draft = forms.draft
     image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
@@ -283,7 +283,7 @@ _LEFT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"), _DECODER),
 }
-"""Operators without an equivalent decomposition, each with the reason for the user."""
+"""Operators without an equivalent decomposition, each with the reason to report."""
 
 _WRITERS: Mapping[str, tuple[int, Write]] = {
     "Gelu": (1, _gelu),

@@ -11,7 +11,9 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SEQUENCE = (1, 0, 2)
-"""Permutation between [batch, sequence, ...] and [sequence, batch, ...].  It also fits the states."""
+"""Permutation between [batch, sequence, ...] and [sequence, batch, ...]. The states need the same
+permutation.
+"""
 _WHOLE = (2, 0, 1, 3)
 """Permutation from [sequence, directions, batch, hidden] to [batch, sequence, directions, hidden]."""
 _BATCH_FIRST = (0, 5, 6)

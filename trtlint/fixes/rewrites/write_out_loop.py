@@ -191,7 +191,7 @@ def _times_of(
                 return times + 1, ""
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - the reference raises anything for missing operators
+    except Exception:  # noqa: BLE001 - the evaluator raises various errors for missing operators
         return None, _AT_RUN_TIME
     return None, "the loop has too many iterations to unroll"
 
@@ -322,7 +322,7 @@ def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
 
 
 def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
-    """Add a carried value to a Loop that counts its iterations."""
+    """Add an iteration counter to a Loop, as a carried value."""
     number = body.input[0]
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)
@@ -340,6 +340,6 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
 
 
 _MOST_CARRIED = 4096
-"""Largest number of elements of a carried value on which the condition may depend."""
+"""Maximum number of elements of a carried value that the condition depends on."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
 """Operators with an operand that sets the size of the output."""

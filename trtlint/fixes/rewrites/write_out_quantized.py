@@ -1,9 +1,10 @@
 """Replace operators on quantized tensors by floating-point operators.
 
-ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
-``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT does not support these operators.
-The rewrite replaces all operators that are connected by quantized tensors.  The new operators compute the
-same integers in FP32. The results stay the same, but the model no longer runs at the speed of INT8.
+ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators. For dynamic quantization, the quantizer
+writes ``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``. TensorRT does not support these
+operators. The rewrite replaces all operators that are connected by quantized tensors. The new operators
+compute the same integers in FP32. The results stay the same, but the model no longer runs at the speed of
+INT8.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
@@ -39,7 +40,7 @@ _TITLE = "computes quantized tensors in FP32"
 Write = Callable[[Numbers, Node], "str | None"]
 """Function that inserts the replacement of an operator.
 
-It returns the name of the tensor with the integers, or None if the outputs are floats.
+The function returns the name of the tensor with the integers, or None if the outputs are floats.
 """
 
 
@@ -85,8 +86,8 @@ def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
     The function inserts a Cast to the original integer type in two cases: the value is an output, or an
-    operator other than a Cast to FP32 reads the value. It returns the Casts to FP32 that are not needed
-    any more.
+    operator other than a Cast to FP32 reads the value. The function returns the Casts to FP32 that are no
+    longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
@@ -152,7 +153,7 @@ def _cast(numbers: Numbers, node: Node) -> str | None:
     """Replace a Cast of 8-bit integers to a type with more than 8 bits."""
     name, to = numbers.of(node.input(0)), node.integer("to", 0)
     if quantized_type(node.output) or node.output.dtype is None:
-        raise NotApplicable("Cast returns another 8-bit type, or an unknown one")
+        raise NotApplicable("Cast returns another 8-bit type, or an unknown type")
     if to == F32:
         numbers.draft.op("Identity", name, out=node.output.name)
     else:
@@ -233,8 +234,8 @@ def _pooling(op: str, *names: str) -> Write:
 def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearSoftmax by a float Softmax.
 
-    The attribute ``opset`` must agree with the model's opset, because Softmax has another meaning before
-    opset 13.  Before opset 13, Softmax covers all axes from ``axis`` on.
+    The attribute ``opset`` must agree with the model's opset. Before opset 13, Softmax covers all axes from
+    ``axis`` on; since opset 13, Softmax covers only ``axis``.
     """
     axis, opset = node.integer("axis", -1), opset_of(numbers.draft.model)
     own = node.number("opset", opset)
@@ -246,7 +247,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
 
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
-    """Replace a QLinearConcat. After each input tensor, the next two inputs are its scale and zero point."""
+    """Replace a QLinearConcat. Each tensor is followed by two inputs: its scale and zero point."""
     parts = [_dequantized(numbers, node, port) for port in range(2, len(node.inputs), 3)]
     scale = numbers.scale(node, 0)
     whole = numbers.draft.op("Concat", *parts, axis=node.integer("axis", 0))

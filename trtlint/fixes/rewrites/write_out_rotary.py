@@ -98,10 +98,11 @@ def _rotate(
         forms: object that inserts operators.
         node: the RotaryEmbedding.
         data: the tensor.
-        heads: number of heads, or -1 if it is unknown; for a tensor of rank 3.
-        size: number of features of each head, or None if it is unknown; for a tensor of rank 3.
+        heads: number of heads of a tensor of rank 3; -1 if unknown.
+        size: number of features of each head of a tensor of rank 3; None if unknown.
         caches: the cosines and the sines.
-        positions: the position of each token, an index into the caches; None if the caches already match.
+        positions: the position of each token, an index into the caches; None if the caches contain one row
+            per token.
     """
     draft, out = forms.draft, node.output.name
     if data.rank == 4:
@@ -123,7 +124,8 @@ def _rotated(
         node: the RotaryEmbedding.
         tensor: name of the tensor.
         caches: the cosines and the sines.
-        positions: the position of each token, an index into the caches; None if the caches already match.
+        positions: the position of each token, an index into the caches; None if the caches contain one row
+            per token.
     """
     draft, share = forms.draft, node.integer("rotary_embedding_dim", 0)
     rest = ""

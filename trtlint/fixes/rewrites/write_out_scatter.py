@@ -65,7 +65,7 @@ def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Valu
     axis = node.integer("axis", 0) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
-            raise NotApplicable("the indices possibly do not cover all of the data")
+            raise NotApplicable("the indices may not cover all of the data")
     size, count = data.shape[axis], indices.shape[axis]
     if (
         isinstance(size, int)

@@ -30,10 +30,10 @@ _GIVING = frozenset(
 """Operators that return a sequence or an optional tensor."""
 _TAKING: Mapping[str, str] = {
     "SequenceAt": "an element",
-    "SequenceLength": "how many there are",
-    "ConcatFromSequence": "all of them in one tensor",
-    "OptionalHasElement": "whether there is one",
-    "OptionalGetElement": "the one there is",
+    "SequenceLength": "the number of tensors",
+    "ConcatFromSequence": "all tensors in one tensor",
+    "OptionalHasElement": "true if the optional holds a tensor",
+    "OptionalGetElement": "the tensor of the optional",
 }
 """Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
 _COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
@@ -116,7 +116,7 @@ class _Lists(Struct, frozen=True):
         return held
 
     def _position(self, node: Node, port: int, last: int) -> int | None:
-        """Return an operator's position in a sequence, which is its input ``port``, as a non-negative index.
+        """Return the sequence position at input ``port`` of an operator, as a non-negative index.
 
         The result is None if the position is unknown.
 
