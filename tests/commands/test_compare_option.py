@@ -141,7 +141,7 @@ def test_the_finding_names_the_release_that_was_compared(
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"z": np.ones((3, 3), np.float32)}, "no input 'x'; it has 'z', which are not inputs of the model"),
+        ({"z": np.ones((3, 3), np.float32)}, "no input 'x'; the file has arrays that are not inputs: 'z'"),
         ({"x": np.array([{}, 3], dtype=object)}, "array 'x' holds Python objects"),
         ({"x": np.ones((2, 3), np.float32)}, "input 'x'"),
     ],

@@ -113,7 +113,7 @@ def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
     ("change", "said"),
     [
         ({"x": None}, "no input 'x'"),
-        ({"x": None, "image": np.ones(3)}, "no input 'x'; it has 'image', which are not inputs of the model"),
+        ({"x": None, "image": np.ones(3)}, "no input 'x'; the file has arrays that are not inputs: 'image'"),
         (
             {"x": np.ones((2, 4), np.float32)},
             r"input 'x' has the shape [2, 4], but the model expects f32[N,3]",

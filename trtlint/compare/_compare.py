@@ -29,7 +29,7 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Limit in bytes of the inputs of all failed attempts. Each attempt has other input shapes."""
+"""Limit in bytes of the inputs of all failed attempts. Each attempt uses different input shapes."""
 _SHARE = 8
 """Divisor of the memory limit of the process. The quotient is the limit for inputs and outputs together."""
 _MOST_FOR_REFERENCE = 16 << 20
@@ -118,7 +118,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                     plain = _compared(models, inputs, Way(way.types, optimized=False), wanted)
                     figures = plain if plain["equal"] else figures
             except _NotRunError as error:
-                failure = failure or str(error)  # report the first failure: it is with the model's own types
+                failure = failure or str(error)  # report the failure with the model's own types
                 continue
             except _BrokenError as error:
                 broken = broken or ("" if way.reference and guessed else str(error))
@@ -126,7 +126,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
             if way.reference and guessed and not figures["equal"]:
                 failure += (
                     "; ONNX's reference evaluator accepts inputs of mismatched shapes, but "
-                    "its outputs differ between the two models"
+                    "the outputs of the two models differ"
                 )
                 continue
             if figures["equal"] and not figures["comparable"]:
@@ -222,7 +222,7 @@ def _run_given(runner: LoadedModel, batches: Sequence[Feeds]) -> list[dict[str, 
         return runner.run(batches)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - shapes that do not fit raise anything
+    except Exception as error:  # noqa: BLE001 - shapes that do not fit can raise any error
         raise _NotRunError(f"the model does not run: {error}") from None
 
 
@@ -232,7 +232,7 @@ def _run_first(
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
-    """Run a model with several input shapes until it accepts one.
+    """Run a model with several input shapes until the model accepts one.
 
     Returns:
         The accepted inputs and their outputs.
@@ -255,13 +255,13 @@ def _run_first(
             return batches, runner.run(batches)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - shapes that do not fit raise anything
+        except Exception as error:  # noqa: BLE001 - shapes that do not fit can raise any error
             failure = str(error)
     raise _NotRunError(f"the model does not run: {failure or 'cannot generate inputs'}")
 
 
 def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """Return the outputs of the original model in FP64, or None if no runtime supports FP64 for it."""
+    """Return the outputs of the original model in FP64, or None if no runtime can run it in FP64."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue
@@ -274,7 +274,7 @@ def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list
             return list(LoadedModel(copy, wider, random=models.random).run(typed))
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001 - types without a kernel raise anything
+        except Exception:  # noqa: BLE001 - types without a kernel can raise any error
             continue
     return None
 

@@ -15,12 +15,15 @@ Outputs = Mapping[str, Array]
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""Smallest magnitude that a tolerance is relative to, as a share of the output's largest element in any set.
+"""Lower limit of the magnitude that a tolerance is relative to.
 
-If large terms cancel each other in one set of inputs, the output for this set has only rounding errors.
+The limit is a share of the output's largest element in all sets of inputs.
+
+If large terms cancel each other in one set of inputs, the output for this set consists only of rounding
+errors.
 """
 _LEAST = 1e-3
-"""Lower limit of the magnitude that a tolerance is relative to. It applies to outputs near 0."""
+"""Lower limit of the magnitude that a tolerance is relative to. This limit applies to outputs near 0."""
 
 
 class Judgement(Struct, rename={"difference": "largest_difference"}):
@@ -33,7 +36,7 @@ class Judgement(Struct, rename={"difference": "largest_difference"}):
         lost: number of elements that are finite only in the original model.
         gained: number of elements that are finite only in the rewritten model.
         unsure: number of ``gained`` elements that are not known to be finite in FP64. The original model may
-            return infinity for them on purpose.
+            return infinity for these elements on purpose.
         changed: number of different elements that are finite in neither model, or are not floats.
         shape: first output that is missing or has a different shape; empty if all shapes are equal.
         comparable: true if at least one output of the model can be compared.
@@ -71,12 +74,12 @@ def judge(
 
     An element that is finite only after the rewrite is an improvement if the original model overflowed. But a
     model may return infinity on purpose. So such an element counts as an improvement only if the original
-    model computes a finite number for it in FP64.
+    model computes a finite number for this element in FP64.
 
     Args:
         before: the outputs of the original model.
         after: the outputs of the rewritten model.
-        ignore_nan: true if elements that are NaN before the rewrite may have any value after it.
+        ignore_nan: true if elements that are NaN before the rewrite may have any value after the rewrite.
         truth: the outputs of the original model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))

@@ -17,7 +17,7 @@ def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[li
     """Run two models alternately, and return the seconds of each run of both models.
 
     The models alternate, so that other programs slow both models down equally. The first run of each model is
-    a warm-up. If the warm-up takes too long, the result has no seconds.
+    a warm-up. If the warm-up takes too long, both lists are empty.
     """
     began = time.perf_counter()
     times: tuple[list[float], list[float]] = [], []

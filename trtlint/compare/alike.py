@@ -56,7 +56,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
         before: the original model.
         after: the rewritten model.
         folder: folder for copies.
-        types: wider types that replace types of the models; None to keep their types.
+        types: wider types that replace types of the models; None to keep the types of the models.
 
     Raises:
         RandomError: different nodes of the two models draw random numbers without a seed.

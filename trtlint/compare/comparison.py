@@ -20,7 +20,7 @@ from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
-"""Ratio of the wall-clock limit of a comparison to its CPU limit.  It allows for a busy machine."""
+"""Ratio of the wall-clock limit of a comparison to its CPU limit. The ratio allows for a busy machine."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of the original model, and seconds of each run of the rewritten model."""

@@ -47,12 +47,12 @@ def more_ops() -> tuple[Any, ...]:
     """Return implementations of operators that :class:`onnx.reference.ReferenceEvaluator` computes wrongly.
 
     The reference evaluator has these bugs:
-    - It passes no inputs to the function body of ``GroupNormalization``
+    - The evaluator passes no inputs to the function body of ``GroupNormalization``
       (https://onnx.ai/onnx/operators/onnx__GroupNormalization.html).
-    - In a causal ``Attention`` with a mask of one row, it treats every query as the first query
+    - In a causal ``Attention`` with a mask of one row, the evaluator treats every query as the first query
       (https://onnx.ai/onnx/operators/onnx__Attention.html).
-    - If an output of ``Attention`` is the scores before the soft cap, it returns the scores after the soft
-      cap.
+    - If an output of ``Attention`` must be the scores before the soft cap, the evaluator returns the scores
+      after the soft cap.
     """
     from onnx.reference.op_run import OpRun
     from onnx.reference.ops.op_attention import Attention_23

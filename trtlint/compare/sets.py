@@ -17,7 +17,9 @@ from trtlint.model.protos import NUMBERS
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
 """Kinds of random sets. A set of the kind ``masked`` masks all keys."""
 MOST_BYTES = 1 << 30
-"""Byte limit for random sets and their outputs. One set is generated even above the limit."""
+"""Byte limit for random sets and their outputs. If a single set exceeds the limit, trtlint still generates
+this set.
+"""
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _MIXED, _MOST_MIXED = (4, 2, 8), 3
@@ -29,7 +31,7 @@ class RandomSets(Struct, frozen=True):
 
     Attributes:
         inputs: the inputs of the model, with fixed sizes for some dynamic dimensions.
-        attempt: index into the lists of default sizes, for the other dynamic dimensions.
+        attempt: index into the lists of default sizes, for the remaining dynamic dimensions.
         still: true if all integers are zero. Nonzero integers may be indices that are out of range.
         most: limit in bytes for all sets and their outputs together.
     """
@@ -82,14 +84,14 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
         found += [RandomSets(equal, most=most), RandomSets(equal, still=True, most=most)]
     names = list(dict.fromkeys(key for value in inputs for key in _dynamic_keys(value)))
     for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
-        if len(set(sizes)) > 1:  # a dimension may have to match another tensor's
+        if len(set(sizes)) > 1:  # a dimension may have to match another dimension
             mixed = dict(zip(names, sizes, strict=True))
             found.append(RandomSets([_resized(value, mixed) for value in inputs], most=most))
     return found
 
 
 def _dynamic_keys(value: Value) -> Iterator[str]:
-    """Yield a key for each dynamic dimension of an input: its name, or its position if it is unnamed."""
+    """Yield a key for each dynamic dimension of an input: the name, or the position if unnamed."""
     for axis, dim in enumerate(value.shape or ()):
         if not isinstance(dim, int):
             yield dim or f"{value.name}/{axis}"
@@ -109,7 +111,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
 
 
 def _zeros(array: Array) -> Array:
-    """Replace integers by zeros, because other integers may be indices that are out of range."""
+    """Replace integers by zeros, because nonzero integers may be indices that are out of range."""
     return np.zeros_like(array) if array.dtype.kind in "iu" else array
 
 

@@ -32,15 +32,18 @@ from trtlint.model.operators import PRODUCTS
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.75, "bf16": 0.9}
-"""Share of the tolerance that the search aims at. Other inputs may give larger errors."""
+"""Share of the tolerance that the search aims at, because new inputs may give larger errors."""
 _VALID = 0.9
-"""Share of the tolerance that errors on other inputs may use before more operators stay in FP32."""
+"""Share of the tolerance. If an error on validation inputs is larger, more operators stay in FP32."""
 _SAMPLED = 3
-"""Largest number of batches for comparisons of single products. Batches with large errors are used."""
+"""Maximum number of batches for the comparison of single products.
+
+Batches whose errors last exceeded the limit come first.
+"""
 _SAMPLE_SECONDS = 0.5
-"""Time in seconds for the batches of one comparison of single products. At least one batch is used."""
+"""Time in seconds for all batches of one product in a comparison. At least one batch runs."""
 _MOST_EXTENSIONS = 12
-"""Largest number of validation batches after which more operators stay in FP32, because an error is large."""
+"""Maximum number of validation batches that can make more operators stay in FP32."""
 _LISTED = 40
 """Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13
@@ -49,7 +52,10 @@ _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
 """Smallest divisor of an error in one batch, as a share of the output's largest magnitude in all batches."""
 _MARGIN = 2.0
-"""Divisor of the limit of the 16-bit type. Numbers above the quotient count as beyond the range."""
+"""Safety factor for the limit of the 16-bit type.
+
+Numbers above the limit divided by this factor count as beyond the range.
+"""
 
 Say = Callable[[Any], None]
 
@@ -190,7 +196,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
 
 
 def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
-    """Return the error of each output of a converted model.  It is None for an output that is not finite.
+    """Return the error of each output of a converted model, or None for an output that is not finite.
 
     Args:
         trial: the source model, run in FP32.
@@ -237,7 +243,10 @@ class TrialErrors:
         return self._error(paths, self._order)
 
     def sample(self, paths: Paths) -> float | None:
-        """Return the largest error over a few batches that had large errors before."""
+        """Return the largest error over a few batches.
+
+        Batches whose errors last exceeded the limit come first.
+        """
         if self._sampled is None:
             began = time.monotonic()
             self._run(self._session(paths), self._order[:1])
@@ -317,7 +326,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 def _smallest_divisors(trial: Trial) -> dict[str, float]:
     """Return the smallest divisor for the error of each output.
 
-    It prevents large errors in batches in which all elements of the output are almost zero.
+    This divisor prevents large errors in batches in which all elements of the output are almost zero.
     """
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
@@ -328,7 +337,7 @@ def _smallest_divisors(trial: Trial) -> dict[str, float]:
 def _compared(
     reference: Mapping[str, Array], outputs: Mapping[str, Array], least: Mapping[str, float]
 ) -> dict[str, float | None]:
-    """Return the error of each output in one batch.  It is None for an output that is not finite.
+    """Return the error of each output in one batch, or None for an output that is not finite.
 
     Args:
         reference: the outputs in FP32.

@@ -1,7 +1,7 @@
 """Worker process: run the user's function on the parsed network, and record the data types of layers.
 
 The function gets a wrapper of the network. The wrapper returns the names, types and tensors of TensorRT's
-network. It records the precisions that the function sets for a weakly typed build
+network. The wrapper also records the precisions that the function sets for a weakly typed build
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html):
 - ``layer.precision = trt.float32``
 - ``layer.set_output_type(0, trt.float32)``
@@ -206,7 +206,7 @@ def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
     """Call the user's function with the network.
 
     The network is passed as the argument ``network``, or as the first argument if no argument has this name.
-    Other required positional arguments get stand-ins, and all others keep their defaults.
+    All further required positional arguments get stand-ins. Optional arguments keep their defaults.
     """
     signature = inspect.signature(function)
     given = signature.bind_partial()

@@ -1,4 +1,4 @@
-"""Split the inputs into batches for the search and batches for the check of its result."""
+"""Split the inputs into batches for the search and batches for the check of the search result."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
             return Trial(model, _part(made_up, attempt, role))
         except ModelNotLoadedError:  # noqa: PERF203 - other inputs do not help
             raise
-        except TrialError as error:  # the chosen shapes may not fit the model, so try others
+        except TrialError as error:  # the chosen shapes may not fit the model, so try other shapes
             failure, choice = error, choice + 1
     raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
@@ -89,8 +89,9 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
 
     - With fewer than four batches, the search and the check use all batches and different noisy copies. The
       validation uses only further noisy copies.
-    - With four or more batches, the check after the first search uses a quarter of the batches, and this
-      search uses the others. Later searches and checks also use noisy copies. There is no validation.
+    - With four or more batches, the first search uses three quarters of the batches, and the check after this
+      search uses the last quarter. All later searches and checks use all batches and noisy copies. There is
+      no validation.
     """
     if len(batches) >= _SPLIT_FROM:
         if role == "validation":

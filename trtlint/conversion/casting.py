@@ -27,7 +27,7 @@ _LEAST_IR = 4
 Why = Callable[[Value, bool], str]
 """Function that returns the reason for a Cast.
 
-Its arguments are the value, and true if the Cast converts the value to 16 bits.
+The function gets the value, and a flag that is true if the Cast converts the value to 16 bits.
 """
 
 
@@ -207,7 +207,7 @@ class Casting:
         return behind
 
     def _retype(self, proto: onnx.NodeProto) -> None:
-        """Set the attribute for the output type (such as ``to`` of Cast) to the 16-bit type."""
+        """Set the attribute for the output type, such as ``to`` of a Cast, to the 16-bit type."""
         names = {text(attribute.name): attribute for attribute in proto.attribute}
         for name, attribute in names.items():
             if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:

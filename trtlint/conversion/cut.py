@@ -216,7 +216,8 @@ class _MinimumCut:
     def follow(self, node: Node) -> None:
         """Keep a copying operator in FP32 if a producer of its inputs is in FP32.
 
-        If ``behind`` is true or an input is constant, the consumers of the operator's outputs decide instead.
+        If ``behind`` is true or an input is constant, the consumers of the operator's outputs decide instead
+        of the producers.
         """
         key = self.key(node)
         if key in (_FP32, _NARROW):

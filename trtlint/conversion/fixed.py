@@ -99,7 +99,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast to or from integers must stay in FP32, or an empty string for other operators.
+    """Return why a Cast to or from integers must stay in FP32, or an empty string for any other operator.
 
     The integers are indices, sizes or positions.
     """
@@ -126,7 +126,8 @@ def _from_shapes(model: Model) -> set[Value]:
         stored = [value for value in reads if value.initializer is not None or value in constant]
         derived = [value for value in reads if value in found]
         whole = len(stored) + len(derived) == len(reads) and node.op not in _HOLDING
-        # A size can select numbers from a stored tensor, such as position embeddings.  These are not sizes.
+        # A size can select numbers from a stored tensor, such as position embeddings,
+        # but the selected numbers are not sizes.
         floats = node.op == "Cast" or any(value.dtype == "f32" for value in derived)
         if whole and derived:
             found.update(value for value in node.outputs if value.dtype != "f32" or floats)

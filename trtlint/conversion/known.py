@@ -46,7 +46,7 @@ def known_numbers(model: Model) -> dict[Value, Array]:
     for node in model.graph.nodes:
         if is_stored(node):
             continue
-        value = node.output  # only first outputs are folded
+        value = node.output  # trtlint folds only first outputs
         sizes = _sizes(node, model)
         if sizes is not None:
             folded[value] = sizes
@@ -66,7 +66,7 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape operator with unknown sizes masked, or None for other operators.
+    """Return the output of a Shape operator with unknown sizes masked, or None for any other operator.
 
     In contrast to ``model.constants``, the result includes sizes from trtlint's symbolic shape inference.
     """
@@ -82,7 +82,7 @@ def _sizes(node: Node, model: Model) -> Any:
 
 
 def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[Node]:
-    """Return the nodes that only copy numbers. They round nothing if their inputs have 16 bits.
+    """Return the nodes that only copy numbers. Such nodes round nothing if their inputs have 16 bits.
 
     Args:
         nodes: the operators to choose from.

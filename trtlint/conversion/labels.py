@@ -1,4 +1,4 @@
-"""Collect the operators of a model, and the constraints on their types that are known before measuring."""
+"""Collect the operators of a model, and all type constraints that are known before measuring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LISTED = 5
 
 
 class Labels:
-    """The operators of a model, and the constraints on their types.
+    """The operators of a model, and the constraints on the operators' types.
 
     Args:
         model: the source.
@@ -59,7 +59,7 @@ class Labels:
                         node,
                         "TensorRT warns if a normalization that consists of several operators runs in FP16",
                     )
-        # An operator that requires FP32 does not put its whole group in FP32.
+        # An operator that ONNX defines only for FP32 does not put its whole group in FP32.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
         # The types that the user sets for single operators apply only to these operators.
         free |= self.forced | ordered
@@ -79,7 +79,7 @@ class Labels:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about limits, operators that cannot get the type, and types without effect."""
+        """Return notes about limits, operators without a 16-bit form, and types without effect."""
         found = list(self.asked.limits)
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
@@ -114,7 +114,7 @@ class Labels:
         return tuple(merged([*self.groups, *whole]))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32 and the operators that TensorRT fuses with them, each with its reason.
+        """Return the operators in FP32, and the operators that TensorRT fuses with these, each with a reason.
 
         Args:
             kept: paths of operators that stay in FP32 because of the numbers that they compute, each with

@@ -167,7 +167,7 @@ def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTy
     if patterns > _MOST_PATTERNS:
         limits.append(
             f"the settings have {patterns:,} layer names with *; trtlint applies only the first "
-            f"{_MOST_PATTERNS}, so write the other names without *"
+            f"{_MOST_PATTERNS}, so write the remaining names without *"
         )
     return replace(found, unmatched=tuple(unmatched), other=tuple(dict.fromkeys(other)), limits=tuple(limits))
 

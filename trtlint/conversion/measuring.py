@@ -74,7 +74,7 @@ def search_in_process(
         labels: the operators of the model.
         ranges: the stored tensors whose numbers do not suit the 16-bit type.
         listen: function that receives the current step.
-        attempt: number of earlier searches, whose results failed on the inputs for the check.
+        attempt: number of earlier searches. The result of each of these searches failed its check.
         before: the result of the last search.
 
     Raises:

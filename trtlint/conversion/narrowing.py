@@ -56,7 +56,7 @@ class Extent(Struct, frozen=True):
 
 
 def extent(tensor: onnx.TensorProto, streamer: Streamer, format_: Format) -> Extent | None:
-    """Return statistics of the magnitudes in a stored FP32 tensor, or None if it cannot be read."""
+    """Return statistics of the magnitudes in a stored FP32 tensor, or None for an unreadable tensor."""
     parts = streamer.parts(tensor)
     if parts is None:
         return None

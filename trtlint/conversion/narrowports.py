@@ -1,8 +1,8 @@
 """Find the inputs and outputs of an operator that change type together with the operator.
 
-The inputs and outputs of an operator are its ports.  A 16-bit operator has 16-bit
-ports, where ONNX allows several types for a port (https://onnx.ai/onnx/operators/).  Other ports stay in
-FP32, such as the scales of ``Resize`` and the ratio of ``Dropout``.
+The inputs and outputs of an operator are its ports. A port of a 16-bit operator is 16-bit if ONNX allows
+several types for the port (https://onnx.ai/onnx/operators/). The remaining ports stay in FP32, such as the
+scales of ``Resize`` and the ratio of ``Dropout``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Ports(Struct, frozen=True):
 
     Attributes:
         inputs: for each input, true if its type changes with the operator. The last entry also applies to all
-            later inputs.
-        outputs: the same for each output.
+            further inputs.
+        outputs: for each output, true if its type changes with the operator. The last entry also applies to
+            all further outputs.
         free: indices of inputs that may have either type, whatever the type of the operator.
     """
 

@@ -51,7 +51,7 @@ def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
     if not found:
         return ConversionCheck("checker", "proven", "the ONNX checker accepts the model")
     if checker_error(source):
-        text = f"the ONNX checker rejects the converted model, but also the source model: {found}"
+        text = f"the ONNX checker rejects both the converted model and the source model: {found}"
         return ConversionCheck("checker", "unproven", text)
     return ConversionCheck("checker", "failed", found)
 
@@ -81,7 +81,7 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
     )
     before = _dry(source, "parse")
     if before is None or not before.result.parsed:
-        text = f"TensorRT-RTX {version} rejects the converted model, but also the source model: {text}"
+        text = f"TensorRT-RTX {version} rejects both the converted model and the source model: {text}"
         return check("unproven", text), ()
     nodes = tuple(error.node for error in errors if error.node)
     return check("failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
@@ -93,8 +93,8 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the conversion that ignores the measurement, so fewer operators stay in FP32; None if this
-            conversion would equal ``converted``.
+        narrow: the result of a conversion that ignores the measurement and keeps fewer operators in FP32;
+            None if this result would equal ``converted``.
         sm: the compute capability times ten.
     """
     check = partial(ConversionCheck, "builder")
@@ -107,7 +107,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     if result is None or before is None:
         return check(
             "unproven",
-            "trtlint could not run the parser: TensorRT-RTX is not installed, or cannot read the model file",
+            "trtlint could not build the model: TensorRT-RTX is not installed, or cannot read the model file",
         )
     version = result.result.version
     if not result.result.built:
@@ -132,7 +132,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
         why = "" if narrow is None else " with every operator in 16 bits; some operators must stay in FP32"
-        return check(verdict, f"{text}, but {best}{why or ' before'}", figures)
+        return check(verdict, f"{text}, but {best}{why or ' in the source model'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
         text += f", {own.norms} fused normalizations, but {norms} in FP32 or with every operator in 16 bits"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SCALABLE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
 """Products for which scaling an operand scales the result by the same factor."""
 _ROOM = 2.0**13
-"""Largest magnitude allowed after scaling. Other inputs may give larger numbers."""
+"""Largest magnitude allowed after scaling. The rest of the FP16 range is for inputs with larger numbers."""
 _MOST_POWER = 30
 _MOST = 1000
 """Largest number of rewrites of one model."""

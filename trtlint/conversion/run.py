@@ -26,20 +26,20 @@ from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
-"""Largest number of attempts. After each, the operators that the parser rejects stay in FP32."""
+"""Maximum number of attempts. After each attempt, the operators that the parser rejects stay in FP32."""
 _MOST_PARSED = 256 << 20
-"""Bytes of weights. Above this size, the parser runs only if the model is also run or built."""
+"""Size of the weights in bytes. Above this size, the parser runs only if the model is also run or built."""
 _MOST_REWRITES = 2
 """Number of attempts with rewrites: first all rewrites, then only the rewrites that helped."""
 _SECONDS = 180.0
 """Seconds for all runs of a small model, if the user sets no limit for each run."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
-"""Largest number of searches for operators to keep in FP32. Each search has more inputs than the last one."""
+"""Maximum number of searches for operators to keep in FP32. Each new search uses more inputs."""
 _CLEAR = 0.95
-"""Share of the tolerance. If the error is larger, the search is repeated with the inputs of the check."""
+"""Share of the tolerance. If the error of a check is larger, the search runs again with more inputs."""
 _LEAST_SHARE = 0.5
-"""Share of the FLOPs. If a smaller share of the FLOPs is in FP16, trtlint recommends BF16."""
+"""Share of the FLOPs. If FP16 operators compute a smaller share, trtlint recommends BF16."""
 
 
 def run(
@@ -180,7 +180,7 @@ def _is_little_time(request: ConversionRequest) -> bool:
 
 
 def _passes_clearly(proof: ConversionCheck, tolerance: float) -> bool:
-    """Return whether a check passed with an error so small that other inputs would also pass."""
+    """Return whether a check passed with an error well below the tolerance."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 

@@ -26,7 +26,7 @@ class NetworkScriptError(SettingError):
 def of_script(model: Path, given: str) -> LayerTypes:
     """Run the user's function on the parsed network, and return the data types that it sets for layers.
 
-    Only the command line can name the script, because the script is code.
+    Only the command line can name the script, because trtlint executes the script.
 
     Args:
         model: the model to parse.

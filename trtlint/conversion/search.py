@@ -31,7 +31,7 @@ If the error exceeds the limit of the search, the function may return any number
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use. The rest is for the operators between the products."""
 _MOST_SINGLE = 16
-"""Limit of products, and limit of regions, that are tried one by one after errors on new inputs."""
+"""Maximum number of products, and of regions, to try one by one after errors on new inputs."""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -44,7 +44,7 @@ class Candidates(Struct, frozen=True):
         forced: groups of operators with numbers beyond the range.  A group stays in FP32, unless a simulation
             in 16 bits passes.
         products: groups with products, in the order of the graph.
-        regions: groups of the other operators.
+        regions: groups of the remaining operators.
         costs: the FLOPs of each product by path.
     """
 
@@ -118,7 +118,7 @@ class Search(Struct, frozen=True):
         base = found.fixed | _union(products)
         regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
         rest = found.fixed | forced | _union(regions)
-        # Products get the share of the limit that the operators between products leave.
+        # Products may use the rest of the limit, which the operators between products do not need.
         products = _fewer_groups(products, lambda paths: enough(rest | paths), budget)
         rest = found.fixed | _union(products) | _union(regions)
         ranges = least(found.forced, lambda paths: enough(rest | paths), budget)
@@ -203,7 +203,9 @@ class Search(Struct, frozen=True):
         return [unit for _, index in ranked for unit in parts[index]]
 
     def _count_in_16_bits(self, order: Sequence[Paths], everything: Paths, limit: float) -> int:
-        """Return how many groups from the start of ``order`` can be in 16 bits while all others are in FP32.
+        """Return how many groups from the start of ``order`` can be in 16 bits.
+
+        The remaining groups are in FP32.
 
         Args:
             order: the groups with products.
@@ -219,7 +221,8 @@ class Search(Struct, frozen=True):
     def _reasons(self, kept: Paths, forced: Paths | None = None) -> dict[str, str]:
         """Return the operators in ``kept`` that are not fixed, each with the reason.
 
-        ``forced`` are the operators with numbers beyond the range; by default all of them.
+        ``forced`` contains the operators with numbers beyond the range; by default, all operators of
+        ``Candidates.forced``.
         """
         ranges = _union(self.found.forced) if forced is None else forced
         products = _union(self.found.products)
@@ -235,7 +238,7 @@ def _fewer_groups(units: Sequence[Paths], enough: Callable[[Paths], bool], budge
     After each success, the next attempt removes twice as many groups at once.
 
     Args:
-        units: groups of operators. With all of them in FP32, the error is within the limit.
+        units: groups of operators. If all groups are in FP32, the error is within the limit.
         enough: function that gets the paths of operators in FP32, and returns whether the error is within the
             limit.
         budget: the limit of time and number of measurements.
@@ -269,7 +272,10 @@ def _union(groups: Iterable[Paths]) -> Paths:
 
 
 def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
-    """Return the groups that contain the operators ``paths``.  An operator without a group is one group."""
+    """Return the groups that contain the operators ``paths``.
+
+    An operator without a group gets a group of its own.
+    """
     leader = {path: group for group in groups for path in group}
     return list(dict.fromkeys(leader.get(path, frozenset({path})) for path in paths))
 

@@ -56,7 +56,7 @@ class ConversionRequest(Struct, frozen=True):
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the data types that a weakly typed build sets for layers; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
-        size: the size of the model in bytes, including its external data; the session sets it.
+        size: the size of the model in bytes, including its external data; the session sets this field.
     """
 
     model: Path
@@ -119,7 +119,7 @@ class RewrittenDraft(Struct, frozen=True):
 class ConversionSession:
     """The conversion of one model.
 
-    It chooses types, changes the model, and chooses other types if a check fails.
+    The session chooses types and changes the model. If a check fails, it chooses other types.
 
     Args:
         request: the model and the settings of the conversion.
@@ -171,7 +171,7 @@ class ConversionSession:
         """Find the operators whose numbers need FP32.
 
         Args:
-            attempt: number of earlier searches, whose results failed on the inputs for the check.
+            attempt: number of earlier searches. The result of each of these searches failed its check.
 
         Raises:
             InputsError: the inputs cannot be used.

@@ -29,7 +29,7 @@ _Write = Callable[[Draft, str], object]
 
 
 class _Columns(Struct, frozen=True):
-    """A range of columns that a new product computes, and a function that connects the new product.
+    """A range of columns that a new product computes, and a function that connects its readers.
 
     Attributes:
         begin, end: the range of columns in the old product.
@@ -55,7 +55,9 @@ class _Split(Struct, frozen=True):
 
 
 def split_product(node: Node, model: Model) -> Patch:
-    """Create a patch that replaces a product, and the Split or Gathers after it, by several products.
+    """Create a patch that replaces a product by several products.
+
+    The patch also replaces the Split or the Gathers after the product.
 
     Raises:
         NotApplicable: the result of the product is not split into columns.

@@ -1,4 +1,4 @@
-"""Find stored tensors whose numbers do not fit the 16-bit type, before they are rounded."""
+"""Find stored tensors whose numbers do not fit the 16-bit type, before the conversion rounds the tensors."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from trtlint.model.operators import PRODUCTS
 from trtlint.model.protos import Dimension
 
 _UNKNOWN_SIZE = 64
-"""Assumed size of a dynamic dimension.  It affects only the ratios of costs."""
+"""Assumed size of a dynamic dimension. This size affects only the ratios of costs."""
 _LARGEST = 10**15
 _GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
 

@@ -25,7 +25,7 @@ _LONGEST = 4000
 _FEW_TRIES = 3
 """Number of input shapes to try if the first failure is not about sizes."""
 _RETRY_SECONDS = 20.0
-"""Seconds since the start after which no other input shapes are tried."""
+"""Seconds of retries after which the process tries no further input shapes."""
 _MOST_LAYERS = 100_000
 _ERROR = re.compile(rb"\[[EF]\] ([^\n]{1,4000}(?:\n(?!\[)[^\n]{0,1000}){0,8})")
 _OUT = 1
@@ -40,7 +40,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     Args:
         request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability
             times ten) and ``shapes`` (a list of names with three shapes each).
-        say: function that receives ``{"stage": ...}`` at the start of a stage, and the result at its end.
+        say: function that receives ``{"stage": ...}`` at the start of a stage, and the result at the end of
+            the stage.
     """
     say({"stage": "load"})
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -74,8 +75,8 @@ class _Builds:
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build the network. The user's shapes and the most likely sizes are tried first.
 
-        If all builds fail, only the first build remains in the log. But if the error of the first build is
-        about sizes, no build remains in the log.
+        If all builds fail, the log keeps only the first build. There is one exception: if sizes that trtlint
+        chose caused the error of the first build, the log keeps no build.
         """
         likeliest = next(choices(inputs, given))
         log, result = self._try(likeliest)

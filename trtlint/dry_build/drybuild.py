@@ -33,7 +33,7 @@ _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 """Environment that hides GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
-"""Measured memory of a build without its weights, in bytes (see benchmarks)."""
+"""Measured memory of a build without the weights, in bytes (see benchmarks)."""
 _TIMES = 4
 """Additional memory of a build, as a multiple of the size of its weights."""
 _BESIDE = (".data", "_data")
@@ -52,7 +52,7 @@ class DryBuildRequest(Struct, frozen=True):
         wheels: the wheels to use.
         level: ``parse``, which needs no shapes, or ``build``.
         sm: compute capability times ten; None if unspecified.
-        shapes: shapes from the user.  Other inputs get default shapes.
+        shapes: shapes from the user. Inputs without a shape get default shapes.
         limits: limits of the process.
     """
 
@@ -66,8 +66,8 @@ class DryBuildRequest(Struct, frozen=True):
     def built_sm(self) -> int:
         """Return the compute capability of the build, times ten.
 
-        TensorRT-RTX supports some compute capabilities. The result is the supported one that is closest to
-        ``sm``.
+        TensorRT-RTX supports only some compute capabilities. The result is the supported compute capability
+        that is closest to ``sm``.
         """
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 

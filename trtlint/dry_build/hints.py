@@ -86,7 +86,7 @@ def hints_of(found: NetworkSizes) -> Hints:
 
 
 def is_about_sizes(error: str) -> bool:
-    """Return whether other input sizes may avoid an error of the builder."""
+    """Return whether different input sizes may avoid an error of the builder."""
     return _ABOUT_SIZES.search(error) is not None and _ABOUT_RANKS.search(error) is None
 
 
@@ -107,7 +107,7 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
 
 
 def _sizes_by_patches(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Yield image sizes that have as many patches as a position table has rows.
+    """Yield image sizes whose number of patches matches the number of rows of a position table.
 
     Args:
         shape: the shape of the table, such as 1 x 197 x 768.

@@ -32,7 +32,7 @@ _CHANNELS = (1, 3, 4)
 _MEL_BANDS = (64, 80, 128)
 """Mel bands of spectrograms in speech models."""
 _HALVED = 4
-"""Number of image sizes to try, each half of the size before: 224, 112, 56, 28."""
+"""Number of image sizes to try. Each size is half of the previous size: 224, 112, 56, 28."""
 _SAME = (4, 2)
 """Sizes to try for all chosen dimensions at once, because equal sizes may fit together."""
 _CROSSED = 3
@@ -159,7 +159,7 @@ def choices(
 
     Args:
         inputs: the inputs of the network.
-        given: shapes from the user. If several match an input, the last one applies.
+        given: shapes from the user. If several ranges match an input, the last range applies.
         hints: sizes that the network suggests.
     """
     user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}

@@ -121,8 +121,8 @@ def _blocks_at_run_time(proto: NodeProto, summed: Sum, write: GraphWriter) -> tu
     """Add operators that divide a sum of unknown length into blocks.
 
     Returns:
-        The names of three results: the number of blocks, their width, and the factor of their rounding
-        errors.
+        The names of three tensors: the number of blocks, the width of a block, and the factor that multiplies
+        the rounding error of a block.
     """
     add = write.add
     zero, one = (write.constant([number], np.int64) for number in (0, 1))

@@ -1,4 +1,4 @@
-"""Find the tensors that overflow in a narrow type (FP16, BF16 or TF32), and where the overflows begin."""
+"""Find the tensors that overflow in a narrow type, and the nodes where the overflows begin."""
 
 from __future__ import annotations
 
@@ -185,7 +185,10 @@ def sites(
 
 
 def _fits(ranged: Ranged, probe: Probe, inside: Sequence[Inside], format_: Format) -> Range:
-    """Return whether a tensor and the internal numbers of its node are in the range of a narrow type."""
+    """Return ``ok`` if a tensor and the internal numbers of its node are in the range of a narrow type.
+
+    Otherwise, return ``overflow`` or ``underflow``.
+    """
     if not probe.narrow:
         return "ok"
     overflows = any(format_.fits(each.max_abs or 0.0) == "overflow" for each in inside)

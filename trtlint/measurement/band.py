@@ -1,7 +1,8 @@
 """Error band of FP16, BF16 or TF32: the range of errors that builds of a model may have.
 
-A rounding model is an assumption about the numbers that a build rounds: the results of all operators, some of
-the results, or also partial sums. The band contains one error for each rounding model.
+A rounding model is an assumption about the numbers that a build rounds: the results of all operators, only
+some of these results, or partial sums in addition to the results. The band contains one error for each
+rounding model.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ Verdict = Literal["fine", "broken", "depends"]
 
 
 class Band(Struct, frozen=True):
-    """The error in each rounding model, of one output or of all outputs together.
+    """For each rounding model, the error of one output or the largest error of all outputs.
 
-    An error is the largest difference from FP32, divided by the largest magnitude in FP32.  It is None if a
-    number is not finite.
+    An error is the largest difference from FP32, divided by the largest magnitude in FP32. The error is None
+    if a number is not finite.
 
     Attributes:
         rounded: every operator rounds its result.

@@ -18,7 +18,7 @@ _CACHE_RANK = 3
 
 
 def spread(node: Node, names: Sequence[str], write: GraphWriter) -> list[str]:
-    """Expand an operator's inputs that have no batch axis, and return the names of all its inputs.
+    """Expand an operator's inputs that have no batch axis, and return the new names of all inputs.
 
     Args:
         node: the operator.

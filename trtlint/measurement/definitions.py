@@ -108,6 +108,6 @@ def _function(
         )
         return FunctionProto.FromString(data)
     if native.has_function:
-        # Use the body for the model's opset: in the bodies for newer opsets, operators have other inputs.
+        # Use the body for the model's opset: operators in the bodies for newer opsets have different inputs.
         return FunctionProto.FromString(native.get_function_with_opset_version(opset))
     return None

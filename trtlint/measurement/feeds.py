@@ -38,7 +38,7 @@ MOST_BATCHES = 1024
 _MOST_BYTES = 2 << 30
 """Largest size of all batches together, in bytes."""
 _ELEMENT_BYTES = 8
-"""Bytes of a generated number before it gets the type of its input."""
+"""Bytes of a generated number before the conversion to the type of the input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
 """Largest number of values in a JSON file.  An encoded array counts as one value.
@@ -49,7 +49,7 @@ _NARROW = {"f16": np.float16, "bf16": np.float32}
 
 
 def read_feeds(given: Inputs, most: int | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each batch in the given files: the name of its file, and its arrays.
+    """Yield the file name and the arrays of each batch in the given files.
 
     Args:
         given: the files that the user named.
@@ -207,7 +207,7 @@ def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feed
     extra = [name for name in batch if name not in names]
     missing = [value.name for value in inputs if value.name not in batch]
     if missing:
-        has = f"; it has {', '.join(map(repr, extra))}, which are not inputs of the model" if extra else ""
+        has = f"; the file has arrays that are not inputs: {', '.join(map(repr, extra))}" if extra else ""
         raise InputsError(f"{file}: no input {', '.join(map(repr, missing))}{has}")
     return {value.name: _fitted(value, batch[value.name], file) for value in inputs}
 
@@ -253,7 +253,7 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
         inputs: the inputs of the model.
         batches: number of batches.
         attempt: index of the sizes to choose for dynamic dimensions; 0 for the most likely sizes. Callers
-            increase it if the model cannot run with the sizes.
+            increase the index if the model cannot run with these sizes.
 
     Returns:
         The batches, or None if no sizes are left for this attempt.

@@ -58,7 +58,7 @@ class Figures:
 
 
 def look(name: str, format_: Format, write: GraphWriter) -> list[str]:
-    """Add operators that compute :data:`~trtlint.measurement.narrowing.CLOSER` for a tensor.
+    """Add operators that compute the statistics :data:`~trtlint.measurement.narrowing.CLOSER` of a tensor.
 
     Args:
         name: the tensor.

@@ -1,14 +1,14 @@
 """Find the operators that TensorRT folds into stored weights before it converts the weights to FP16.
 
 The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
-channel.  The parser computes them in the type of the file:
+channel. The parser computes scale and shift in the type of the file:
 https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp (``batchnormWeightHelper``).
 The builder then fuses the scale into the preceding convolution, by changing the convolution's weights:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
 ("Convolution and Scale").  So the variance is never FP16, and neither are the numbers between convolution
-and scale.  The builder also computes the operators that read only stored tensors.
+and scale. The builder also folds the operators that read only stored tensors.
 
-Only FP32 models are folded. In a file with 16-bit types, the file determines the types.
+trtlint folds operators only in FP32 models. In a file with 16-bit types, the file determines the types.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Folding(Struct, frozen=True):
     hidden: frozenset[Value] = frozenset()
 
     def together(self, path: str) -> frozenset[str]:
-        """Return the path of a node, and the path of the node that is folded with it into one layer."""
+        """Return the paths of a node and of the node that TensorRT folds with it into one layer."""
         return frozenset({path, self.partner.get(path, path)})
 
 

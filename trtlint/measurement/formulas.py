@@ -31,7 +31,7 @@ _WITH_BIAS = 3
 Formula = Callable[[Node, Sequence[str], FormulaWriter], str | None]
 """Function that adds the operators of a decomposed node, given the names of the node's inputs.
 
-It returns the name of the result before rounding, or None if the node cannot be decomposed.
+The function returns the name of the result before rounding, or None if the node cannot be decomposed.
 """
 
 
@@ -92,7 +92,7 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
 
 
 def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
-    if write.opset < _INPUT_AXES_SUM:  # before, Softmax flattened the axes from `axis` on into one
+    if write.opset < _INPUT_AXES_SUM:  # before opset 13, Softmax flattened the axes from `axis` on into one
         return None
     axis, x = node.integer("axis", -1), inputs[0]
     shifted = write.step(node, write.add("Sub", [x, _reduced("ReduceMax", x, axis, write)]))
@@ -152,5 +152,5 @@ ROUNDED: Mapping[str, Formula] = {
 }
 """Decompositions for simulations only: the internal numbers are rounded, but not measured.
 
-They are not measured, because they do not exceed the range of the operator's inputs and outputs.
+A measurement is not needed: the internal numbers do not exceed the range of the inputs and outputs.
 """

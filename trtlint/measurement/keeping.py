@@ -1,4 +1,4 @@
-"""Search for a small set of nodes to keep in FP32, so that all others can use FP16, BF16 or TF32.
+"""Search for a small set of nodes to keep in FP32, so that the rest can use FP16, BF16 or TF32.
 
 The search does not read the model. It gets two things:
 - a list of units: a unit is a group of nodes that must be kept together

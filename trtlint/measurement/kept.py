@@ -30,8 +30,8 @@ class KeptNodes(Struct, frozen=True):
         computing: number of main-graph nodes that would compute in the narrow type.
         products: number of matrix products and convolutions among the ``computing`` nodes.
         kept_products: number of products among ``nodes``.
-        margin: the nodes that are kept only as a safety margin. If one of them used the narrow type, the
-            error would still be within the limit.
+        margin: the nodes that are kept only as a safety margin. If one of these nodes used the narrow type,
+            the error would still be within the limit.
         complete: true if the search finished before its limits of runs and time. Otherwise, a smaller set may
             be enough.
     """

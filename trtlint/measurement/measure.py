@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ALL = "all"
 """The value of ``--type`` for all types.
 
-Tensor ranges are measured for FP16, or for the type of a 16-bit file. For other types, only output errors are
-computed.
+Tensor ranges are measured for FP16, or for the type of a 16-bit file. For the remaining types, trtlint
+computes only output errors.
 """
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
@@ -40,7 +40,10 @@ _MEMORY = 8 << 30
 _MEMORY_PER_BYTE = 8
 """Bytes of memory for each byte of weights: FP32 weights, copies of the largest weight, and activations."""
 _MOST_BYTES = 64 << 30
-"""Size in bytes above which a model does not raise the limits further. A sparse file can claim any size."""
+"""Size in bytes above which a model does not raise the limits further.
+
+This cap is needed, because a sparse file can claim any size.
+"""
 _TAIL = 400
 
 

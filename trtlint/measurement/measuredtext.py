@@ -3,9 +3,9 @@
 In a rule file, a block ``ranges`` follows the block of a model. A line about a tensor has these words:
 - the name of the tensor, its smallest number and its largest number
 - optionally the name and magnitude of an internal number of the operator, such as ``square=97344``
-- ``origin`` if the overflow begins there
+- ``origin`` if the overflow begins at this tensor
 
-Other lines are about the whole measurement:
+The remaining lines are about the whole measurement:
 - ``harm``: the errors of the outputs are too large
 - ``harmless``: the errors of the outputs are small
 - ``bf16``: the narrow type

@@ -20,7 +20,7 @@ from trtlint.measurement.kept import KeptNodes as KeptNodes
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the version grows with each incompatible change."""
 _MOST_BYTES = 64 << 20
-"""Largest size of a measurement file in bytes.  It is enough for 60,000 tensors with 1 KB each.
+"""Largest size of a measurement file in bytes. This size is enough for 60,000 tensors with 1 KB each.
 
 In memory, JSON data can be 25 times as large as the file.
 """
@@ -118,8 +118,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
             number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
         band: the error for each rounding model; None if the rounding models were not simulated.
-        trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for other
-            outputs.
+        trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for an
+            output that varies.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Measurement(Struct, frozen=True):
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.
         build: the error of a build whose layers are known; None if no layers are known.
-        types: the errors of the other types, if the user asked for all types.
+        types: the errors in the remaining narrow types, if the user asked for all types.
     """
 
     path: str
@@ -204,7 +204,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """Return one band: for each rounding model, it has the largest error over all outputs.
+        """Return a band with the largest error over all outputs in each rounding model.
 
         The result is None without a simulation.
         """

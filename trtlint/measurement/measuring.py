@@ -113,8 +113,8 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 def _format(model: Skeleton, wanted: str) -> Format:
     """Return the narrow type to simulate.
 
-    For a model without 16-bit tensors, it is ``wanted``, the value of the option ``--type``.  For a model
-    with 16-bit tensors, it is the type of these tensors, unless ``wanted`` is TF32.
+    For a model without 16-bit tensors, the result is ``wanted``, the value of the option ``--type``. For a
+    model with 16-bit tensors, the result is the type of these tensors, or TF32 if ``wanted`` is TF32.
     """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
@@ -127,7 +127,7 @@ def _types(
 ) -> tuple[TypeBand, ...]:
     """Return the errors of the model in the narrow types other than ``format_``.
 
-    For a model with 16-bit tensors, the only other type is TF32.
+    For a model with 16-bit tensors, the only remaining type is TF32.
 
     Args:
         trial: the model and its inputs.
@@ -174,7 +174,7 @@ def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[s
             return Trial(model, made_up), ()
         except ModelNotLoadedError as error:  # noqa: PERF203 - other inputs do not help
             return _by_reference(model, made_up, error), ()
-        except TrialError as error:  # the generated shapes may not fit the model, so try others
+        except TrialError as error:  # the generated shapes may not fit the model, so try other shapes
             failure, attempt = error, attempt + 1
     raise TrialError(f"{failure}; the inputs were generated: give real inputs (--inputs)")
 
@@ -272,7 +272,7 @@ def _limits(
     if joined:
         limits.append(
             "these nodes were simulated as one layer with the convolution before them, as in TensorRT: "
-            f"{_listed(joined)}; the tensors between were not measured"
+            f"{_listed(joined)}; the tensors inside such a layer were not measured"
         )
     if wanted == ALL and model.typed:
         limits.append(f"the model already has {format_.label} types, so other 16-bit types were not measured")

@@ -48,13 +48,13 @@ class Narrowing(Struct, frozen=True):
     Attributes:
         format: the narrow type.
         keep: paths of the nodes to compute in FP32. These nodes read unrounded weights.
-        clamped: names of constants that are clamped to the range of the type. Other constants beyond the
+        clamped: names of constants that are clamped to the range of the type. All other constants beyond the
             range become infinite.
         round_inputs: true if the nodes in ``keep`` read rounded inputs of the model, false if they read
             unrounded inputs.
         fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
         stored: names of the tensors that the layers of a build write to memory; None to round the results of
-            products instead. It is used only if ``fused`` is true.
+            products instead. This field is used only if ``fused`` is true.
         accumulate: true if products accumulate in FP16.
     """
 

@@ -1,7 +1,7 @@
 """Find the inputs and outputs of operators that support a narrow type (FP16, BF16 or TF32).
 
-If ONNX allows no narrow type for an input or output, the tensor there stays in FP32. For example, the scales
-of ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
+If ONNX allows no narrow type for an input or output, the tensor at this input or output stays in FP32. For
+example, the scales of ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COPYING = frozenset(
 )
 """Operators that round nothing: each output element is an input element, maybe negated."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""Operators of ``COPYING`` for which it does not matter whether their input or their output is rounded."""
+"""Operators of ``COPYING`` that give the same result if the input or the output is rounded."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators whose output has the same elements as their input."""
 
@@ -40,7 +40,7 @@ def narrow_ports(
 ) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     """Return which inputs and which outputs of an operator support a type, for :func:`port_at`.
 
-    The results are True for operators that ONNX does not define.
+    For an operator that ONNX does not define, all entries are True.
     """
     try:
         schema = schema_at(op, opset, domain)

@@ -210,7 +210,7 @@ class _Rewriting(FormulaWriter):
     def _by_formula(self, node: Node) -> bool:
         """Decompose an operator that computes squares or sums, or that TensorRT folds.
 
-        Return False for other operators, which are not decomposed.
+        Return False if the operator is not decomposed.
         """
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
@@ -338,7 +338,7 @@ class _Rewriting(FormulaWriter):
         return list(copy.output)
 
     def _accumulates(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16.  Return whether it was replaced."""
+        """Replace a product by operators that accumulate in FP16. Return whether the product was replaced."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)

@@ -2,8 +2,8 @@
 
 A set passes if the errors of all outputs are small enough with the set in FP32. To need fewer runs, the
 search combines the rounding models whose errors are too large for the whole model, and tests sets with this
-combination. The error of the combination is at least as large as the error of each of these rounding models.
-Only the set that the search finds is tested with all rounding models.
+combination. The error of the combination is at least as large as the error of each combined model. The search
+tests only its final set with all rounding models.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class KeepSearch:
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
         """Return the rounding models with which the search tests sets, at most two.
 
-        Constants beyond the range are either clamped or become infinite. For each of these two treatments
-        with too large an error, the result has one rounding model. Its other settings combine the settings
-        of all rounding models whose errors are too large.
+        Constants beyond the range are either clamped or become infinite. If the error with a treatment is too
+        large, the result has one rounding model with this treatment. The remaining settings combine the
+        settings of all rounding models whose errors are too large.
         """
         bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -121,7 +121,7 @@ class KeepSearch:
         singles = [unit for unit in units if not unit <= self.carriers]
         chosen = self._search(singles)
         last = [self._error(chosen, way) for way in self.ways]
-        # A rounding model that passed before can fail with some nodes in FP32; test sets with it, too.
+        # A rounding model that passes for the whole model can fail with nodes in FP32: test sets with it.
         failing = [way for way, error in zip(self.ways, last, strict=True) if not within(error, self.bound)]
         failing = [way for way in failing if way not in self.drivers]
         if failing and self.drivers and not self.budget.spent:

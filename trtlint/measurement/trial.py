@@ -54,7 +54,7 @@ class Rehearsed(Struct, frozen=True):
 
     Attributes:
         errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32.
-            None if the output is not finite, or has another shape than in FP32.
+            An error is None if the output is not finite, or has another shape than in FP32.
         unsound: names of the measured tensors that are not finite.
     """
 
@@ -177,7 +177,8 @@ class Trial:
 def ratio(difference: float, magnitude: float) -> float:
     """Return the error of an output: ``difference / magnitude``.
 
-    If ``magnitude`` is 0, the result is 0 for a difference of 0, and the largest float for other differences.
+    If ``magnitude`` is 0, the result is 0 for a difference of 0, and the largest float for any other
+    difference.
     """
     if magnitude:
         return difference / magnitude

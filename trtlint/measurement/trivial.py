@@ -14,7 +14,7 @@ import numpy as np
 from trtlint.model.graph import Graph, Node
 
 _MOST_BATCHES = 16
-"""Largest number of batches that are compared with the first."""
+"""Maximum number of batches to compare with the first batch."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input, not its elements."""
 ZERO = "0 on these inputs (weights are zero?)"
@@ -80,7 +80,7 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether an output is equal in all batches, and its inputs are not.
+    """Return whether an output is equal in all batches, although its inputs differ.
 
     ``read`` contains the names of the inputs that affect the output. Only these inputs are compared.
     """

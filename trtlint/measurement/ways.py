@@ -31,7 +31,7 @@ _NONE: frozenset[int] = frozenset()
 def operands(op: str, domain: str) -> frozenset[int]:
     """Return the indices of the operands among the inputs of a matrix product or convolution.
 
-    The result is empty for other operators.
+    The result is empty for any other operator.
 
     >>> sorted(operands("Gemm", ""))
     [0, 1]

@@ -68,7 +68,7 @@ class FormulaWriter(GraphWriter, ABC):
 
     @abstractmethod
     def add_copy(self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None) -> list[str]:
-        """Add a copy of an operator with other inputs, and return the names of its outputs.
+        """Add a copy of an operator with new inputs, and return the names of the copy's outputs.
 
         A matrix product or convolution accumulates in FP16 if the settings of the simulation require it.
 
