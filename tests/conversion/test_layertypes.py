@@ -70,7 +70,7 @@ def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
             {"soft", "second"},
             (
                 "the settings have 201 layer names with *; trtlint applies only the first 200, so write the "
-                "other names without *",
+                "remaining names without *",
             ),
         ),
         (["soft"] * 9_999 + ["first"], {"first", "soft"}, ()),
