@@ -72,7 +72,7 @@ def test_an_opset_that_onnx_runtime_does_not_support_is_named(opset: int, tmp_pa
     with pytest.raises(TrialError) as caught:
         measured(MeasurementRequest(str(path), "model"), lambda _: None)
     words = "ONNX Runtime supports opset 7 and newer, and the model has opset"
-    assert str(caught.value) == f"{words} {opset}: convert it with onnx.version_converter"
+    assert str(caught.value) == f"{words} {opset}: convert the model with onnx.version_converter"
 
 
 @pytest.mark.parametrize("op", ["Nothing", "BitwiseAnd"])

@@ -145,5 +145,8 @@ def _largest(array: Array) -> float:
 
 
 def _is_comparable(array: Array) -> bool:
-    """Return whether an output can be compared: it is empty, not a float, or has a finite element."""
+    """Return True if an output is empty, is not a float, or has a finite element.
+
+    Only such an output can be compared.
+    """
     return array.dtype.kind != "f" or not array.size or bool(np.isfinite(array).any())

@@ -37,7 +37,7 @@ class Alike(Struct, frozen=True):
     Attributes:
         before: file of the original model, or a changed copy.
         after: file of the rewritten model, or a changed copy.
-        random: true if the models draw random numbers, so that a second run gives other outputs.
+        random: true if the models draw random numbers, so that a second run gives different outputs.
     """
 
     before: Path
@@ -63,7 +63,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     """
     paths = before, after
     shells = [onnx.load(path, load_external_data=False) for path in paths]
-    # Compare with multiplicity: several subgraphs may use one name.
+    # Count the names, because several subgraphs may use the same name.
     keys, rewritten_keys = (sorted(map(_key, _unseeded(shell))) for shell in shells)
     if keys != rewritten_keys:
         raise RandomError("the two models have different nodes that draw random numbers without a seed")

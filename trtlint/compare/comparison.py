@@ -27,7 +27,7 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class Pair(Struct, frozen=True):
-    """An original model, the rewritten model, and how to compare them.
+    """An original model, the rewritten model, and the settings of the comparison.
 
     Attributes:
         before: file of the original model.
@@ -158,7 +158,7 @@ def compare_all(pairs: Sequence[Pair], limits: Limits | None = None) -> Iterator
 
 
 def _run(pairs: Sequence[Pair], folder: str, limits: Limits) -> tuple[ProcessResult, Limits]:
-    """Compare pairs in one process, and return its result and the limits that are left."""
+    """Compare pairs in one process. Return the result of the process and the remaining limits."""
     request = {"pairs": [pair.request for pair in pairs], "folder": folder, "memory": limits.memory}
     ended = run("trtlint.compare._compare", request, limits)
     if allowance := current():
@@ -188,7 +188,7 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str) -> Comparison |
     """Convert the answer of the comparison process for one pair to a result."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
-    # Strip the folder of the temporary copies: it no longer exists.
+    # Strip the folder of the temporary copies, which no longer exists.
     messages = {
         kind: str(answer[kind]).replace(f"{folder}{os.sep}", "")
         for kind in ("error", "broken") & answer.keys()

@@ -24,7 +24,7 @@ Say = Callable[[Any], None]
 
 
 class Anything:
-    """A stand-in for a builder or configuration.  It accepts every attribute and method call."""
+    """A stand-in for a builder or configuration. The stand-in accepts every attribute and method call."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -160,7 +160,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that the function set, or None if it set no type."""
+    """Return the names of a layer and the type that the user's function set, or None without such a type."""
     said = layer._said
     if not said:
         return None

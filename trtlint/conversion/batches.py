@@ -19,7 +19,7 @@ _NOISE = 0.5
 _MOST_COPIES = 4
 """Largest number of noisy copies of each batch. There are copies only if there are few batches."""
 _COPIED_BYTES = 4 << 20
-"""Largest size of all copies in bytes. But each batch has at least one copy."""
+"""Largest size of all copies in bytes. Even above this size, each batch has one copy."""
 _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation. Copies for the search and the check have smaller seeds."""
 
@@ -27,7 +27,7 @@ _Role = Literal["measured", "validation", "held back"]
 """Use of a batch.
 
 - The search runs ``measured`` batches often.
-- The search runs ``validation`` batches to check its result on other inputs.
+- The search runs ``validation`` batches to check the result of the search on new inputs.
 - ``held back`` batches check the converted file.
 """
 
@@ -38,7 +38,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
-        attempt: number of earlier searches. The search also uses the batches of earlier checks.
+        attempt: number of earlier searches. A new search also uses the batches of all earlier checks.
         held_back: true to use the batches for the check, false to use the batches for the search.
 
     Raises:

@@ -114,7 +114,9 @@ class Labels:
         return tuple(merged([*self.groups, *whole]))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32, and the operators that TensorRT fuses with these, each with a reason.
+        """Return the operators in FP32, each with a reason.
+
+        The result includes the operators that TensorRT fuses with an operator in FP32.
 
         Args:
             kept: paths of operators that stay in FP32 because of the numbers that they compute, each with

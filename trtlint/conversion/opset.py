@@ -34,7 +34,7 @@ def opset_for(model: Model, type_: str) -> int:
 
 
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
-    """Return the operator types of a model that support BF16 only in a newer opset than ``opset``.
+    """Return the operator types in ``model`` that support BF16 only in a newer opset than ``opset``.
 
     The result is empty for types other than BF16.
     """

@@ -1,4 +1,4 @@
-"""Check a converted model with ONNX's checker, with TensorRT's parser and with its builder."""
+"""Check a converted model with ONNX's checker, and with TensorRT's parser and builder."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class PendingConversion(Struct, frozen=True):
 
 
 class RewrittenDraft(Struct, frozen=True):
-    """A model after rewrites that do not change its results in FP32.
+    """A model after rewrites that do not change the FP32 results.
 
     Attributes:
         source: the rewritten model. Its large tensors are read from the user's file.
@@ -192,7 +192,7 @@ class ConversionSession:
             reason: the reason to report.
 
         Returns:
-            True if at least one of the nodes was not kept in FP32 before.
+            True if this call keeps at least one additional node in FP32.
         """
         wanted = set(names)
         new = [

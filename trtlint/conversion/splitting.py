@@ -169,7 +169,7 @@ def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Spl
         model: the model.
 
     Raises:
-        NotApplicable: other operators read the tensor.
+        NotApplicable: an operator of another type reads the tensor.
     """
     rank = len(model.constants.dimensions(value) or ())
     readers = list(dict.fromkeys(node for node, _ in value.uses))

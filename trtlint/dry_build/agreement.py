@@ -50,7 +50,7 @@ class TensorDifference(Struct, frozen=True):
 
 
 class Uncomputed(Struct, frozen=True):
-    """The number of tensors that could not be computed for one reason.
+    """A reason why tensors could not be computed, and the number of these tensors.
 
     Attributes:
         reason: the reason.

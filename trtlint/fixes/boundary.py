@@ -91,7 +91,7 @@ class Feeds(Struct, frozen=True):
     """One array for each input of the nodes that a patch changes.
 
     Attributes:
-        kind: kind of numbers. It is a key of ``_COMMON``, or one of these words:
+        kind: kind of numbers. The kind is a key of ``_COMMON``, or one of these words:
 
             - ``beyond``: numbers outside the bounds of Clips, comparisons and quantizers in the model.
             - ``masked``: fully masked rows.

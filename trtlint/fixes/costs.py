@@ -28,7 +28,7 @@ _LEAST_DELAY = 5e-5
 A shorter delay can come from the call of one added operator, which takes microseconds.
 """
 _FEWEST = 5
-"""Minimum number of runs of each model for a comparison of their times."""
+"""Minimum number of runs of each model for a comparison of the run times."""
 _MOST_OUTLIERS = 0.2
 """Largest share of run pairs without a slowdown at which trtlint still reports a slowdown."""
 
@@ -104,7 +104,7 @@ def costs_of(
         fixed: the fixed model.
         source: the original model.
         written: the file of the fixed model; None if trtlint did not write it.
-        verdicts: results of the checks of the fixed model. They contain the run times.
+        verdicts: results of the checks of the fixed model. The results contain the run times.
     """
     before = fixed.raw.tensors.size
     if not fixed.changed or not before:

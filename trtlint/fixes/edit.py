@@ -66,7 +66,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
 
 
 def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphProto:
-    """Return the graph that contains a node.  It is the main graph, or the body of an If or Loop."""
+    """Return the graph that contains a node: the main graph, or the body of an If or Loop."""
     owner = graph.owner(node)
     if owner is None:
         return main

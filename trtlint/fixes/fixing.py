@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trtlint.fixes.patch import Patch
 
 KEY = "trtlint.fixes"
-"""Key in ``metadata_props`` of a fixed model. Its value is the record of the applied fixes."""
+"""Key in ``metadata_props`` of a fixed model. The value of this key records the applied fixes."""
 _HASHED_WHOLE = 64 << 20
 """Size of the largest file that is hashed completely, in bytes."""
 
@@ -93,8 +93,8 @@ def fix_file(
         prove: function that proves patches, called before the patches are applied. For each patch, the
             function compares the results of the changed nodes before and after the patch.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
-        verify: function that checks the whole rewritten model. It returns an error message, or an empty
-            string if the model is good.
+        verify: function that checks the whole rewritten model. The function returns an error message, or an
+            empty string if the model is good.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -136,8 +136,8 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
     Args:
         fixed: the model.
-        out: the file to write.  It must be in the folder of the original file, because both files use the
-            same external data.
+        out: the file to write. The file must be in the folder of the original file, because both files use
+            the same external data.
         proofs: results of the checks of the whole model, as JSON data.
 
     Raises:

@@ -61,8 +61,8 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
     """Run the changed nodes of patches in ONNX Runtime, and compare the results before and after each patch.
 
-    One process runs the nodes of all patches. It sets the dynamic dimensions to the first size that ONNX
-    Runtime accepts, and then to zero (an empty batch or length).
+    One process runs the nodes of all patches. The process sets the dynamic dimensions to the first size that
+    ONNX Runtime accepts, and then to zero (an empty batch or length).
 
     Args:
         cases: for each patch, the changed nodes and their input sets. Input sets with the same size of

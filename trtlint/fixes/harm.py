@@ -27,16 +27,16 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
 
 
 def _message(report: ModelReport, rule: str) -> str:
-    """Return ``": "`` and the message of a rule's first finding, or an empty string if it has no finding."""
+    """Return ``": "`` and the message of a rule's first finding, or an empty string if there is none."""
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
     """Return the paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
 
-    Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees
-    the types and shapes of later tensors for the first time. So the rewrite did not cause the new findings at
-    the nodes that read these tensors.
+    Shape inference stops at operators outside ONNX's domain. If a rewrite replaces such an operator, trtlint
+    sees the types and shapes of later tensors for the first time. So the rewrite did not cause the new
+    findings at the nodes that read these tensors.
     """
     blind = {
         node.path: node.proto.SerializeToString()

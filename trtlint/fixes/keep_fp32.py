@@ -159,8 +159,7 @@ def _widen(proto: onnx.NodeProto) -> None:
 class KeptGroups(Struct, frozen=True):
     """Nodes that must run in FP32.
 
-    A rewrite can rename nodes, but it keeps the names of their outputs. So the output names identify the
-    nodes.
+    A rewrite can rename nodes, but keeps the names of the outputs. So the output names identify the nodes.
 
     Attributes:
         paths: the requested node paths, such as ``/model/norm/Sqrt``.
@@ -174,9 +173,10 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether ``patch`` converts at least one whole group to FP32, and no group only in part.
+        """Return True if ``patch`` converts groups to FP32, each of them completely.
 
-        If a patch converted only a part of a group, a Cast to FP16 between two of its nodes could overflow.
+        If a patch converted only a part of a group, a Cast to FP16 between two nodes of the group could
+        overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]

@@ -25,7 +25,7 @@ https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 _TYPE_NAMES: Mapping[str, str] = {
     short: onnx.TensorProto.DataType.Name(number).lower() for number, short in DTYPES.items()
 }
-"""ONNX's names of element types by their short names."""
+"""ONNX's names of element types, by trtlint's short names."""
 
 
 def has(op: str, opset: int) -> bool:
@@ -41,8 +41,8 @@ def has(op: str, opset: int) -> bool:
 def same_but_types(op: str, one: int, other: int) -> bool:
     """Return whether an operator has equal definitions in two opsets. Supported element types may differ.
 
-    The function compares only inputs, outputs, attributes and defaults. This is enough: a version of an
-    operator with another computation also changes one of these parts.
+    The function compares only inputs, outputs, attributes and defaults. This is enough: every operator
+    version that changes the computation also changes one of these parts.
     """
     return _attributes(op, one) == _attributes(op, other) and _formals(op, one) == _formals(op, other)
 
@@ -99,7 +99,7 @@ def difference(node: Node, old: int, new: int) -> str:
 
 
 def _unsupported_type(node: Node, old: int, new: int) -> str:
-    """Return an element type of a node that its operator does not support in opset ``old``.
+    """Return an element type in ``node`` that the operator does not support in opset ``old``.
 
     The result is an empty string if opset ``old`` supports all types of the node. The result is a question
     mark if a type is unknown and may be unsupported.
@@ -154,9 +154,10 @@ def same_meaning(op: str, old: int, new: int) -> bool:
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Return whether a model has at least opset ``least``, or can be raised to it without other changes.
+    """Return whether a model has at least opset ``least``, or can get this opset without further changes.
 
-    The function ignores operators that opset ``least`` does not define, because they belong to ONNX Runtime.
+    The function ignores operators that opset ``least`` does not define, because such operators belong to ONNX
+    Runtime.
     """
     opset = opset_of(model)
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()

@@ -66,7 +66,8 @@ class Patch(Struct, frozen=True):
         set_opset: new opset of the model; 0 to keep it.
         folds: True if the patch stores tensors that it computes from stored values (constant folding).
         keeps_a_key: True if the proof assumes that each row of an attention mask allows at least one key.
-        altered: names of values that the patch changes intentionally. The proof does not compare them.
+        altered: names of values that the patch changes intentionally. The proof does not compare these
+            values.
         changes_results: True if the patch intentionally changes results that were NaN or infinite. The proof
             does not compare these results.
         shapes: inputs whose shape the removed nodes prescribe, each with the required shape.
@@ -108,7 +109,7 @@ class Patch(Struct, frozen=True):
 
 
 class Draft(Struct):
-    """Builder of a patch.  New nodes are named after the node that they replace.
+    """Builder of a patch. Names of new nodes begin with the path of the replaced node.
 
     Attributes:
         model: the model.

@@ -61,7 +61,7 @@ _proven: dict[bytes, Proof] = {}
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Run the nodes that patches change, before and after the patches, and compare their results.
+    """Prove patches: run the changed nodes before and after each patch, and compare the results.
 
     Of several patches with the same :func:`likeness`, only one is proven. Separate processes with limits of
     time and memory compute the proofs.
@@ -106,7 +106,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
 
     Args:
         model: the model.
-        cases: a patch and the nodes that it changes, by the key of :func:`likeness`.
+        cases: for each key of :func:`likeness`, a patch and the nodes that this patch changes.
     """
     foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
@@ -165,7 +165,7 @@ def _same_tensors(model: Model, patch: Patch) -> Proof:
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
         if not alike or np.count_nonzero(dense) != np.count_nonzero(values):
-            return Proof(False, f"the dense {tensor.name} has other elements than the sparse one", {})
+            return Proof(False, f"the dense and the sparse {tensor.name} have different elements", {})
     return Proof(True, "no operator changes", {})
 
 
@@ -224,7 +224,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
     if unfit and not sizes:  # the rewritten nodes fail for all sizes
         return Proof(False, "the rewritten nodes fail on all inputs that the original accepts", {})
-    if not sizes or (unfit and max(sizes) == 1):  # size 1 fits anything, so it proves nothing
+    if not sizes or (unfit and max(sizes) == 1):  # size 1 fits any shape, so these runs prove nothing
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
     words = (
@@ -327,7 +327,8 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
     """Return the largest difference between results, for a patch that removes NaN or infinity on purpose.
 
     The function compares only results that were finite before the patch. It returns infinity if any result is
-    not finite after the patch, or if an added epsilon increases the results near a divisor of zero.
+    not finite after the patch, or if an added epsilon increases the magnitude of a result whose divisor is
+    near zero.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):

@@ -41,7 +41,7 @@ class _RequestedFix(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """The name of the rewrite, and an output name of the node, which other rewrites do not change."""
+        """The name of the rewrite, and an output name that no other rewrite of the node changes."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
@@ -203,7 +203,7 @@ class FixSession:
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one rewrite at all nodes together.  If the model gets worse, apply it node by node.
+        """Apply one rewrite at all nodes together. If the model gets worse, apply the rewrite node by node.
 
         After a success, the session tries refused rewrites again.  Shape inference stops at ONNX Runtime's
         operators, so replacing such an operator can reveal the types and shapes that a rewrite needs.

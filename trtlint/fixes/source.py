@@ -22,7 +22,7 @@ _MOST_FILES = 1000
 _OPSET = 17
 """ONNX opset for a model that declares none.
 
-It is the newest opset that every release of TensorRT since 8.6 supports.
+Opset 17 is the newest opset that every release of TensorRT since 8.6 supports.
 """
 
 
@@ -42,7 +42,7 @@ class SourceModel(Struct, frozen=True):
         path: the file.
         raw: the file as it was read.
         proto: the ONNX protobuf without the weights, with model-local functions inlined.
-        inlined: the functions that were inlined.
+        inlined: the model-local functions that trtlint has inlined.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Compare a fixed model with the original model: their outputs, TensorRT builds and parsed networks."""
+"""Compare a fixed model with the original model: outputs, TensorRT builds and parsed networks."""
 
 from __future__ import annotations
 

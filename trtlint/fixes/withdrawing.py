@@ -2,7 +2,7 @@
 
 trtlint applies rewrites in rounds, and stores the model before each round. A binary search finds the first
 round after which the check of the model fails. Another search finds the bad patch in this round. Then all
-rounds run again without this patch, because later rewrites may depend on it.
+rounds run again without this patch, because later rewrites may depend on the bad patch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_CHECKS = 24
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
 """Function that checks a patched model.
 
-It returns an error message, or an empty string if the model is as good as its source.
+The function returns an error message, or an empty string if the model is as good as its source.
 """
 Run = Callable[[Mapping[Key, str]], FixOutcome]
 """Function that rewrites the model, and skips the rewrites with the given keys."""
@@ -37,9 +37,9 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     """Rewrite a model, and skip the rewrites that make the model worse.
 
     Args:
-        run: function that rewrites the model.  It gets the rewrites to skip, with the reasons.
-        check: function that checks a rewritten model. It returns an error message, or an empty string if the
-            model is good.
+        run: function that rewrites the model. The function gets the rewrites to skip, with the reasons.
+        check: function that checks a rewritten model, and returns an error message. The message is empty if
+            the model is good.
         most: maximum number of checks. When the limit is reached, the function undoes all rounds that it has
             not checked.
 
@@ -84,8 +84,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
 
     Args:
         outcome: the applied rounds.
-        check: function that checks a rewritten model. It returns an error message, or an empty string if the
-            model is good.
+        check: function that checks a rewritten model, and returns an error message. The message is empty if
+            the model is good.
         why: the error of the check after the last round.
 
     Returns:
@@ -128,12 +128,12 @@ def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
 
 
 def _first_rounds(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
-    """Return an outcome with only the first rounds. List the later rewrites as refused.
+    """Return an outcome with only the first rounds. List the rewrites of all later rounds as refused.
 
     Args:
         outcome: the applied rounds.
         rounds: number of rounds to keep.
-        reason: reason to record for the later rewrites.
+        reason: reason to record for the refused rewrites.
     """
     if rounds == len(outcome.rounds):
         return outcome

@@ -2,9 +2,9 @@
 
 One instruction of a tensor core adds 16 products to the accumulator, and rounds the accumulator to FP16
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-The simulation does the same for sums of up to 128 products. To save time, it divides sums of
-129 to 512 products into 4 blocks, and longer sums into 2 blocks. The simulation rounds once per block. Then
-it multiplies the rounding error by the square root of the number of instructions in the block. The reason is
+The simulation does the same for sums of up to 128 products. To save time, the simulation divides sums of 129
+to 512 products into 4 blocks, and longer sums into 2 blocks. The simulation rounds once per block. Then it
+multiplies the rounding error by the square root of the number of instructions in the block. The reason is
 that the sum of n independent errors grows with the square root of n.
 """
 

@@ -57,8 +57,8 @@ class Folding(Struct, frozen=True):
 
     Attributes:
         affine: the folded BatchNormalizations, by path.
-        partner: maps the path of a convolution to the path of the BatchNormalization that is folded into it,
-            and the path of the BatchNormalization to the path of the convolution.
+        partner: maps the path of each convolution with a folded BatchNormalization to the path of the
+            BatchNormalization, and vice versa.
         constants: paths of the nodes that read only stored tensors.
         hidden: values that TensorRT never converts to the narrow type, because only folded nodes read them.
     """

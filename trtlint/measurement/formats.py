@@ -20,9 +20,10 @@ class Format(Struct, frozen=True):
         label: the name in messages, such as ``FP16``.
         element: the ONNX element type that tensors are stored in.
         largest: the largest finite number.
-        infinite_from: the smallest magnitude that rounds to infinity. It is half a step above the largest
-            number.
-        zero_below: the largest magnitude that rounds to zero. It is half of the smallest subnormal number.
+        infinite_from: the smallest magnitude that rounds to infinity. This magnitude is half a step above the
+            largest number.
+        zero_below: the largest magnitude that rounds to zero. This magnitude is half of the smallest
+            subnormal number.
         bits: significant bits of a number, including the hidden bit.
         operands_only: true if TensorRT rounds only the operands of matrix products and convolutions, as for
             TF32.
@@ -66,7 +67,7 @@ TF32 = Format(
     11,
     operands_only=True,
 )
-"""The range of FP32 with 10 bits of mantissa.  Only operands of products are TF32, all other numbers FP32:
+"""The range of FP32 with 10 bits of mantissa. Only operands of products are TF32; all other numbers are FP32:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/accuracy-considerations.html
 """
 

@@ -21,7 +21,9 @@ from trtlint.measurement.writing import FormulaWriter
 from trtlint.model.graph import Node
 
 _INPUT_AXES_SUM = 13
-"""First opset in which ReduceSum reads its axes from an input.  Other reductions do so since opset 18."""
+"""First opset in which ReduceSum reads its axes from an input. All other reductions read axes from an input
+since opset 18.
+"""
 _INPUT_AXES = 18
 _OPTIONAL_BIAS = 11
 """First opset in which Gemm does not require C (https://onnx.ai/onnx/operators/onnx__Gemm.html)."""

@@ -37,8 +37,8 @@ class FusedLayers(Struct, frozen=True):
 def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
     """Find the tensors that the layers of a build write to memory.
 
-    A tensor is not written if one layer contains its producer and all its consumers. If the layer of the
-    producer is unknown, trtlint assumes that the tensor is written.
+    A tensor is not written if one layer contains the producer and all consumers of the tensor. If the layer
+    of the producer is unknown, trtlint assumes that the tensor is written.
 
     Args:
         model: the model.

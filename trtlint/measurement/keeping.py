@@ -1,6 +1,6 @@
 """Search for a small set of nodes to keep in FP32, so that the rest can use FP16, BF16 or TF32.
 
-The search does not read the model. It gets two things:
+The search does not read the model. The search gets two arguments:
 - a list of units: a unit is a group of nodes that must be kept together
 - a function that tests a set of units: the set passes if the errors are small enough with the set in FP32
 
@@ -16,7 +16,7 @@ Try = Callable[[frozenset[str]], bool]
 """Function that returns whether the error is small enough with the given nodes in FP32."""
 
 _SHORT = 3
-"""In a range of at most this many units, the search tries the units one by one."""
+"""Maximum length of a range in which the search tries the units one by one."""
 
 
 class Budget:

@@ -85,7 +85,7 @@ class KeptNodes(Struct, frozen=True):
             "error": data["error_fp16"],
             "runs": data["runs"],
             "verified": data["verified"],
-            # Files of earlier releases lack the following keys.
+            # Files of older trtlint releases lack the following keys.
             "computing": counts.get("all") or _UNCOUNTED,
             "products": products.get("all", 0),
             "kept_products": products.get("kept", 0),

@@ -14,7 +14,10 @@ EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
 Maximum and minimum can skip a NaN; the sum never does.
 """
 CLOSER = ("beyond", "vanishing", "smallest")
-"""Names of the further statistics: two shares of elements, and the smallest nonzero magnitude."""
+"""Names of the additional statistics of a tensor beyond the range.
+
+These are two shares of elements, and the smallest nonzero magnitude.
+"""
 SOUNDNESS = ("ReduceL1",)
 """Operator for the statistic of a tensor in a narrow type.
 

@@ -203,7 +203,7 @@ class _Rewriting(FormulaWriter):
         self.kept = outer
 
     def _is_written_later(self, node: Node) -> bool:
-        """Return whether a node is a convolution that is written later, with its BatchNormalization."""
+        """Return True for a convolution that is written together with a later BatchNormalization."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 

@@ -40,7 +40,7 @@ _FEW = 3
 The last step finds the units that are kept only as a safety margin.
 """
 _MOST_UNITS = 8
-"""The last step starts only if there are at most this many units for each remaining run."""
+"""Maximum number of units per remaining run for which the last step starts."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input."""
 
@@ -257,7 +257,7 @@ class KeepSearch:
         return found
 
     def _passes(self, paths: frozenset[str], limit: float) -> bool:
-        """Return whether the errors of a set are at most ``limit`` with the rounding models of the search.
+        """Return True if a set's errors are at most ``limit`` in all rounding models of the search.
 
         The result is also False if too few runs are left for the test.
         """
@@ -269,7 +269,7 @@ class KeepSearch:
         return all(within(self._error(paths, driver), limit) for driver in self.drivers)
 
     def _is_known_to_fail(self, paths: frozenset[str], limit: float) -> bool:
-        """Return whether a larger set had an error above ``limit`` in an earlier run."""
+        """Return True if an earlier run with a larger set had an error above ``limit``."""
         return any(
             paths <= tried and way in self.drivers and not within(error, limit)
             for (way, tried), error in self.errors.items()
@@ -307,7 +307,7 @@ class KeepSearch:
     def _rounds(self, node: Node) -> bool:
         """Return whether a node rounds its results.
 
-        Constants do not round: the operators that read them do.
+        Constants do not round: the operators that read constants do.
         """
         stored = node.op == "Constant" and not node.domain
         return not stored and node.path not in self.trial.skeleton.folding.constants
@@ -354,7 +354,7 @@ class KeepSearch:
         """Return the key under which the error of a set with one rounding model is stored.
 
         Constants beyond the range are either clamped or become infinite. If only nodes of the set read these
-        constants, both treatments give the same error, so they share a key.
+        constants, both treatments give the same error, so both share a key.
         """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths

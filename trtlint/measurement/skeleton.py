@@ -117,7 +117,7 @@ def skeleton(path: Path) -> Skeleton:
     if 0 < opset < _OLDEST_OPSET:
         raise TrialError(
             f"ONNX Runtime supports opset {_OLDEST_OPSET} and newer, and the model has opset {opset}:"
-            " convert it with onnx.version_converter"
+            " convert the model with onnx.version_converter"
         )
     if not opset:
         if any(not node.domain for node in graph.nodes):

@@ -100,7 +100,7 @@ class Trial:
         total, outputs = np.zeros((0, 3), np.float32), []
         for feeds in self.feeds:
             named, figures = session.run(feeds)
-            # The maximum of an empty tensor is -inf, and its minimum inf.
+            # The maximum of an empty tensor is -inf, and the minimum is inf.
             empty = (figures[:, _HIGH] == -np.inf) & (figures[:, _LOW] == np.inf) & (figures[:, _SUM] == 0)
             figures = np.where(empty[:, None], np.float32(0), figures)
             outputs.append(named)

@@ -2,7 +2,7 @@
 
 A kernel that fuses several operators rounds only the tensors that it writes to memory. So an engine rounds
 fewer tensors than the model has.  Matrix products and convolutions run on tensor cores, so their operands
-always have the narrow type. Their sums are FP32, or FP16 if a kernel accumulates in FP16.
+always have the narrow type. The sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations

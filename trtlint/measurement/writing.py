@@ -16,7 +16,7 @@ from trtlint.model.graph import Node, Value
 
 
 class WrittenGraph(Struct):
-    """The nodes and initializers of one graph of the model that is being written."""
+    """The nodes and initializers of one graph while the model is written."""
 
     main: bool = True
     nodes: list[NodeProto] = field(default_factory=list)

@@ -52,7 +52,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """The axis of Q and the axis of K over which the product Q·Kᵀ sums, or None if they are unknown."""
+        """The axes of Q and K over which the product Q·Kᵀ sums, or None if unknown."""
         query, key = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -92,7 +92,8 @@ def letters(node: Node) -> tuple[str, str, str] | None:
 def _only_common_axis(node: Node, one: int, other: int, without: int) -> tuple[int, int] | None:
     """Return the positions of the only letter that is in two terms of an Einsum but not in a third.
 
-    The positions are in the terms ``one`` and ``other``. The result is None if there is no such letter.
+    The first position is in term ``one``, the second in term ``other``. The result is None if there is no
+    such letter.
     """
     terms = letters(node)
     shared = [] if terms is None else [x for x in terms[one] if x in terms[other] and x not in terms[without]]

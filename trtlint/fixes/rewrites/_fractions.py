@@ -11,7 +11,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
 
 MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
-"""Operators whose output elements all come from their first input."""
+"""Operators in which each output element is an element of the first input."""
 DEEPEST = 16
 """Maximum number of consecutive operators to follow."""
 _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})

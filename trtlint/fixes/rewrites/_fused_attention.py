@@ -55,7 +55,7 @@ class _Heads(Struct, frozen=True):
 
 
 def multi_head_attention(forms: Forms, node: Node) -> None:
-    """Decompose MultiHeadAttention. Its inputs are projected Q, K and V."""
+    """Decompose MultiHeadAttention, whose inputs are the projected Q, K and V."""
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
@@ -124,7 +124,10 @@ def _head_size(value: Value, heads: int) -> Dimension:
 
 
 def _packed_operands(forms: Forms, node: Node) -> _Heads:
-    """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into Q, K and V."""
+    """Split a packed tensor into Q, K and V.
+
+    The axes of the packed tensor are batch, positions, heads, Q/K/V and features.
+    """
     query, key = node.input(0), node.input(1)
     heads = node.integer("num_heads", 0)
     whole, count = (query, 3) if key is None else (key, 2)
@@ -197,7 +200,7 @@ def attention(forms: Forms, node: Node) -> None:
 def _insert_attention(
     forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None
 ) -> None:
-    """Insert the operators of an attention: scores with their masks, Softmax, and the product with V.
+    """Insert the operators of an attention: masked scores, Softmax, and the product with V.
 
     Args:
         forms: object that inserts operators.

@@ -18,7 +18,10 @@ _SUM = 3
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose SkipLayerNormalization into a sum of two tensors and an optional bias, and then a norm."""
+    """Decompose SkipLayerNormalization into a sum and a norm.
+
+    The sum adds two tensors and an optional bias.
+    """
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")

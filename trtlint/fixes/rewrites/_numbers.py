@@ -28,11 +28,11 @@ MOVING = frozenset(
     {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "MaxPool", "Concat"}
     | {"Identity", "Expand", "Tile", "Split"}
 )
-"""Operators whose output elements all come from their inputs."""
+"""Operators in which each output element is an input element."""
 
 
 def quantized_type(value: Value | None) -> str | None:
-    """Return the 8-bit type of a quantized tensor, such as ``u8``, or None for other tensors.
+    """Return the 8-bit type of a quantized tensor, such as ``u8``, or None for a tensor of another type.
 
     Shape inference stops at ONNX Runtime's operators.  The result of such an operator has the quantized type
     of its inputs.
@@ -91,7 +91,7 @@ class Numbers:
         return self.draft.op("DequantizeLinear", value, self.draft.constant(np.array(1, np.float32), "one"))
 
     def stored(self, value: Value | None) -> Array | None:
-        """Return the elements of a stored tensor, or None for other values."""
+        """Return the elements of a stored tensor, or None if ``value`` is not stored."""
         payload = self.draft.model.constants.payload(value)
         return None if payload is None else np.asarray(payload)
 

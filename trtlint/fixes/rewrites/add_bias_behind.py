@@ -1,4 +1,4 @@
-"""Replace the bias of a ``ConvTranspose`` by an Add after it.
+"""Replace the bias of a ``ConvTranspose`` by an Add after the ``ConvTranspose``.
 
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """

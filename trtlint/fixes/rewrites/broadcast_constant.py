@@ -20,7 +20,7 @@ _SINCE = 8
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that connects all readers of an Expand or Tile to the tensor before it."""
+    """Create a patch that connects all readers of an Expand or Tile to the unexpanded tensor."""
     node = operator_of(fact, model, "Expand", "Tile", since=_SINCE)
     source, result = node.input(0), node.output
     if source is None or result.is_output or result.leaves_body or not result.uses:

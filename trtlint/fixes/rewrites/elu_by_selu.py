@@ -1,7 +1,7 @@
 """Replace an Elu by a Selu with gamma 1.
 
-Elu and this Selu compute the same function for any alpha. Celu is no alternative, because an alpha other than
-1 changes its function.
+Elu and this Selu compute the same function for any alpha. Celu is no alternative, because Celu computes
+another function if alpha is not 1.
 https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators/onnx__Selu.html
 """
 

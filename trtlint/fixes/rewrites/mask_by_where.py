@@ -1,9 +1,9 @@
 """Replace boolean indexing by a computation on all elements, if the final result has a fixed size.
 
-Exporters write ``x[mask] = f(x[mask])`` as NonZero, GatherND, the operators of f, and ScatterND.  They write
-``x[mask].sum()`` as NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true
-element of the mask.  The rewritten model computes with all elements, and selects by the mask at the end.  So
-no size depends on the data.
+Exporters write ``x[mask] = f(x[mask])`` as NonZero, GatherND, the operators of f, and ScatterND. Exporters
+write ``x[mask].sum()`` as NonZero, GatherND and a reduction. The intermediate tensors have one row for each
+true element of the mask. The rewritten model computes with all elements, and selects by the mask at the end.
+So no size depends on the data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
@@ -41,7 +41,7 @@ _TOGETHER = frozenset(
 )
 """Element-wise operators that broadcast several operands."""
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
-"""Supported reductions, each with its result if the mask selects no element."""
+"""Supported reductions, each with the result for a mask that selects no element."""
 
 _IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
 
@@ -59,9 +59,9 @@ class _MaskedValue(Struct, frozen=True):
             - ``rows``: the positions, for a mask with one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, the name of the tensor with both the selected and the other elements.
-        rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension. thin: for
-        ``picked``, True if ``full`` has the same elements for all positions and must be broadcast.
+        full: for ``picked``, the name of the tensor with all elements, selected or not. rest: for ``picked``
+        and ``sizes``, the dimensions of the tensor after the first dimension. thin: for ``picked``, True if
+        ``full`` has the same elements for all positions and must be broadcast.
     """
 
     kind: Kind
@@ -103,7 +103,7 @@ class _Masking(Struct):
                         heapq.heappush(pending, (each.index, each))
 
     def _rewrite_reader(self, node: Node) -> None:
-        """Rewrite one operator that depends on NonZero, or record what its output contains."""
+        """Rewrite one operator that depends on NonZero, or record the content of its output."""
         if node.domain:
             raise _refused(node)
         part = self._moved_positions(node)
@@ -129,7 +129,7 @@ class _Masking(Struct):
     def _moved_positions(self, node: Node) -> _MaskedValue | None:
         """Describe the output of an operator that moves positions or returns the shape of positions.
 
-        The result is None for other operators.
+        The result is None for any other operator.
         """
         part, single = self._part(node, 0), len(self.dims) == 1
         if part is None or part.kind == "sizes":
@@ -157,7 +157,7 @@ class _Masking(Struct):
     def _selected_elements(self, node: Node) -> _MaskedValue | None:
         """Return the selected elements that a Gather, GatherND, Expand or ConstantOfShape returns.
 
-        The result is None for other operators.
+        The result is None for any other operator.
         """
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
@@ -180,7 +180,7 @@ class _Masking(Struct):
                 return None
 
     def _copied_elementwise(self, node: Node) -> _MaskedValue | None:
-        """Copy an element-wise operator, so that the copy reads all elements and not only the selected ones.
+        """Copy an element-wise operator so that the copy reads all elements, selected or not.
 
         The result is None if the operator is not element-wise, or if the shape of an operand does not match.
         """

@@ -2,7 +2,7 @@
 
 With ``nearest_mode = floor``, the coordinate system ``tf_half_pixel_for_nn`` reads the element at
 floor((x + 0.5) / factor), and ``asymmetric`` reads the element at floor(x / factor).  For an integer factor,
-both read the same element, and both repeat it ``factor`` times.
+both systems read the same element, and repeat this element ``factor`` times.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 

@@ -102,9 +102,9 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
 
 
 def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
-    """Return the weight of each input element in each result of a Resize along one axis, [before, after].
+    """Return the weights of a Resize along one axis, as a matrix [before, after].
 
-    The weights are the results of ONNX's reference evaluator for unit vectors.
+    Each weight belongs to one input element and one result. The weights are the results of ONNX's reference evaluator for unit vectors.
 
     Args:
         node: the Resize.

@@ -64,9 +64,9 @@ def _require_movable(block: AttentionBlock) -> None:
 
 
 def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
-    """Return the name of a tensor with the product of all scaling factors, in the type of Q.
+    """Return the name of a tensor that contains the product of all scaling factors.
 
-    The tensor is a constant if all factors are known.
+    The tensor has the type of Q, and is a constant if all factors are known.
     """
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)

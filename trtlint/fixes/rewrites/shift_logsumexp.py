@@ -18,7 +18,7 @@ _LARGEST = 65504.0
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that subtracts the maximum before the exponential, and adds it after the logarithm."""
+    """Create a patch that subtracts the maximum before Exp, and adds the maximum after Log."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
         raise NotApplicable("there is no sum of exponentials here")

@@ -1,7 +1,8 @@
-"""Replace the final state of an LSTM, GRU or RNN in an If branch by a step of its output sequence.
+"""Replace the final state of an LSTM, GRU or RNN by a step of the output sequence.
 
-TensorRT cannot build a branch that reads the state but not the sequence. The state is the last step of the
-sequence, or the first step for the reverse direction: https://onnx.ai/onnx/operators/onnx__GRU.html.
+The operator is in a branch of an If. TensorRT cannot build a branch that reads the state but not the
+sequence. The state is the last step of the sequence, or the first step for the reverse direction:
+https://onnx.ai/onnx/operators/onnx__GRU.html.
 """
 
 from __future__ import annotations

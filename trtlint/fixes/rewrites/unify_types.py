@@ -1,7 +1,7 @@
 """Insert Casts where an operator reads different float types.
 
-All inputs of an operator get the widest type among their types, so that no value overflows. A matrix product
-with stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
+All inputs of an operator get the widest of the input types, so that no value overflows. A matrix product with
+stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
 """
 
 from __future__ import annotations

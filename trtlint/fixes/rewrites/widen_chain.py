@@ -38,7 +38,7 @@ _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
 """Operators that make a sum of squares smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
-"""Operators between a sum of squares and the division by its root."""
+"""Operators between a sum of squares and the division by the root of this sum."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -130,7 +130,7 @@ def _operands(node: Node) -> list[Value]:
 
 
 def _rounded_operand(node: Node, chosen: dict[Node, None]) -> Value | None:
-    """Return the operand of a Sin, Cos or GridSample that is rounded to 16 bits before the operator.
+    """Return the operand that is rounded to 16 bits before a Sin, Cos or GridSample.
 
     The result is None if the arithmetic before the operator already runs in FP32.
     """
@@ -153,7 +153,7 @@ def _is_wide(value: Value | None) -> bool:
 
 
 def _operators_to_division(core: list[Node], model: Model) -> list[Node]:
-    """Return the operators after a sum of squares, up to the division by its root."""
+    """Return the operators after a sum of squares, up to the division by the root of this sum."""
     found: list[Node] = []
     tensors = {value for node in core for value in node.inputs}
     for _ in range(_MOST_NODES):

@@ -54,7 +54,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     forms = Forms(Draft(model, node))
     write(forms, node)
     patch = forms.draft.patch(f"decomposes {node.op} into ONNX operators", [node], opset=forms.opset)
-    # ONNX Runtime accepts LayerNormalization in any opset, but ONNX defines it only since 17.
+    # ONNX Runtime accepts LayerNormalization in any opset, but ONNX defines it only since opset 17.
     early = any(other.op == "LayerNormalization" and not other.domain for other in model.graph.nodes)
     return replace(patch, opset=LAYER_NORM_SINCE) if early else patch
 
@@ -180,7 +180,7 @@ def _transposed(draft: Draft, value: Tensor, rank: int, turned: bool, batch: boo
         value: the operand.
         rank: rank of the operand.
         turned: True to swap the last two axes.
-        batch: True to move the first axis behind the other batch axes.
+        batch: True to move the first axis behind all other batch axes.
     """
     if rank < 2:
         return value
@@ -242,7 +242,7 @@ _BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
     "LeakyRelu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
 }
-"""Fused activations, each with the attributes that its parameters set."""
+"""For each fused activation, the attributes that the parameters of the fused operator set."""
 
 
 def _activation(node: Node) -> str:

@@ -73,7 +73,7 @@ class _LoopBody(Struct, frozen=True):
 
     @property
     def goes_on(self) -> bool:
-        """True if the body returns its condition unchanged."""
+        """True if the body returns the input condition unchanged."""
         return behind(self.body.outputs[0], {"Identity"}) is self.body.inputs[1]
 
 

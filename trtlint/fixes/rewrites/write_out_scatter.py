@@ -1,7 +1,7 @@
 """Decompose a ``ScatterElements`` or ``ScatterND`` that has a reduction.
 
 For each position of the result, a comparison selects the updates of this position, and a reduction combines
-them. So the memory grows with the number of positions times the number of updates. Definitions:
+these updates. So the memory grows with the number of positions times the number of updates. Definitions:
 https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 """

@@ -37,7 +37,7 @@ _TAKING: Mapping[str, str] = {
 }
 """Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
 _COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
-"""Operators that depend only on the number of tensors, and the element type of their result."""
+"""For each operator that depends only on the number of tensors, the element type of the result."""
 _MOST_NODES = 500
 _DEEPEST = 16
 """Maximum depth of nested loops to search."""
