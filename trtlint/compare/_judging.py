@@ -15,15 +15,13 @@ Outputs = Mapping[str, Array]
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""Lower limit of the magnitude that a tolerance is relative to.
+"""Lower limit of a tolerance's reference magnitude.
 
-The limit is a share of the output's largest element in all sets of inputs.
-
-If large terms cancel each other in one set of inputs, the output for this set consists only of rounding
-errors.
+The limit is a share of the output's largest element in all sets of inputs. If large terms cancel each other
+in one set of inputs, the output for this set consists only of rounding errors.
 """
 _LEAST = 1e-3
-"""Lower limit of the magnitude that a tolerance is relative to. This limit applies to outputs near 0."""
+"""Absolute lower limit of a tolerance's reference magnitude. This limit applies to outputs near 0."""
 
 
 class Judgement(Struct, rename={"difference": "largest_difference"}):
@@ -105,7 +103,7 @@ def _compare(
     Args:
         found: the result for all outputs.
         pair: the output of the original and of the rewritten model.
-        scale: magnitude that the tolerance is relative to.
+        scale: reference magnitude of the relative tolerance.
         truth: the output of the original model in FP64; None if unknown.
         ignore_nan: true to ignore elements that are NaN in the original model.
     """

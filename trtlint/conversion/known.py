@@ -66,9 +66,10 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape operator with unknown sizes masked, or None for any other operator.
+    """Return the output of a Shape operator as a masked array, or None for any other operator.
 
-    In contrast to ``model.constants``, the result includes sizes from trtlint's symbolic shape inference.
+    The mask hides unknown sizes. In contrast to ``model.constants``, the result includes sizes from trtlint's
+    symbolic shape inference.
     """
     value = node.input(0)
     if node.op != "Shape" or node.domain or value is None or node.attribute("end") is not None:

@@ -138,7 +138,7 @@ class Labels:
     def kept_for_numbers(self, kept: Mapping[str, str]) -> frozenset[Node]:
         """Return the operators that stay in FP32 only because of the numbers that they compute.
 
-        Operators in a group that must get the same type are left out.
+        The result omits operators in groups that must get one type.
 
         Args:
             kept: paths of operators that stay in FP32 because of the numbers that they compute, each with

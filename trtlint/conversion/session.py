@@ -119,7 +119,7 @@ class RewrittenDraft(Struct, frozen=True):
 class ConversionSession:
     """The conversion of one model.
 
-    The session chooses types and changes the model. If a check fails, it chooses other types.
+    The session chooses types and changes the model. If a check fails, the session chooses other types.
 
     Args:
         request: the model and the settings of the conversion.

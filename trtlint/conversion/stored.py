@@ -72,7 +72,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
 
 
 def _read_by(labels: Labels) -> dict[Value, list[Node]]:
-    """Return the stored tensors that operators may read in 16 bits, each with the operators that read it."""
+    """Return the stored tensors that operators may read in 16 bits, each with its readers."""
     found: dict[Value, list[Node]] = {}
     for node in labels.nodes:
         ports = labels.ports.get(node)

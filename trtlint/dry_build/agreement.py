@@ -115,7 +115,7 @@ class Agreement(Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """Return the result of the comparison. If no tensor was compared, the result is not "agrees"."""
+        """Return the result of the comparison, which is ``not-compared`` if no tensor was compared."""
         if self.differences:
             return "differs"
         if not self.compared:

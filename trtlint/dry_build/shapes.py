@@ -45,7 +45,7 @@ MOST = 40
 """Maximum number of shapes to try."""
 _SQUARES = (_IMAGE, 112, _VOLUME)
 _LINES = (_TOKENS, _SOUND, _MEL)
-"""Default lengths that suggested lengths replace. ``_SQUARES`` has the default image sizes to replace."""
+"""Default lengths that suggested lengths replace. Suggested image sizes replace the sizes in ``_SQUARES``."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)

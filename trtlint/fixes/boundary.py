@@ -45,9 +45,10 @@ _WHOLE = 40
 For indices, the limit is the size of the indexed axis.
 """
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bounds of Clips and comparisons that test numbers exceed, by element type.
+"""Largest bound, by element type, for which trtlint generates numbers beyond the bound.
 
-A larger bound means no bound: it only stands for the limit of the type.
+Bounds are limits of Clips and constants in comparisons. A larger bound only stands for the limit of the type,
+so no number needs to exceed the bound.
 """
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}

@@ -3,9 +3,9 @@
 Since TensorRT 11, the types in the model set the precision. So FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 
-A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
-rewrite for the finding converts all nodes of the norm, and so removes the finding. Casts around the listed
-nodes alone are not enough: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
+A measurement may list only some nodes of a norm. Casts around only these nodes are not enough before TensorRT
+11, because ``--fp16`` lets the builder run FP32 layers in FP16. A finding about the norm covers all nodes of
+the norm. So trtlint first applies the rewrite for this finding, which converts all of these nodes.
 https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
@@ -173,10 +173,10 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return True if ``patch`` converts groups to FP32, each of them completely.
+        """Return True if ``patch`` converts at least one group to FP32 completely.
 
-        If a patch converted only a part of a group, a Cast to FP16 between two nodes of the group could
-        overflow.
+        The result is False if the patch converts any group only partly, because a Cast to FP16 between two
+        nodes of that group could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]

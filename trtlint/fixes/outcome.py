@@ -94,7 +94,8 @@ def _number(bound: float) -> float | None:
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite that was applied at one node.
 
-    If a measurement or the ONNX checker requested the rewrite, and no finding, ``rule`` is empty.
+    ``rule`` is empty if no finding requested the rewrite. The request then came from a measurement or from
+    the ONNX checker.
 
     Attributes:
         key: name of the rewrite, and name of an output of the node. Other rewrites keep this output name.
@@ -117,7 +118,8 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
-    If a measurement or the ONNX checker requested the rewrite, and no finding, ``rule`` is empty.
+    ``rule`` is empty if no finding requested the rewrite. The request then came from a measurement or from
+    the ONNX checker.
     """
 
     rule: str

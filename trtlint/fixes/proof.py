@@ -37,7 +37,8 @@ from trtlint.process.fork import ComputationError, compute_all
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 """Allowed difference, relative to the largest result, by the narrowest float type of the changed nodes.
 
-The model rounds constants to this type, and a softmax amplifies the rounding error.
+The tolerance depends on this type, because the model rounds constants to this type, and a softmax amplifies
+the rounding error.
 """
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 """Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
@@ -71,7 +72,7 @@ def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
 
 
 def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Return the proofs of patches, without the bounds and conditions of the patches."""
+    """Return one proof for each patch. The proofs lack the bounds and conditions of the patches."""
     found: dict[int, Proof] = {}
     keys: dict[int, bytes] = {}
     new: dict[bytes, tuple[Patch, Region]] = {}

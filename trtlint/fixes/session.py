@@ -371,10 +371,10 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed_types(state: Linted) -> list[_RequestedFix]:
-    """Return a rewrite for each operator with inputs of two float types, for any target.
+    """Return a rewrite for each operator with inputs of two float types.
 
-    A weakly typed network of TensorRT accepts such operators. But the ONNX checker rejects a model with such
-    operators, so trtlint could not write the model.
+    The rewrites do not depend on the target. A weakly typed network of TensorRT accepts such operators. But
+    the ONNX checker rejects a model with such operators, so trtlint could not write the model.
     """
     return [
         _RequestedFix("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)

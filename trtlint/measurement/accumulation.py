@@ -40,8 +40,8 @@ class Sum(Struct, frozen=True):
     Attributes:
         axes: for each operand, the axis that the sum runs over.
         length: length of the axes; None if it is unknown.
-        terms: number of products at each index of the axes. This is the size of a convolution kernel, or 1
-            for matrices.
+        terms: number of products at each index of the axes. This number is the size of a convolution kernel,
+            or 1 for matrices.
     """
 
     axes: tuple[int, int]

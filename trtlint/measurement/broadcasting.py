@@ -1,7 +1,7 @@
 """Expand operands that an operator broadcasts in ONNX, but not in ONNX Runtime.
 
 ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of the data input. Exporters
-store one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
+store one cache for the whole batch: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Add operators to a model that compute statistics of its tensors, such as the largest magnitude.
 
-The model returns a few numbers for each tensor, so the tensors themselves are not copied out.
+The model returns a few numbers for each tensor, so it need not return the tensors themselves.
 """
 
 from __future__ import annotations

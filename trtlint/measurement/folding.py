@@ -5,8 +5,8 @@ channel. The parser computes scale and shift in the type of the file:
 https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp (``batchnormWeightHelper``).
 The builder then fuses the scale into the preceding convolution, by changing the convolution's weights:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
-("Convolution and Scale").  So the variance is never FP16, and neither are the numbers between convolution
-and scale. The builder also folds the operators that read only stored tensors.
+("Convolution and Scale"). So neither the variance nor the numbers between convolution and scale are ever
+FP16. The builder also folds the operators that read only stored tensors.
 
 trtlint folds operators only in FP32 models. In a file with 16-bit types, the file determines the types.
 """
@@ -69,7 +69,7 @@ class Folding(Struct, frozen=True):
     hidden: frozenset[Value] = frozenset()
 
     def together(self, path: str) -> frozenset[str]:
-        """Return the paths of a node and of the node that TensorRT folds with it into one layer."""
+        """Return the paths of all nodes that TensorRT folds into the layer of the node ``path``."""
         return frozenset({path, self.partner.get(path, path)})
 
 
@@ -183,7 +183,7 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
     """Fold a BatchNormalization into the preceding convolution.
 
-    If this is not possible, for example because another node reads the convolution, return ``own``.
+    If this is not possible, for example because another node reads the convolution, return ``own`` unchanged.
     """
     value = node.input(0)
     conv = None if value is None else value.producer

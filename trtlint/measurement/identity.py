@@ -32,8 +32,8 @@ def digest(path: Path) -> str:
 def digest_of(raw: RawModel) -> str:
     """Return the hash of :func:`digest` for a model that was already read.
 
-    The model must be read without ``whole=True``. That option keeps more parts of the file, so the hash would
-    differ.
+    The model must be read without ``whole=True``. With this option, the reader keeps more parts of the file,
+    so the hash would differ.
     """
     found = hashlib.sha256(raw.data)
     places = (_place(tensor, raw.tensors) for tensor in decode(raw.data).graph.initializer)

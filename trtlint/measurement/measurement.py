@@ -232,7 +232,7 @@ class Measurement(Struct, frozen=True):
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:
-        """Return whether an output is 0 or constant, so that a small error is not conclusive."""
+        """Return True if an output is 0 or constant. A small error is then not conclusive."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property

@@ -148,7 +148,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Return whether a matrix product or convolution reads FP32, so that TF32 affects the model."""
+    """Return True if a matrix product or convolution reads FP32. TF32 then affects the model."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes

@@ -11,7 +11,7 @@ STATISTICS = "trtlint/statistics"
 EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
 """Operators for the statistics of a tensor in FP32.
 
-Maximum and minimum can skip a NaN; the sum never does.
+ReduceMax and ReduceMin can skip a NaN. The sum of ReduceL1 never does.
 """
 CLOSER = ("beyond", "vanishing", "smallest")
 """Names of the additional statistics of a tensor beyond the range.
@@ -21,7 +21,7 @@ These are two shares of elements, and the smallest nonzero magnitude.
 SOUNDNESS = ("ReduceL1",)
 """Operator for the statistic of a tensor in a narrow type.
 
-The sum is finite only if all numbers are finite.
+The sum of magnitudes is finite only if all numbers are finite.
 """
 
 

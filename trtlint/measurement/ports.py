@@ -24,7 +24,7 @@ COPYING = frozenset(
 )
 """Operators that round nothing: each output element is an input element, maybe negated."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""Operators of ``COPYING`` that give the same result if the input or the output is rounded."""
+"""Operators of ``COPYING`` for which rounding the input and rounding the output give the same result."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators whose output has the same elements as their input."""
 

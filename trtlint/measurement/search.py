@@ -26,14 +26,14 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
-"""Default limits of a search with its verification: ``MOST_RUNS`` runs, and this number of seconds."""
+"""Default limit of a search and its verification, in seconds. ``MOST_RUNS`` limits the number of runs."""
 THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
 """The limits with ``--thorough``."""
 _MARGIN = 0.5
 """Share of the allowed error that the search aims at. Another order of operations can double an error."""
 _PRODUCT_COST = 64.0
-"""Cost of keeping a product in FP32.  Another operator with the same number of elements has the cost 1."""
+"""Cost of keeping a product in FP32. Any other operator with the same number of elements has the cost 1."""
 _FEW = 3
 """Largest number of units that the last step tests in one run.
 

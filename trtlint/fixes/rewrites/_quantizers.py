@@ -21,7 +21,7 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 def is_quantizer(node: Node, *ops: str) -> bool:
     """Return True if a node has a type in ``ops`` and belongs to ONNX or ONNX Runtime.
 
-    Before opset 21, models with 16-bit integers use ONNX Runtime's quantizers.
+    Before opset 21, models with 16-bit integers use the quantizers of ONNX Runtime's domain.
     """
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 

@@ -1,8 +1,8 @@
 """Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
 FP32 represents integers up to 2^24 exactly. The bound for each sum is the largest magnitude in the left
-operand, times the sum of the magnitudes in the right operand. These are the magnitudes after the zero points
-are subtracted.
+operand, times the sum of the magnitudes in the right operand. Both magnitudes are computed after the zero
+points are subtracted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compute a ``Clip`` of INT8 in INT32, with a Cast before and a Cast after it.
+"""Compute a ``Clip`` of INT8 in INT32, between two Casts.
 
 INT32 holds every INT8 number, so the results are the same.
 https://onnx.ai/onnx/operators/onnx__Clip.html

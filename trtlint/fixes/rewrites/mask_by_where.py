@@ -59,9 +59,9 @@ class _MaskedValue(Struct, frozen=True):
             - ``rows``: the positions, for a mask with one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, the name of the tensor with all elements, selected or not. rest: for ``picked``
-        and ``sizes``, the dimensions of the tensor after the first dimension. thin: for ``picked``, True if
-        ``full`` has the same elements for all positions and must be broadcast.
+        full: for ``picked``, the name of the tensor with all elements, selected or not.
+        rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension.
+        thin: for ``picked``, True if ``full`` has the same elements for all positions and must be broadcast.
     """
 
     kind: Kind
@@ -209,7 +209,8 @@ class _Masking(Struct):
 
         Args:
             value: the tensor.
-            rest: the dimensions after the dimensions of the mask. They are the shape of one selected element.
+            rest: the dimensions after the dimensions of the mask. These dimensions are the shape of one
+                selected element.
         """
         shape = value.shape
         if shape is None:

@@ -64,7 +64,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _has(shape: Dimensions, axis: int) -> bool:
-    """Return whether a shape has an axis with this index, which can be negative."""
+    """Return whether a shape has an axis with the index ``axis``. The index can be negative."""
     return -len(shape) <= axis < len(shape)
 
 

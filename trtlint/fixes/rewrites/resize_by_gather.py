@@ -104,7 +104,8 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
 def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
     """Return the weights of a Resize along one axis, as a matrix [before, after].
 
-    Each weight belongs to one input element and one result. The weights are the results of ONNX's reference evaluator for unit vectors.
+    Each weight belongs to one input element and one result. The weights are the results of ONNX's reference
+    evaluator for unit vectors.
 
     Args:
         node: the Resize.

@@ -1,7 +1,8 @@
 """Replace ``ceil_mode`` of pooling by explicit padding at the end, with the same output size.
 
-``AveragePool`` with ``count_include_pad`` is not rewritten.  The divisor counts the elements of ``pads``, but
-not the additional elements of ``ceil_mode``.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
+``AveragePool`` with ``count_include_pad`` is not rewritten, because the results would change: the divisor
+counts the elements of ``pads``, but not the additional elements of ``ceil_mode``.
+https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 _COMBINE: Mapping[str, str] = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
-"""Operators that combine the data with an update, by the attribute ``reduction``."""
+"""Operators that combine the data with an update, by value of the attribute ``reduction``."""
 _REDUCE: Mapping[str, str] = {"Add": "ReduceSum", "Mul": "ReduceProd", "Max": "ReduceMax", "Min": "ReduceMin"}
 """Operators that combine all updates of one position, by the operator that combines two numbers."""
 
