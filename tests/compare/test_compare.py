@@ -258,7 +258,7 @@ def test_failed_attempts_take_a_limited_size(monkeypatch: pytest.MonkeyPatch, mo
             False,
             {
                 "error": "no kernel; ONNX's reference evaluator accepts inputs of mismatched shapes, but "
-                "its outputs differ between the two models"
+                "the outputs of the two models differ"
             },
         ),
     ],

@@ -124,7 +124,8 @@ def test_inputs_of_the_user_count(tmp_path: Path) -> None:
 def test_inputs_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     np.savez(tmp_path / "other.npz", z=np.array([0]))
-    with pytest.raises(InputsError, match=r"other\.npz: no input 'x'; the file has arrays that are not inputs: 'z'"):
+    message = r"other\.npz: no input 'x'; the file has arrays that are not inputs: 'z'"
+    with pytest.raises(InputsError, match=message):
         compared(model, str(tmp_path / "other.npz"))
 
 

@@ -234,8 +234,8 @@ def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
             for node in nodes(proto):
                 if not domain_of(node.domain) and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
-                        f"the rewrite needs opset {least}, but {text(node.op_type)} has another meaning "
-                        f"there than in opset {opset.version} of the model"
+                        f"the rewrite needs opset {least}, in which {text(node.op_type)} has another "
+                        f"meaning than in opset {opset.version} of the model"
                     )
             opset.version = least
 

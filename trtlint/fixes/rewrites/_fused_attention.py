@@ -245,7 +245,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value) -> str:
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("the mask contains counts in an unknown form")
+            raise NotApplicable("the form of the counts in the mask is not known")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
