@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.engine.rules import make_rule, rule_text, write_rule
 from trtlint.engine.frontmatter import FrontMatterError, split
 from trtlint.engine.rule import RuleError
-from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, looking_at, rule_files
+from trtlint.engine.rulebook import RuleEntry, builtin_rules, load_builtin, load_rules, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule, parse_rule
 from trtlint.errors import SettingError
 
@@ -279,3 +280,14 @@ def test_front_matter_is_nested_twelve_deep(brackets: tuple[str, str]) -> None:
         else:
             with pytest.raises(FrontMatterError, match="nested too deeply"):
                 split(text)
+
+
+@pytest.mark.parametrize("entry", load_builtin().entries, ids=lambda entry: entry.id)
+def test_no_condition_compares_the_sentences_of_a_refusal(entry: RuleEntry) -> None:
+    """The field ``problem`` exists for comparisons. A sentence may be reworded."""
+    rule = entry.read()
+    if rule.find != "rejection":
+        return
+    conditions = [rule.where, *(each.where for each in rule.advice), *(each.where for each in rule.unfixable)]
+    for condition in filter(None, conditions):
+        assert not re.search(r"\b(in|==|!=) (says|way)\b|\b(says|way) (==|!=)", condition.text)

@@ -36,7 +36,20 @@ The examples are the last part of an entry.  Only tests read the examples.
 
 KEYS = frozenset(
     (
-        *("op", "tensorrt", "rtx", "stage", "code", "reason", "plugin", "typing", "min_sm", "types", "once"),
+        *(
+            "op",
+            "tensorrt",
+            "rtx",
+            "stage",
+            "code",
+            "reason",
+            "problem",
+            "plugin",
+            "typing",
+            "min_sm",
+            "types",
+            "once",
+        ),
         *("unused", "where", "says", "do", "source", "known"),
     )
 )
@@ -70,6 +83,8 @@ class Condition(Struct, frozen=True, eq=False):
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code; empty if unknown.
         reason: the class of the reason, such as ``type``.
+        problem: a short label of the problem, such as ``antialias``, for the conditions of rules; empty if no
+            rule distinguishes the problem.
         where: an expression about the node. If it is true, TensorRT refuses the node.
         says: the description of the problem, a sentence without its full stop.
         way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
@@ -90,6 +105,7 @@ class Condition(Struct, frozen=True, eq=False):
     stage: Stage
     code: str
     reason: Reason
+    problem: Template
     where: Expression
     says: Template
     way: Template
@@ -225,7 +241,7 @@ def _entry(entry: TableEntry) -> ConditionEntry:
             raise ValueError(f"{ops}: unknown element type {type_!r}")
     try:
         compile_expression(condition.where.text, SCOPE, condition=True)
-        for piece in (*condition.says.pieces, *condition.way.pieces):
+        for piece in (*condition.problem.pieces, *condition.says.pieces, *condition.way.pieces):
             if isinstance(piece, Expression):
                 compile_expression(piece.text, SCOPE)
     except ExpressionError as error:
@@ -258,6 +274,7 @@ def _condition(block: str) -> Condition:
         stage=cast("Stage", stage),
         code=entry.get("code", ""),
         reason=cast("Reason", reason),
+        problem=template(entry.get("problem", "")),
         where=Expression(str(entry["where"])),
         says=template(entry["says"]),
         way=template(entry.get("do", "")),

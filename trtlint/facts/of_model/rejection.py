@@ -59,6 +59,8 @@ class Rejection(Fact, frozen=True, kw_only=True):
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
+        problem: a short label of the problem, such as ``antialias``, for the conditions of rules; empty if no
+            rule distinguishes the problem.
         says: the description of the problem, a sentence without its full stop.
         way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
         plugin: the name of the missing plugin; empty if no plugin would help.
@@ -83,6 +85,7 @@ class Rejection(Fact, frozen=True, kw_only=True):
     stage: Stage
     code: str
     reason: Reason
+    problem: str = ""
     says: str
     way: str = ""
     plugin: str = ""
@@ -218,6 +221,7 @@ def _rejection(
         stage=condition.stage,
         code=condition.code,
         reason=condition.reason,
+        problem=condition.problem.fill(names),
         says=says,
         way=way,
         plugin=condition.plugin,
@@ -237,7 +241,8 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
         f"{node.op} reads the sparse initializer {value.name}, and the parser does not import "
         "sparse initializers"
     )
-    return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store this initializer as a dense tensor.")
+    way = "Store this initializer as a dense tensor."
+    return _of_stored(node, node.op, says, way, "sparse-initializer")
 
 
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
@@ -270,7 +275,7 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
         named = facts.model.graph.values.get(name, ())
         stored = (value for value in named if value.initializer is not None)
         readers = (value.uses[0][0] for value in stored if value.uses)
-        yield None, _of_stored(next(readers, None), "", "INVALID_GRAPH", says, way)
+        yield None, _of_stored(next(readers, None), "", says, way)
 
 
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
@@ -301,6 +306,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             stage="parse",
             code="UNSUPPORTED_NODE",
             reason="operator",
+            problem="functions",
             says=f"the model calls functions of its own ({called}), which the parser does not support",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
@@ -312,7 +318,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     )
 
 
-def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Rejection:
+def _of_stored(node: Node | None, op: str, says: str, way: str, problem: str = "") -> Rejection:
     """Return the refusal of a stored tensor by the parser, in all releases.
 
     https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers.
@@ -322,8 +328,9 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
         chain=() if node is None else (Step(node, "refused"),),
         op=op,
         stage="parse",
-        code=code,
+        code="INVALID_GRAPH",
         reason="interface",
+        problem=problem,
         says=says,
         way=way,
         source="https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp",
