@@ -41,7 +41,7 @@ _LOWEST_ADDED = -1e30
 _FARTHEST_ADDED = 1e13
 """Largest magnitude of scores that change no bit of the mask value to which they are added.
 
-This holds even if a number in the mask is only 2^-24 times the mask value.
+In FP32, this also holds for a number in the mask that is only 2^-24 times the mask value.
 """
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
