@@ -224,7 +224,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "stored": Function(
         "stored(v)",
-        "whether v is stored in the file, directly or followed by Identity and Cast",
+        "whether v is a stored tensor, or computed from one by Identity and Cast only",
         (VALUE,),
         TRUTH,
         _stored,
