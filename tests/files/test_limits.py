@@ -217,7 +217,7 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("10,000 inputs and outputs", "buildcommand.triton._MOST_TENSORS", 10_000),
         ("2 MiB a file", "model.sources._LARGEST", 2 << 20),
         ("64 MiB in a run", "model.sources._MOST_READ", 64 << 20),
-        ("20,000 places of files", "model.sources._MOST_LOOKS", 20_000),
+        ("20,000 file lookups", "model.sources._MOST_LOOKS", 20_000),
         ("baseline, ranges file | 64 MiB", "policy.baseline._MOST_BYTES", 64 << 20),
         ("baseline, ranges file | 64 MiB", "measurement.measurement._MOST_BYTES", 64 << 20),
         ("300 code blocks", "examples.blocks._MOST_BLOCKS", 300),

@@ -294,8 +294,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "computed_by": Function(
         "computed_by(vs)",
-        "the types of all operators upstream of several values, without operators outside the graph "
-        "or body of these values",
+        "the types of all operators upstream of several values, in the same graph or body as these values",
         (TUPLE,),
         (Kind("tuple", items=TEXT),),
         _computed_by,
