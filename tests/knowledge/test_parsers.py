@@ -107,15 +107,21 @@ def test_every_reason_has_a_rule() -> None:
     ("lines", "problem"),
     [
         ("  wher: op == ''\n", "line 3: Pow: unknown key 'wher'"),
-        ("  refused: x\n  do: that\n", "line 3: Pow: the keys of the examples must come last"),
-        ("  refused: x\n  wher: op == ''\n", "line 3: Pow: the keys of the examples must come last"),
+        ("  refused: x\n  do: that\n", "line 3: the entry for Pow: move the keys 'refused' and 'accepted'"),
+        (
+            "  refused: x\n  wher: op == ''\n",
+            "line 3: the entry for Pow: move the keys 'refused' and 'accepted'",
+        ),
         ("  types: [fp16]\n", "line 3: Pow: unknown element type 'fp16'"),
         ("  do: use {inputs[0].dtyp}\n", "line 3: Pow: Value has no field 'dtyp'; did you mean 'dtype'?"),
         (
             "  known: guessed\n",
             "line 3: Pow: the key 'known' must be one of measured, source, documented, not guessed",
         ),
-        ("  stage: parsing\n", "line 3: Pow: unknown reason type or stage parsing"),
+        (
+            "  stage: parsing\n",
+            "line 3: Pow: the key 'reason' (type) or 'stage' (parsing) has an unknown value",
+        ),
     ],
 )
 def test_a_wrong_entry_is_an_error(monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:

@@ -178,7 +178,7 @@ def test_values_for_messages() -> None:
         ("heads", 1, "the expression must be a condition, but is a number"),
         ("not scale", 5, "the expression must be a condition, but is a Scale"),
         ("heads and causal", 1, "must be a condition"),
-        ("target.version >= '10.7'", 1, "compare versions in the rule's 'applies'"),
+        ("target.version >= '10.7'", 1, "to compare versions, use the rule's key 'applies'"),
         ("heads.size", 1, "'heads' is a number and has no field 'size'"),
         ("axes['a'] == 1", 1, "has no element ['a']"),
         ("heads[0] == 1", 1, "has no element [0]"),

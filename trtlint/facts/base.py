@@ -78,7 +78,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     def scope(self) -> str:
         """The releases in which the fact was observed, as a text for reports.
 
-        The text is empty if the rule itself names the releases.
+        The text is empty if the rule already names the releases in its own texts.
         """
         return ""
 

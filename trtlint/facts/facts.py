@@ -27,7 +27,7 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Interface of evidence, such as a build log or a measurement, from which facts are computed."""
+    """Interface of evidence, such as a build log or a measurement. trtlint computes facts from it."""
 
     @property
     def grounds(self) -> frozenset[Ground]:

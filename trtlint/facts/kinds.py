@@ -54,9 +54,9 @@ def ground_of(kind: str) -> Ground:
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether a source of a kind of facts is available.
+    """Return whether trtlint can search for the facts of a kind.
 
-    ``there`` contains the available grounds (sources).
+    ``there`` contains the available sources of facts.  At least one source of this kind must be among them.
     """
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 

@@ -13,7 +13,10 @@ from trtlint.language.operations import COMPARISONS, UNKNOWN, Code, Names, eleme
 from trtlint.target.truth import Truth, negate
 
 CONSTANTS = "constants"
-"""Key of the graph's constants in the mapping of names. No expression can use this name."""
+"""Key under which the names of an expression include the graph's constants.
+
+No expression can use this key.
+"""
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
@@ -23,7 +26,8 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
         codes: the conditions.
         deciding: False for ``and``, True for ``or``. If one condition has this truth value, the result has
             this truth value.
-        join: function that combines unknown conditions if no condition determines the result.
+        join: function that combines the unknown conditions. The closure calls it if some conditions are
+            unknown and no other condition decides the result.
     """
     other = not deciding
 
@@ -51,8 +55,8 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
     Args:
         many: closure that computes the tuple or mapping.
         index: the index or key.
-        name: the name of the tuple if ``many`` only reads this name, else None. With a name, the returned
-            closure is faster.
+        name: the name of the tuple, if ``many`` does nothing but read this name; else None. The closure is
+            faster if the name is given.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)

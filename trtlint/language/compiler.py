@@ -222,7 +222,7 @@ class Compiler:
                 return  # release numbers: target.release < (11, 3)
             for node, kinds in (left, right):
                 if kinds and not has(kinds, "number"):
-                    hint = "; compare versions in the rule's 'applies'" if has(kinds, "text") else ""
+                    hint = "; to compare versions, use the rule's key 'applies'" if has(kinds, "text") else ""
                     raise self.error(
                         f"an order comparison needs numbers, but one side is {words(kinds)}{hint}", node
                     )

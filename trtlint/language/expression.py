@@ -35,7 +35,7 @@ __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
 
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 Scope = Mapping[str, Any]
-"""The names that an expression may use, with their types: classes or other annotations."""
+"""The names that an expression may use, and the type of each name: a class or another annotation."""
 
 
 class _Compiled(Struct, frozen=True):

@@ -132,7 +132,9 @@ def _has_members(cls: type) -> bool:
 
 @cache
 def members(cls: type) -> Mapping[str, Kinds]:
-    """Return the types of the fields and properties of a record that an expression may read.
+    """Return the type of each field and property of a class.
+
+    Expressions may read these fields and properties.
 
     Raises:
         TypeError: an annotation of the class cannot be resolved.
@@ -161,14 +163,18 @@ def has(kinds: Kinds, name: KindName) -> bool:
 
 
 def items_fit(kind: Kind, want: Kind) -> bool:
-    """Return whether some element type of the tuple ``kind`` is allowed in the tuple ``want``."""
+    """Return whether two tuple types have an element type in common.
+
+    The result is True if ``want`` allows all element types.
+    """
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """Return all values that the types called ``name`` allow, or None if any value is allowed.
+    """Return the allowed values of the types in ``kinds`` whose name is ``name``.
 
-    For example, the types of a field and the name ``text`` give all texts that the field can hold.
+    For example, ``kinds`` are the types of a field, and ``name`` is ``text``.  The result is then the set of
+    all texts that the field can hold.  It is None if any value is allowed.
     """
     found: set[Any] = set()
     for kind in kinds:

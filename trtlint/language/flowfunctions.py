@@ -108,8 +108,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
-        "whether the operator that computes v is an If, loop or recurrence inside a Loop in a branch "
-        "of an If, and reads values from outside this Loop",
+        "whether three conditions hold: (1) an If, loop or recurrence computes v; (2) it is inside a Loop, "
+        "and this Loop is in a branch of an If; (3) it reads values from outside this Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,
@@ -119,16 +119,16 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "partial_shapes": Function(
         "partial_shapes(vs)",
-        "whether one of several values is computed from a Shape with start or end, by element-wise "
-        "operators or Concat",
+        "whether one of several values is the result of a Shape with start or end, or is computed from it "
+        "by element-wise operators or Concat",
         (TUPLE,),
         TRUTH,
         _partial_shapes,
     ),
     "empty_lists": Function(
         "empty_lists(vs)",
-        "whether one of several values is computed from a Constant with value_ints, by element-wise "
-        "operators or Concat",
+        "whether one of several values is the value_ints of a Constant, or is computed from it by "
+        "element-wise operators or Concat",
         (TUPLE,),
         TRUTH,
         _empty_lists,

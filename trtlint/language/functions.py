@@ -169,7 +169,7 @@ _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
         "const(v)",
-        "the one number that v always holds; unknown if v depends on inputs or holds several numbers",
+        "the number in v, if v is a constant with exactly one element; otherwise unknown",
         (VALUE,),
         NUMBER,
         _const,
@@ -195,7 +195,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "size": Function("size(v)", "the number of elements of v", (VALUE,), NUMBER, _size),
     "attribute": Function(
         "attribute(v, name)",
-        "the value of attribute name of the operator that computes v; unknown if the attribute is missing",
+        "the value of an attribute of the operator that computes v; unknown if the operator lacks the "
+        "attribute",
         (VALUE, TEXT),
         ANYTHING,
         _attribute,
@@ -209,8 +210,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "split_heads": Function(
         "split_heads(v)",
-        "whether v is [batch, heads, length, size], computed from [batch, length, width] by Reshape and"
-        " Transpose",
+        "whether a Reshape and a Transpose compute v, of shape [batch, heads, length, size], from a tensor "
+        "of shape [batch, length, width]",
         (VALUE,),
         TRUTH,
         _split_heads,
@@ -224,14 +225,15 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "stored": Function(
         "stored(v)",
-        "whether v is a stored tensor, or computed from one by Identity and Cast only",
+        "whether v is stored in the file; v may also be the result of Identity or Cast on a stored tensor",
         (VALUE,),
         TRUTH,
         _stored,
     ),
     "fed": Function(
         "fed(v)",
-        "the element types of the model inputs whose elements (not only shapes) determine v",
+        "the element types of the model inputs on whose elements v depends; inputs of which only the shape "
+        "matters are left out",
         (VALUE,),
         _DTYPES,
         _fed,
@@ -245,7 +247,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "elements": Function(
         "elements(v)",
-        "the numbers that v always holds, as a flat tuple; unknown if v depends on inputs or is large",
+        "the elements of a constant tensor v, as a flat tuple of numbers; unknown if v depends on model "
+        "inputs or is large",
         (VALUE,),
         _NUMBERS,
         _elements,
@@ -263,7 +266,11 @@ FUNCTIONS: Mapping[str, Function] = {
         "dtypes(vs)", "the element types of several values, such as inputs", (TUPLE,), _DTYPES, _dtypes
     ),
     "static": Function(
-        "static(v)", "whether every dimension of v has a size in the file", (VALUE,), TRUTH, _static
+        "static(v)",
+        "whether v has a static shape: the file gives a number for every dimension",
+        (VALUE,),
+        TRUTH,
+        _static,
     ),
     "default": Function(
         "default(x, otherwise)",

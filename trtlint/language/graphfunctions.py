@@ -239,8 +239,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "internal": Function(
         "internal(vs, type)",
-        "whether one of several values has the given type in the file and after the import, and is "
-        "not an output of the graph or of a body",
+        "whether one of several values is internal (no output of the graph or of a body) and has the given "
+        "type, both in the file and after the import",
         (TUPLE, DTYPE),
         TRUTH,
         _internal,
@@ -254,8 +254,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dequantized": Function(
         "dequantized(v)",
-        "the element type before the dequantization of v (operators that only move elements are "
-        "skipped); unknown if v was not dequantized",
+        "the element type from which v was dequantized, such as 'i8' (operators that only move elements may "
+        "follow); unknown if v was not dequantized",
         (VALUE,),
         DTYPE,
         _dequantized,
@@ -287,7 +287,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
     "first": Function(
         "first(xs, n)",
-        "the first n elements of a tuple; all but the last -n elements if n is negative",
+        "the first n elements of a tuple; if n is negative, the tuple without its last -n elements",
         (TUPLE, NUMBER),
         ANYTHING,
         _first,
@@ -326,27 +326,29 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "concatenates": Function(
         "concatenates(vs, axis)",
-        "whether all values have the same sizes except in dimension axis, according to the sizes in the file",
+        "whether all values have equal sizes in the file, ignoring the sizes along the dimension axis",
         (TUPLE, NUMBER),
         TRUTH,
         _concatenates,
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether v can be broadcast with a shape of the given sizes, according to the sizes of v in the file",
+        "whether a tensor with the given sizes can be broadcast with v, according to the sizes of v in the "
+        "file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether operators read v, and only as the zero point of a quantizer or dequantizer",
+        "whether v is used, and every operator that reads v is a quantizer or dequantizer with v as its "
+        "zero point",
         (VALUE,),
         TRUTH,
         _zero_point,
     ),
     "ones": Function(
-        "ones(v, axes)", "whether the size of v is 1 along each of the axes", (VALUE, TUPLE), TRUTH, _ones
+        "ones(v, axes)", "whether v has size 1 along all given axes", (VALUE, TUPLE), TRUTH, _ones
     ),
     "dynamic": Function(
         "dynamic(v, i)",
@@ -375,7 +377,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "settled": Function(
         "settled(v)",
-        "whether the builder can compute v from stored tensors and shapes, with integers and booleans only",
+        "whether the builder can compute v from stored tensors and shapes, using only integers and booleans",
         (VALUE,),
         TRUTH,
         _settled,

@@ -141,7 +141,7 @@ class Matcher:
         return best or ()
 
     def _reading(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes that read a value and have one of the operator types of the line."""
+        """Return the nodes that read a value and whose operator type the line allows."""
         source = source_of(value)
         key = (source, line.ops)
         if key not in self._found:
@@ -169,7 +169,10 @@ class Matcher:
         return list(found)
 
     def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` plus the names of a line, once for each way to match the line with a node."""
+        """Match a line with a node, and yield the bindings of each way to do so.
+
+        Each result is ``bindings`` with the names of the line added.
+        """
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -226,7 +229,10 @@ class Matcher:
                 yield from self._in_any_order(arguments[1:], others, bound)
 
     def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield ``bindings`` plus the name of an input, once for each way to match the input with a value."""
+        """Match an input with a value, and yield the bindings of each way to do so.
+
+        Each result is ``bindings`` with the name of the input added.
+        """
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):

@@ -43,9 +43,9 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: further matches of the same nodes, with the inputs of commutative operators swapped. If
-            several matches have the same nodes, ``bindings`` belongs to the match whose first names are
-            computed values, not constants.
+        alternatives: further matches of the same nodes, with the inputs of commutative operators swapped.
+            Among matches with the same nodes, the main match binds the first names to computed values rather
+            than to constants.
     """
 
     bindings: Bindings
@@ -97,7 +97,11 @@ class Pattern(Struct, frozen=True):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Return a name for each line: the first output that has a name, or else the operator types."""
+        """The name of each line of the pattern.
+
+        It is the name of the first named output. If no output has a name, it is the operator types of the
+        line.
+        """
         return tuple(
             next((name for name in line.outputs if name), "|".join(sorted(op for _, op in line.ops)))
             for line in self.lines

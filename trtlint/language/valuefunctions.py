@@ -105,7 +105,7 @@ VALUE_FUNCTIONS: Mapping[str, Function] = {
     ),
     "in_int32_data": Function(
         "in_int32_data(vs)",
-        "whether the file stores one of several values as a uint8 tensor with several elements in the "
+        "whether one of several values is a stored uint8 tensor whose elements (at least two) are in the "
         "field int32_data",
         (TUPLE,),
         TRUTH,

@@ -24,7 +24,7 @@ class TargetError(SettingError):
 
 
 _LONGEST_SHOWN = 60
-"""Maximum length of a wrong version in a message, in characters."""
+"""Error messages show a wrong version number up to this number of characters."""
 
 
 class Gpu(NamedTuple):
@@ -147,9 +147,9 @@ def releases_matching(version: str | None, product: Product) -> tuple[Release, .
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """Return the source of the types in a network (see :attr:`Release.typing`) for a version.
+    """Return which source determines the types in a network (see :attr:`Release.typing`).
 
-    The result is None if the releases of the version differ.
+    A version can stand for several releases.  The result is None if the source differs between them.
     """
     found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None

@@ -46,13 +46,19 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "gpu": (str, "a text such as 'L4' or 'sm89'"),
     "previous": (str, "a text such as '10.7'"),
 }
-"""The fields with one value: the type of each field, and its allowed values as a text for messages."""
+"""The fields of a target that hold one value.
+
+For each field: its type, and a text for messages that describes the allowed values.
+"""
 _SETS: Mapping[str, str] = {
     "plugins": "a set of plugin names, such as {'MyPlugin'}",
     "asked": "a set of builder settings that are on, such as {'fp16'}",
     "refused": "a set of builder settings that are off, such as {'tf32'}",
 }
-"""The fields with several values: the allowed values of each field, as a text for messages."""
+"""The fields of a target that hold several values.
+
+For each field: a text for messages that describes the allowed values.
+"""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
@@ -150,7 +156,7 @@ class Target(Struct, frozen=True):
 
         Args:
             settings: builder settings by name, True for on. The settings of this target take precedence.
-            product: the product, used if this target has no version.
+            product: the new product.  It is ignored if this target already has a version.
 
         Raises:
             TargetError: a setting is unknown.

@@ -93,8 +93,8 @@ class Condition(Struct, frozen=True, eq=False):
         types: element types.  The condition holds only if an input or output has one of these types.  If
             ``types`` is empty, the condition holds for all types.
         once: whether trtlint reports the condition only for the first matching operator of a model.
-        unused: whether the condition holds even for operators without effect on an output. The builder
-            removes such operators.
+        unused: whether the builder refuses even an operator that affects no output.  Other conditions of the
+            builder ignore such operators, because the builder removes them.
         min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             condition does not depend on the GPU.
         source: public URL of the evidence.
@@ -142,7 +142,7 @@ class Condition(Struct, frozen=True, eq=False):
         """Return two sentences: one about the problem, and one about the remedy.
 
         Args:
-            names: the values of the names in the expressions of these sentences, such as ``inputs``.
+            names: the variables of the expressions in these sentences, such as ``inputs``, and their values.
 
         Raises:
             ExpressionError: an expression in a sentence cannot be evaluated.
@@ -233,7 +233,9 @@ def _entry(entry: TableEntry) -> ConditionEntry:
     refused, accepted = keys.pop("refused", None), keys.pop("accepted", None)
     own = _without_examples(entry.text)
     if parsed(own) != [keys]:
-        raise ValueError(f"{keys['op']}: the keys of the examples must come last")
+        raise ValueError(
+            f"the entry for {keys['op']}: move the keys 'refused' and 'accepted' to the end of the entry"
+        )
     ops = ", ".join(entry.ops)
     condition = _condition(own)
     for type_ in condition.types:
@@ -263,7 +265,9 @@ def _condition(block: str) -> Condition:
             raise ValueError(f"{entry['op']}: unknown key {key!r}")
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
-        raise ValueError(f"{entry['op']}: unknown reason {reason} or stage {stage}")
+        raise ValueError(
+            f"{entry['op']}: the key 'reason' ({reason}) or 'stage' ({stage}) has an unknown value"
+        )
     known = entry.get("known")
     if known not in get_args(Known):
         raise ValueError(

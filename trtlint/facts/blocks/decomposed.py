@@ -143,9 +143,9 @@ def _same_difference(first: Value, second: Value) -> bool:
 
 
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the mean node, the Sub and ``x`` if ``value`` is ``x - mean(x)``.
+    """Split ``x - mean(x)`` into the mean node, the Sub and ``x``.
 
-    Otherwise, return None, None and ``value``.
+    If ``value`` is not such a difference, the result is None, None and ``value``.
     """
     node = value.producer
     if node is None or node.op != "Sub" or node.domain:

@@ -20,21 +20,21 @@ from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.lognames import reason
 
 _FRAMEWORK = "provider_failed"
-"""Name of the pattern for a framework's message that a part of the model has no engine."""
+"""Name of a pattern: a framework reports that a part of the model has no engine."""
 _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
-"""Groups of the pattern ``_FRAMEWORK`` that can contain the name of the part without an engine."""
+"""Groups of the pattern ``_FRAMEWORK``.  Each group can contain the name of the part without an engine."""
 _NEAR = 40
 """Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""Names of two patterns: one for errors that the parser quotes, and one for the parser's own errors."""
+"""Names of two patterns: for errors of TensorRT that the parser repeats, and for the parser's own errors."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
 """Patterns of errors about a file.  Programs often report a missing or damaged file in several lines."""
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
-"""Groups of the patterns in ``_OF_FILES`` that do not name the missing or damaged file."""
+"""Groups of the patterns in ``_OF_FILES`` that contain something other than the name of the file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 """Names of two patterns, and the largest distance in lines between their matches.
 
@@ -194,7 +194,10 @@ def _file_of(record: Record) -> str:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield the ``id()`` of each shape error that the parser quotes, with the parser's message."""
+    """Yield each shape error that a message of the parser repeats.
+
+    Each result is the ``id()`` of the error and the message of the parser.
+    """
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""
@@ -206,9 +209,10 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return, for each line number, the first message that matches a specific pattern.
+    """Map line numbers to messages: the first message of the line with a specific pattern.
 
-    A line without such a message is left out.
+    Patterns are specific or general, see ``specific`` in their table.  Lines without a specific pattern are
+    left out.
     """
     entries = table().by_name
     found: dict[int, Record] = {}

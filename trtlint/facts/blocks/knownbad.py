@@ -41,8 +41,8 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     Attributes:
         ops: operator types. The model must contain at least one of these types.
-        kind: the kind of the facts for which trtlint evaluates ``where``. If ``kind`` is empty, trtlint
-            evaluates ``where`` for nodes.
+        kind: the kind of facts that ``where`` is about, such as ``attention``. If ``kind`` is empty,
+            ``where`` is about nodes.
         beside: more operator types.  The model must contain all these types.
         applies: the affected releases, by product.
         sms: ten times the compute capability of each affected GPU; empty for all GPUs.
@@ -192,7 +192,9 @@ def _cause(block: str) -> BadRelease:
         raise ValueError(f"the key {missing[0]!r} is missing")
     for key, words in (("hurts", Hurts), ("severity", Grade), ("evidence", Evidence)):
         if entry[key] not in get_args(words):
-            raise ValueError(f"{key}: {entry[key]!r} is not one of {', '.join(get_args(words))}")
+            raise ValueError(
+                f"the value {entry[key]!r} of the key {key!r} is not one of {', '.join(get_args(words))}"
+            )
     ranges: dict[Product, str | None] = {"tensorrt": entry.get("tensorrt"), "tensorrt-rtx": entry.get("rtx")}
     return BadRelease(
         ops=tuple(entry["op"]),

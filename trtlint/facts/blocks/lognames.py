@@ -10,7 +10,7 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Default groups of a regular expression that contain names.  A pattern can list different groups.
+"""Groups of a regular expression that contain names, unless the pattern lists other groups.
 
 The text of one group may contain several joined names.
 """
@@ -26,7 +26,7 @@ _TAIL = re.compile(rf"[. ]*{_IN}(?: {_IN}){{0,7}}\)?$|\s+\w{{1,40}}\.(?:cpp|cc|h
 _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
 """Pattern of a source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
 _LINES = 8
-"""Number of lines at the start of a message in which trtlint searches for the message's sentence."""
+"""trtlint reads at most so many lines of a message to find the sentence about the problem."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
 """Number of lines above an error in which trtlint searches for the cause.
@@ -86,7 +86,7 @@ def op_of(record: Record, log: Log) -> str | None:
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """Return the name of the first output of the node that a parser message is about, or None.
+    """Return the first output of the node that a parser message is about, or None.
 
     The parser may use the name of this output as the name of the node.
     """
@@ -170,7 +170,7 @@ def _own(record: Record) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split a list of names at its commas, without the full stop at the end."""
+    """Split a list of names at its commas.  A full stop at the end of the list is dropped."""
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()

@@ -17,7 +17,7 @@ from trtlint.buildfiles.records import Record
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
 """Names of the patterns for messages about memory."""
 _NEAR = 3
-"""Largest distance in lines between a message about a failure and a message with the requested size."""
+"""Largest distance, in lines of the log, from a failed allocation to the message with the requested size."""
 _UNITS = {"": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
 _UNIT = r"[ ]?(?:(?P<{0}>[KMG])i?B|bytes?\b|B\b)?"
 _NUMBER = r"(?P<{0}>\d{{1,20}}(?:\.\d{{1,6}})?)"
@@ -38,8 +38,8 @@ class Request(Struct, frozen=True):
     Attributes:
         size: the requested memory.
         free: the memory that was free at the time of the request.
-        largest: the largest request in the log. If ``free`` is known, only requests with a known amount of
-            free memory count, and the text also contains this amount.
+        largest: the largest request in the log. If ``free`` is known, the text also gives the memory that was
+            free at the largest request. Requests for which this amount is unknown are then left out.
     """
 
     size: str = ""

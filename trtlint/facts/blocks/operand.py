@@ -21,8 +21,8 @@ class Operand(Struct, frozen=True):
         scales: the scalings between ``root`` and the product. The scaling nearest to the product is first.
             Scalings by exactly 1 are left out.
         sequence_last: True if the sequence is the last axis of ``root`` (channels-first); None if unknown.
-        scaled_sequence_last: True if the sequence is the last axis of the tensor that the scaling nearest to
-            the product scales; None if there is no scaling, or if the axes are unknown.
+        scaled_sequence_last: True if the last scaling before the product scales a tensor whose last axis is
+            the sequence.  None if there is no scaling, or if the axes are unknown.
     """
 
     root: Value

@@ -25,10 +25,12 @@ def in_brackets(value: Value) -> str:
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options with which a program, such as trtexec, adds an optimization profile to a build.
+    """Return the options of a program that add an optimization profile to a build.
 
-    The shapes in the profile are guesses.  The result is an empty string if no input is dynamic, or if the
-    profile would have too many inputs.
+    The program is, for example, trtexec.
+
+    trtlint guesses the shapes in the profile.  The result is an empty string if no input is dynamic, or if
+    the profile would have too many inputs.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -39,7 +41,7 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the options with which a program adds a profile for an example input."""
+    """Return the program's options for an optimization profile with an example input."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 

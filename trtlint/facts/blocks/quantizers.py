@@ -159,7 +159,7 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """Return the input of a quantizer or dequantizer.  Casts and views before this input are skipped."""
+    """Return the source of the data of a quantizer or dequantizer, upstream of casts and views."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 
@@ -167,7 +167,7 @@ def _before(node: Node) -> Value | None:
 def _source(value: Value, constants: Constants) -> Node | None:
     """Return the node that computes a value, or None for a stored tensor and an input of the model.
 
-    Operators that TensorRT fuses with this node are skipped.
+    The search goes upstream through operators that TensorRT fuses with this node, such as the Add of a bias.
     """
     for _ in range(_MOST_EPILOGUE):
         value = behind(value, TRANSPARENT)

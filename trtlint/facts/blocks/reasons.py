@@ -33,7 +33,7 @@ Reason = Literal[
 * ``type``: the type of an operand is not supported.
 * ``interface``: the type of an input of the model or of a stored tensor is not supported.
 * ``attribute``: the value of an attribute is not supported.
-* ``arity``: the node has an extra output or input.
+* ``arity``: the node has more outputs or inputs than the parser supports.
 * ``shape``: a rank or a size is not supported.
 * ``opset``: the node has an old form of the operator.
 * ``quantization``: scales or zero points are not supported, or the node is not a quantizer but has a

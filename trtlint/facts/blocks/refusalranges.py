@@ -1,4 +1,4 @@
-"""Combine the release lines and the version ranges of the releases that refuse a node."""
+"""Combine two descriptions of the releases that refuse a node: release lines and version ranges."""
 
 from __future__ import annotations
 

@@ -48,9 +48,10 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value that does not depend on the input data is a parameter tensor.
+    """Return whether a constant factor is a parameter tensor rather than a number.
 
-    A value of rank 3 or more counts as a parameter.  A value of lower or unknown rank counts as a number.
+    The function knows only the rank of ``value``: with 3 or more dimensions, the factor counts as a
+    parameter.  With fewer or unknown dimensions, it counts as a number.
     """
     return value.rank is not None and value.rank >= 3
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
 """Roles of the nodes that a fused attention kernel always computes.
 
-Another kernel may compute the scale and the mask.
+The scale and the mask of the block are not in the set, because a separate kernel may compute them.
 """
 
 

@@ -65,8 +65,8 @@ _ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16",
 Asked = Callable[[Iterable[str]], AskedType | None]
 """A function that looks up layer names in a command.
 
-The function returns the type that the command sets for one of the names.  If the command sets types for
-several names, the first name counts.  The result is None if the command sets no type.
+The function returns the type that the command sets for the first name with a type.  The result is None if the
+command sets no type.
 """
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
@@ -237,8 +237,8 @@ def is_attention(layer: EngineLayer) -> bool:
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
     """Return the time of each engine layer, by the index of the layer.
 
-    A profile lists the times in the order of the engine, each with the name of its layer.  If several layers
-    have the same name, the first layer gets the first time with this name, and so on.
+    A profile lists times with layer names, in the order of the layers in the engine.  If several layers have
+    the same name, the first layer gets the first time with this name, and so on.
     """
     record = facts.record
     if record is None or record.profile is None or record.layers is None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 LogName = Annotated[str, OneOf(pattern_names)]
-"""Name of a message: a pattern of trtlint/buildfiles/patterns.yaml, or ``other``."""
+"""Name of a message: the name of a pattern in trtlint/buildfiles/patterns.yaml, or ``other``."""
 
 Severity = Literal["verbose", "info", "warning", "error", "fatal"]
 
@@ -210,7 +210,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The builder's refusal of the model if a dry build ended with this message, or None."""
+        """The refusal that this message reports if it ended a dry build; None for other messages."""
         if not self.refuses:
             return None
         op = self.op or (self.ops[0] if len(self.ops) == 1 else "")
@@ -358,10 +358,9 @@ def _of_island(
 ) -> tuple[Node, ...]:
     """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``island`` is the name of the island.  ``members`` contains, for each island whose nodes the log lists,
-    the names of these nodes.  If the log does not list the nodes of this island, the function reads the names
-    of the first and the last node from the name of the island.  The result is then these two nodes and the
-    nodes between them.
+    ``island`` is the name of the island. ``members`` contains the names of the nodes of each island, if the
+    log lists them. For an island that is not in ``members``, the function reads the first and the last node
+    from the name of the island. The result is then these two nodes and the nodes between them.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:

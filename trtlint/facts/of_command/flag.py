@@ -64,7 +64,7 @@ class Flag(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Flag]:
-    """Yield one fact for each option of the command and each of its states."""
+    """Yield the facts of each option of the command: one for each state of the option."""
     command = facts.command
     if command is None:
         return
@@ -117,6 +117,9 @@ def _flag(
 
 
 def _after(line: str) -> str:
-    """Return the release line after ``line``, as the exclusive end of a range that includes ``line``."""
+    """Return the release line after ``line``.
+
+    A version range that ends before this release line still includes ``line``.
+    """
     major, minor = line.split(".")
     return f"{major}.{int(minor) + 1}"

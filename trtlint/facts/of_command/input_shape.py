@@ -136,7 +136,8 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
             if None not in (own.best, other.best) and own.best != other.best:
                 found = f"{name} is {own.best} here and {other.best} {where}"
             elif _apart(own, other) or _apart(other, own):
-                ranges = f"{own.smallest} to {own.largest} here and {other.smallest} to {other.largest}"
+                ranges = f"from {own.smallest} to {own.largest} here and from {other.smallest} to "
+                f"{other.largest}"
                 found = f"{name} is {ranges} {where}"
         before.append(own)
     return found
@@ -182,7 +183,7 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the largest ratio of a size in ``largest`` to the size of the same dimension in ``smallest``.
+    """Return the largest ratio between the maximum and the minimum size of a dimension.
 
     The first dimension is left out, because it is often the batch.  The result is None if no ratio is known.
     """

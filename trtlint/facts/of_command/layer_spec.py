@@ -32,7 +32,8 @@ class LayerSpecFact(Fact, frozen=True):
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the layer name as written. A ``*`` in the name matches several layers.
         value: the type or device that the option sets, such as ``fp32``.
-        made: whether the name belongs to a layer that the parser adds and that has no ONNX node.
+        made: whether the name belongs to an extra layer. The parser adds such layers; no ONNX node
+            corresponds to them.
         nodes: number of model nodes whose names match. None if there is no model, or if trtlint cannot count
             the nodes, for example because a ``*`` may match a node without a name.
     """
@@ -69,7 +70,8 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 class _Names:
     """Counter of the nodes that match a layer name in the command.
 
-    After ``_MOST_PATTERNS`` layer names with a ``*``, further counts for such names are unknown.
+    trtlint counts nodes for at most ``_MOST_PATTERNS`` names with a ``*``. For each further name with a
+    ``*``, the count is unknown.
     """
 
     def __init__(self, facts: Facts) -> None:

@@ -42,7 +42,7 @@ class ProviderOptionFact(Fact, frozen=True):
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
         name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
         value: the value as written; empty if a script computes it.
-        state: ``known``; ``other-provider`` if the given provider lacks the option, but the other TensorRT
+        state: ``known`` if the given provider has the option; ``other-provider`` if only the other TensorRT
             provider has it; ``unknown`` if both lack it.
         instead: for an unknown option, the most similar known option; empty if no option is similar.
         fits: whether the option allows the value.  None if a script computes the value, or if the option is

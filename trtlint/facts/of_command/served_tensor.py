@@ -21,7 +21,7 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types of model inputs for which the engine's input has the same type in every release."""
+"""Types of model inputs that every release keeps as the types of the engine's inputs."""
 
 
 class ServedTensorFact(Fact, frozen=True, kw_only=True):

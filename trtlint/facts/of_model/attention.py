@@ -42,7 +42,7 @@ class Scale(Struct, frozen=True):
         product: the product of all three factors; None if one is unknown.
         run_time: True if the graph computes a factor, as in ``Sqrt(Shape(q)[-1])``; False if the file stores
             all factors.
-        sequence_last: whether the sequence is the last axis of Q and K when they are scaled, as in
+        sequence_last: True if Q and K are scaled in a layout whose last axis is the sequence, as in
             channels-first code. None if Q or K is not scaled, or if the axes are unknown.
     """
 

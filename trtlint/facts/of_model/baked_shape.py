@@ -165,11 +165,11 @@ def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _with_wildcard(
     dims: Dimensions, after: list[Dimension], lost: list[str]
 ) -> list[tuple[str, Effect, int | None]]:
-    """Return the dynamic dimensions that a Reshape to a shape with ``-1`` replaces by numbers.
+    """Return the dynamic dimensions that a Reshape with ``-1`` fixes to a number.
 
-    At run time, the ``-1`` absorbs a different size of such a dimension.  For example, a Reshape from
-    ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A Reshape to
-    ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the images separate.
+    If the size of such a dimension changes at run time, the ``-1`` changes in its place.  For example, a
+    Reshape from ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A
+    Reshape to ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the images separate.
 
     Args:
         dims: the shape before the Reshape.
@@ -206,7 +206,9 @@ def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _joined(
     facts: Facts, node: Node, places: Mapping[str, _NamedDimension]
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
-    """Yield the stored tensors that a node joins or broadcasts with a dynamic dimension.
+    """Yield the stored tensors that a node combines with a tensor of dynamic size.
+
+    The node concatenates or broadcasts the two tensors.
 
     Each result is the tensor, the name of the dynamic dimension, the size of the tensor along this dimension,
     and the shape of the tensor.
@@ -263,7 +265,7 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
     """Return the quotient of the element counts of two shapes, or None if it is not an integer.
 
-    Only dimensions with a known size count.
+    An element count is the product of the known sizes.  Dynamic dimensions are ignored.
     """
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None

@@ -36,7 +36,8 @@ class Cost(Fact, frozen=True):
         written: bytes of the result; None if a size is unknown.
         weights: bytes of the operands that the file stores, or that the graph computes from stored tensors;
             None if a size is unknown.
-        intensity: operations per byte of memory traffic; None if ``flops`` or a number of bytes is None.
+        intensity: operations per byte of memory traffic; None if ``flops``, ``read``, ``written`` or
+            ``weights`` is None.
     """
 
     roles: ClassVar[Mapping[str, str]] = {"operator": "the operator"}

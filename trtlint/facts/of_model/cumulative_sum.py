@@ -1,4 +1,4 @@
-"""Find cumulative sums, and count similar sums.  One TensorRT release confuses similar sums."""
+"""Find cumulative sums, and count similar ones.  One TensorRT release mixes up similar cumulative sums."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class CumulativeSum(Fact, frozen=True):
     """A ``CumSum`` node.
 
     Attributes:
-        axis: the axis of the sum, counted from the front if the rank is known; None if the axis is known only
-            at run time.
+        axis: the axis of the sum, counted from the front if the rank is known; None if the graph computes the
+            axis at run time.
         reverse: whether the sum starts at the end of the axis.
         exclusive: True if the sum at each position excludes the element at this position.
         dtype: element type; None if unknown.
@@ -57,7 +57,7 @@ def find(facts: Facts) -> Iterator[CumulativeSum]:
 
 
 def _manner(node: Node, facts: Facts) -> tuple[str, int | None, bool, bool]:
-    """Return the type of the input, the axis, and the attributes ``reverse`` and ``exclusive``."""
+    """Return the input type, axis, ``reverse`` and ``exclusive`` of a ``CumSum``."""
     data, axis = node.input(0), whole(facts.model.constants.scalar(node.input(1)))
     if axis is not None and data is not None and data.rank:
         axis %= data.rank

@@ -27,8 +27,8 @@ class DataSized(Fact, frozen=True):
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
         outputs: names of the model outputs whose size depends on the operator.
-        computing: in graph order and without repeats, types of the operators, such as ``MatMul``, that read
-            tensors of the data-dependent size.
+        computing: types of the compute operators, such as ``MatMul``, that read a tensor of this
+            data-dependent size. They are in graph order, without repeats.
     """
 
     roles: ClassVar[Mapping[str, str]] = {
@@ -63,9 +63,10 @@ def find(facts: Facts) -> Iterator[DataSized]:
 
 
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
-    """Return the values whose size depends on a node in ``sources``, each with this node.
+    """Return the values and the operators whose sizes depend on the ``sources``.
 
-    The second result lists, for each node in ``sources``, the operators that compute with these values.
+    The first result maps each value with a data-dependent size to the source of this size. The second result
+    maps each source to the operators that compute with these values.
     """
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}

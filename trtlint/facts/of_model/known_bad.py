@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LATEST_OPSET = 1000
 _FEW = 3
-"""Largest number of affected GPUs for which a text names each GPU."""
+"""Largest number of affected GPUs that a text lists. If more GPUs are affected, the text names none."""
 
 
 class KnownBad(Fact, frozen=True):
@@ -89,7 +89,10 @@ def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
 
 
 def _float_type(node: Node) -> ElementType | None:
-    """Return the first float type among a node's inputs, or else among its outputs, or None."""
+    """Return the first float type among a node's inputs and outputs, or None.
+
+    Inputs come before outputs.
+    """
     types = (value.dtype for value in (*node.inputs, *node.outputs) if value is not None)
     return next((dtype for dtype in types if dtype in FLOAT_DTYPES), None)
 

@@ -24,10 +24,9 @@ class MisreadCall(Fact, frozen=True):
     Attributes:
         reason: the cause. ``operator``: an operator has the same name as the function, and releases that
             support this operator import it instead of the function. ``domain``: the parser uses a function
-            with the same name from another domain. ``crossed``: an argument has the same name as a formal
-            input before it in the list of inputs. ``shadowed``: a formal input has the same name as another
-            tensor of the model. ``attribute``: the parser reads an attribute of an operator in the function
-            as 0.
+            with the same name from another domain. ``crossed``: an argument of the call has the name of an
+            earlier formal input. ``shadowed``: a formal input has the same name as another tensor of the
+            model. ``attribute``: the parser reads an attribute of an operator in the function as 0.
         function: name of the function.
         domain: domain of the function.
         detail: the name that causes the problem.  If ``reason`` is ``attribute``, the operator and the
@@ -73,10 +72,11 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """Return the first node of the function body for each misinterpreted call, by the path of the call.
+    """Map the path of each misinterpreted call to the first node of the call.
 
-    The name of such a node begins with the path and a slash.  The search compares the names component by
-    component, because a comparison of all prefixes of a name would take quadratic time.
+    The nodes of the function body replace the call.  Their names begin with the path of the call and a slash.
+    The search compares the names component by component, because a comparison of all prefixes of a name would
+    take quadratic time.
     """
     numbers: dict[tuple[int, str], int] = {}
     paths: dict[int, str] = {}

@@ -58,9 +58,10 @@ class MixedTypes(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The error of TensorRT for a strongly typed network, or None if the parser casts the input.
+        """The error of TensorRT for this operator in a strongly typed network.
 
         For ``Attention``, the builder reports the error.  For other operators, the parser reports the error.
+        The value is None if the parser casts one of the two inputs to the type of the other input.
         """
         if self.cast_by_parser:
             return None
@@ -94,15 +95,16 @@ def refused_alone(model: Model) -> tuple[Node, ...]:
 
 
 def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, int]]:
-    """Return the nodes with mixed types, each with the positions of the two inputs that differ."""
+    """Map each node with mixed types to the positions of two inputs with different types."""
     found = ((node, _mixed_ports(node, opset or _LATEST_OPSET)) for node in nodes)
     return {node: ports for node, ports in found if ports is not None}
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that must have the same float type, but differ.
+    """Return the positions of two inputs that wrongly have different float types.
 
-    The result is None if there are no such inputs.
+    The operator requires the same type for both inputs.  If several pairs of inputs are wrong, the result is
+    the first pair.  It is None if no pair is wrong.
     """
     if node.domain or len(node.inputs) < 2:
         return None
@@ -130,9 +132,10 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """Return the nodes with mixed types that are not downstream of another node with mixed types.
+    """Return the first nodes with mixed types, and how many such nodes follow each.
 
-    The second result contains, for each of these nodes, the number of mixed nodes downstream of this node.
+    A node with mixed types is a first node if no other such node is upstream of it.  The second result
+    counts, for each first node, the nodes with mixed types downstream of it.
     """
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()

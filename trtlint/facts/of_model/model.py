@@ -38,7 +38,7 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""If at least this share of the ``_COMPUTE`` operators has one float type, the model has this type.
+"""Share of the ``_COMPUTE`` operators that must have the same float type to give the model this type.
 
 The share is less than 1, because FP16 exports keep a few products in FP32, such as the angles of a rotary
 embedding.
@@ -153,9 +153,10 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the float type with a share of at least ``_DOMINATING``, or ``mixed`` if there is none.
+    """Return the predominant float type in ``types``, or ``mixed`` if there is none.
 
-    The result is None if ``types`` contains no float type.
+    A float type predominates if its share of all floats is at least ``_DOMINATING``. The result is None if
+    ``types`` contains no float type.
     """
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:

@@ -248,15 +248,15 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield the refusals of stored tensors whose external data the parser cannot find or read.
 
-    Each missing file has one refusal, about the first tensor in this file.  Each other reason for unreadable
-    data has one refusal, about the first tensor with this reason.
+    Several tensors can have the same problem, such as the same missing file.  Each problem gives one refusal,
+    which names the first of these tensors.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
     for location, name in tensors.missing.items():
         way = (
-            "Put the external data file into the folder of the model, under the file name that "
-            "the model stores."
+            "Put the external data file into the folder of the model. Use the file name that is stored in "
+            "the model."
         )
         found[name] = (
             f"the external data file {location} is missing; it contains {name} and perhaps more tensors",
@@ -319,7 +319,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 
 
 def _of_stored(node: Node | None, op: str, says: str, way: str, problem: str = "") -> Rejection:
-    """Return the refusal of a stored tensor by the parser, in all releases.
+    """Return a refusal of a stored tensor.  The parser refuses the tensor in all releases.
 
     https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers.
     """
@@ -342,8 +342,8 @@ def _of_stored(node: Node | None, op: str, says: str, way: str, problem: str = "
 def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
     """Return the refusal of a node, or None if the parser can import the operator of the node.
 
-    The parser looks up the operator by its type and ignores its domain.  If the parser has no importer for
-    the type, it looks for a plugin with this name
+    The parser looks up its importer by the operator type and ignores the domain.  If there is no importer,
+    the parser looks for a plugin that is named like the operator type
     (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp).
     """
     versions = refusing(node.op)
@@ -380,20 +380,20 @@ def _missing(node: Node, reason: Reason) -> str:
     if any(bundled(node.op, product) for product in PRODUCTS):
         return f"{node.op} needs a plugin that is not in TensorRT's plugin library"
     return (
-        f"the parser imports {node.op} of domain {node.domain or 'ai.onnx'} only if a plugin "
-        f"{node.op} is loaded"
+        f"the parser imports {node.op} of the domain {node.domain or 'ai.onnx'} only if a plugin of the "
+        f"name {node.op} is loaded"
     )
 
 
 def _contrib(nodes: Iterable[Node]) -> str:
-    """Return a text that says that ONNX Runtime optimized or quantized the model.
+    """Return the reason for refusals in models that ONNX Runtime optimized or quantized.
 
     The text lists the operators of ONNX Runtime that the parser cannot import, with their counts.
     """
     found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
     dynamic = any(op in DYNAMIC_QUANTISATION for op in found)
     cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
-    return f"the model was {cause}, and the parser has no importer for {', '.join(counted(found))}"
+    return f"the model was {cause}; the parser has no importer for its operators {', '.join(counted(found))}"
 
 
 def counted(ops: Counter[str]) -> list[str]:

@@ -54,9 +54,9 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield a fact for each Cast from integers to floats with a Cast back to integers downstream.
+    """Yield the Casts of integers to floats that a later Cast converts back.
 
-    The facts are in graph order.  There is a fact only if there is arithmetic between the two Casts.
+    The facts are in graph order. A pair of Casts counts only if there is arithmetic between them.
     """
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):
@@ -73,7 +73,7 @@ def find(facts: Facts) -> Iterator[RoundedInteger]:
         yield RoundedInteger(
             node=cast,
             chain=(
-                Step(cast, "cast", label=f"whole numbers up to {_EXACT[dtype]:,}"),
+                Step(cast, "cast", label=f"exact only for whole numbers up to {_EXACT[dtype]:,}"),
                 *(Step(node, "arithmetic") for node in arithmetic),
                 Step(back, "back"),
             ),

@@ -22,7 +22,9 @@ Form = Literal["asymmetric", "operators", "dynamic", "optimised"]
 
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
-"""Prefix of operators that compute with quantized tensors, in the format ``QuantFormat.QOperator``.
+"""Prefix of operators that compute with quantized tensors.
+
+ONNX Runtime writes them in its quantization format ``QOperator``.
 
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
@@ -66,7 +68,7 @@ class RuntimeForm(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The versions that refuse at least one of the operators, by product."""
+        """The versions that refuse at least one operator in :attr:`operators`, by product."""
         return self.versions
 
     @property
@@ -113,7 +115,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 
 
 def _family(rejection: Rejection) -> Form | None:
-    """Return the change by ONNX Runtime's tools that caused a refusal.
+    """Return how ONNX Runtime's tools changed a model so that TensorRT refuses it.
 
     The result is None if the tools of ONNX Runtime did not cause the refusal.
     """

@@ -32,9 +32,10 @@ class SharedName(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """Yield the repeated names in the order of the second node with each name.
+    """Yield the node names that occur more than once in a graph.
 
-    The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph.
+    The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph. The names are in the order in which they
+    occur for the second time.
     """
     if not facts.model.graph.has_repeated_names:
         return

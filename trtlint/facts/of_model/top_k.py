@@ -24,8 +24,8 @@ class TopK(Fact, frozen=True):
         count: number of returned elements (K); None if the file does not fix K.
         source: the source of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
             sizes, including dynamic sizes) or ``data`` (computed from input data).
-        at_most: the upper bound of K; None if there is none. It is ``count``, or the smallest stored operand
-            of a ``Min`` that computes K.
+        at_most: the upper bound of K; None if there is none. If the file stores K, it is ``count``. If a
+            ``Min`` computes K, it is the smallest operand of the ``Min`` that is stored in the file.
     """
 
     roles: ClassVar[Mapping[str, str]] = {"top": "takes the greatest elements"}
@@ -57,7 +57,10 @@ def _fact(node: Node, constants: Constants) -> TopK:
 
 
 def _bound(value: Value, constants: Constants) -> int | None:
-    """Return the smallest stored operand of the ``Min`` that computes a value, or None if there is none."""
+    """Return the upper bound of a value that a ``Min`` computes, or None if there is none.
+
+    The bound is the smallest operand of the ``Min`` that is stored in the file.
+    """
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:

@@ -18,11 +18,12 @@ class TransposedConvolution(Fact, frozen=True):
 
     Attributes:
         bias: the bias; None if there is none.
-        asked: the total padding that ``output_shape`` requires along each spatial axis. It is empty if there
-            is no ``output_shape``, if there is ``auto_pad``, or if a size is not in the file.
+        asked: the total padding that ``output_shape`` requires along each spatial axis. It is empty if the
+            node has no ``output_shape`` or has ``auto_pad``, or if a size is dynamic.
         uneven: whether a total in ``asked`` is odd, so that one side gets more padding than the other side.
-        outgrown: whether, for at least one axis, ``output_padding`` is larger than the padding at the end of
-            this axis.
+        outgrown: whether the output needs more elements at the end of an axis than the operator computes
+            without padding. This is the case if a total in ``asked`` is negative, or if ``output_padding``
+            exceeds the end padding.
     """
 
     roles: ClassVar[Mapping[str, str]] = {"convolution": "the operator"}

@@ -45,9 +45,10 @@ class Unrolled(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Unrolled]:
-    """Yield, in graph order, each group of at least two products that share a weight and a tensor.
+    """Yield, in graph order, the unrolled loops of a model.
 
-    The products are convolutions or matrix products.
+    A loop is a group of at least two convolutions or matrix products. They read the same weight, and pieces
+    of the same tensor.
     """
     constants = facts.model.constants
     weights: dict[tuple[str, Value], list[Node]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Find FP32 convolutions and matrix products whose data a Cast converts from 16 bits to FP32."""
+"""Find convolutions and matrix products in FP32 whose input a Cast converts from a 16-bit type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FARTHEST = 24
 CONVERTED = "trtlint.convert"
 """The metadata key in which ``trtlint convert`` lists the operators that it keeps in FP32."""
 _MOST_TEXT = 1 << 20
-"""Largest number of characters under the key ``CONVERTED``.  trtlint ignores a longer text."""
+"""Largest length, in characters, of the metadata value for ``CONVERTED``. trtlint ignores a longer value."""
 
 
 class WidenedProduct(Fact, frozen=True):
@@ -61,7 +61,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield, in graph order, the products that are at most a few nodes after a Cast to FP32."""
+    """Yield, in graph order, the matrix products and convolutions shortly after a Cast to FP32."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -113,7 +113,7 @@ def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
-    """Return the FP32 values that are at most a few nodes after a Cast from 16 bits.
+    """Return the FP32 values shortly after a Cast from a 16-bit type.
 
     Each value is returned with the node that computes it.
     """

@@ -26,8 +26,8 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
         fixed: the first release line without the fault, such as ``2.14``; empty if there is none.
         ends: True if the compilation ends with an error; False if the engine computes wrong results.
         source: URL of the pull request or the issue.
-        stage: the result of a dry run at this operator. ``compile``, ``network`` or ``build``: this stage
-            ended with an error. ``passed``: there was no error. Empty: the dry run does not show the result.
+        stage: the stage of the dry run that failed at this operator: ``compile``, ``network`` or ``build``.
+            ``passed``: no stage failed at the operator. Empty: the dry run does not show the result.
         said: the error of the dry run; empty if there was no error.
         code_origin: the line of the model's code.
     """

@@ -123,7 +123,7 @@ def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
 
 
 def _is_given(argument: Any) -> bool:
-    """Return whether the call certainly passes an argument that is not empty."""
+    """Return whether the script shows that an argument is passed and not empty."""
     if argument is None:
         return False
     if isinstance(argument.value, (tuple, dict)):

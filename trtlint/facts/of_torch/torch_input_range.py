@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 Problem = Literal["", "one", "order", "rank"]
 _REASONS = {
-    "one": "axis {axis} ranges from {low} to {high}, but its opt_shape is 1, and torch.export makes a "
-    "size of 1 a constant",
-    "order": "axis {axis} ranges from {low} to {high}, and its opt_shape {usual} is outside of the range",
+    "one": "axis {axis} ranges from {low} to {high}, but its size in opt_shape is 1, and torch.export makes "
+    "a size of 1 a constant",
+    "order": "axis {axis} ranges from {low} to {high}, but its size in opt_shape is {usual}, outside of "
+    "this range",
     "rank": "min_shape, opt_shape and max_shape have different numbers of axes",
 }
 
@@ -54,8 +55,8 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
     """Yield the ranges with a problem, in the order of the script.
 
-    If the script passes a module, the compiler exports the module with the shapes in ``opt_shape``.  The
-    export makes a size of 1 a constant.  So a size of 1 is a problem only if the script passes a module.
+    A size of 1 in ``opt_shape`` is a problem only if the script compiles a module.  The compiler then exports
+    the module with the shapes in ``opt_shape``, and the export turns a size of 1 into a constant.
     """
     script = facts.data(TorchScript)
     if script is None:

@@ -114,11 +114,12 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
 
 _REASONS: Mapping[Problem, str] = {
     "": "",
-    "module": "save needs the graph module of a compilation, but gets a torch.nn.Module",
+    "module": "torch_tensorrt.save needs a compiled graph module, but the call passes a torch.nn.Module",
     "program": "an exported program cannot be saved as TorchScript",
-    "no inputs": "save traces the compiled module again, but the call passes no inputs",
-    "specs": "save needs tensors as inputs, but the call passes torch_tensorrt.Input",
-    "tensor": "save needs a list of inputs, but the call passes one tensor",
+    "no inputs": "torch_tensorrt.save traces the compiled module again and needs example inputs, but the "
+    "call passes none",
+    "specs": "torch_tensorrt.save needs tensors as inputs, but the call passes torch_tensorrt.Input",
+    "tensor": "torch_tensorrt.save needs a list of inputs, but the call passes one tensor",
     "twice": "the call passes both inputs and arg_inputs",
     "arguments": "torch.export.export needs a tuple of example arguments",
     "strict": "torch.export.export traces the quantizers of ModelOpt in strict mode",
@@ -128,10 +129,10 @@ _REASONS: Mapping[Problem, str] = {
 
 def _reason(problem: Problem, use: TorchUse, minor: int) -> str:
     if problem == "format":
-        return f"save does not support the format {use.format}"
+        return f"torch_tensorrt.save does not support the format {use.format}"
     if problem == "torchscript":
         otherwise = "" if minor in _ALWAYS_REFUSED else " without output_format='torchscript'"
-        return f"save cannot write a TorchScript module{otherwise}"
+        return f"torch_tensorrt.save cannot write a TorchScript module{otherwise}"
     return _REASONS[problem]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NetworkDifference(Fact, frozen=True):
-    """The first tensor in graph order whose values in the parsed network differ from the expected values.
+    """The first tensor, in graph order, with wrong values in the network that the parser made.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
