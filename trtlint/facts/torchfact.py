@@ -29,7 +29,7 @@ def line_of(origin: Origin) -> str:
 
 
 def origin_at(source: str, line: int) -> Origin:
-    """Return the line ``line`` of the script ``source`` as the origin of a fact.
+    """Return the origin of a fact: the line ``line`` of the script ``source``.
 
     If ``source`` is empty, because the user gave a call as text, the origin has no line.
     """

@@ -224,7 +224,9 @@ class Compiler:
                 if kinds and not has(kinds, "number"):
                     hint = "; to compare versions, use the rule's key 'applies'" if has(kinds, "text") else ""
                     raise self.error(
-                        f"an order comparison needs numbers, but one side is {words(kinds)}{hint}", node
+                        f"a comparison with <, <=, > or >= needs numbers, but one side is "
+                        f"{words(kinds)}{hint}",
+                        node,
                     )
         elif name in ("Eq", "NotEq"):
             self._may_equal(left, right)

@@ -16,7 +16,10 @@ from trtlint.model.walks import search
 _KEEP_LENGTH = frozenset(
     {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
 )
-"""Operators whose result is as long as one operand, or as long as all operands together."""
+"""Operators for one-dimensional tensors.
+
+The result is as long as one operand or, for Concat, all together.
+"""
 
 
 def _repeated(constants: Constants | None, value: Value) -> object:
@@ -98,10 +101,9 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether two conditions hold: (1) the operator that computes v is in a branch of an If, or "
-        "depends on a result of an If, loop or recurrence, or on an input of a loop body; (2) an "
-        "earlier operator of the same type meets condition 1, or another If, loop or recurrence "
-        "depends on v",
+        "whether the operator that computes v meets two conditions: (1) it is in a branch of an If, or it "
+        "depends on an input of a loop body or on the result of an If, loop or recurrence; (2) an earlier "
+        "operator of the same type also meets condition 1, or another If, loop or recurrence depends on v",
         (VALUE,),
         TRUTH,
         _repeated,
@@ -135,9 +137,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
-        "whether operators read several values only as bounds, sizes or axes (in Slice, Pad, "
-        "NonMaxSuppression, or Squeeze of a dynamic tensor); parsers reject empty tensors as such "
-        "inputs",
+        "whether parsers would reject all uses of several values if the values were empty tensors: every "
+        "use is a bound, size or axis in Slice, Pad, NonMaxSuppression, or Squeeze of a dynamic tensor",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,

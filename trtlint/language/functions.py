@@ -274,7 +274,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "default": Function(
         "default(x, otherwise)",
-        "x if x is known, else the second argument; a missing attribute, for example, is unknown",
+        "x if x is known, else the second argument; for example, for an attribute x that may be missing",
         (ANYTHING, ANYTHING),
         ANYTHING,
         _default,

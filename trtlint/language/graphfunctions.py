@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _COUNTS = frozenset({"i32", "i64"})
-"""Integer types that the parser accepts for sizes that the caller provides."""
+"""Types that the parser accepts for a model input from which a size is computed."""
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
@@ -52,7 +52,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node that computes a value, ignoring nodes that move elements."""
+    """Return input ``port`` of the ``op`` node upstream of a value, past nodes that only move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 
@@ -262,7 +262,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "cast_from": Function(
         "cast_from(v)",
-        "the element type before the Cast of v, ignoring operators that move elements; unknown without Cast",
+        "the element type before the Cast that gave v its type (operators that only move elements may "
+        "follow it); unknown if there is no such Cast",
         (VALUE,),
         DTYPE,
         _cast_from,
@@ -333,16 +334,14 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether a tensor with the given sizes can be broadcast with v, according to the sizes of v in the "
-        "file",
+        "whether a tensor with the given sizes can be broadcast with v, by the sizes of v in the file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether v is used, and every operator that reads v is a quantizer or dequantizer with v as its "
-        "zero point",
+        "whether operators read v, all of them as the zero point of a quantizer or dequantizer",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -352,7 +351,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dynamic": Function(
         "dynamic(v, i)",
-        "whether dimension i of v is dynamic in the file, and either has a name or belongs to an input",
+        "whether dimension i of v is dynamic; unknown if it has no size and no name, and v is not an input",
         (VALUE, NUMBER),
         TRUTH,
         _dynamic,

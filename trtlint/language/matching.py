@@ -94,7 +94,7 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return only the nodes that the argument ``among`` of the class allows."""
+        """Return the nodes that are in ``among`` (see :class:`Matcher`)."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
@@ -310,7 +310,10 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant that ``Identity`` nodes pass on as ``value``, or else ``value`` itself."""
+    """Return the constant that ``Identity`` nodes copy into ``value``.
+
+    If ``value`` is no such copy, the result is ``value`` itself.
+    """
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -358,7 +361,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value, followed by the upstream values from which layout operators compute the value.
+    """Return a value and the values upstream of it, as far as layout operators connect them.
 
     The nearest value comes first.
     """

@@ -110,8 +110,9 @@ class Pattern(Struct, frozen=True):
     def search(self, graph: Graph, constants: Constants) -> Matches:
         """Search a graph, and return one match for each set of nodes, in topological order.
 
-        The number of steps and of readings is limited to a multiple of the number of nodes.  If the search
-        reaches a limit, a second search covers only the nodes that affect an output.
+        The search is limited: its steps, and the readings (ways to match) that it finds, are at most a
+        multiple of the number of nodes. If the search reaches a limit, a second search covers only the nodes
+        that affect an output.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)

@@ -24,7 +24,8 @@ class ExpressionError(SettingError):
 def column(text: str, node: ast.AST) -> int:
     """Return the column in ``text`` (from 1) where a syntax node begins.
 
-    A line break counts as one character.
+    ``text`` can have several lines. The column counts from the start of ``text``, and a line break counts as
+    one character.
     """
     lines = text.split("\n")
     line = min(getattr(node, "lineno", 1), len(lines)) - 1

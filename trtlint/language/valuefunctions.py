@@ -38,9 +38,9 @@ _FIRST_INPUT = frozenset(
         ),
     }
 )
-"""Operators whose results are never negative if their first input is never negative."""
+"""Operators whose results are never negative, as long as the first input is not negative."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
-"""Operators whose results are never negative if all inputs are never negative."""
+"""Operators whose results are never negative, as long as no input is negative."""
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:

@@ -50,7 +50,7 @@ The first pattern matches a failed allocation.  The second pattern matches Tenso
 the allocation.
 """
 _LEAST = 20
-"""Smallest number of characters in a shape error that trtlint searches for in the parser's messages."""
+"""trtlint searches the parser's messages for the text of a shape error only if it has so many characters."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
@@ -173,9 +173,10 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
-    """Return whether ``record`` repeats the error ``other`` about the same file.
+    """Return whether ``record`` repeats ``other``, an error about the same file.
 
-    ``named`` contains the file name in each error, by line number.  Errors without a file name are left out.
+    ``named`` maps the line number of an error to the file name in the error.  Errors without a file name are
+    not in it.
     """
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE

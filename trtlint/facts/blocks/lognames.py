@@ -125,7 +125,10 @@ def cause_of(record: Record, log: Log) -> Record | None:
 
 
 def said(record: Record) -> str:
-    """Return the sentence of a message, without error code, source location and failed call."""
+    """Return the sentence that states the problem in a message of a log.
+
+    The error code, the source location and the failed call are left out.
+    """
     groups = record.groups
     if record.pattern != "other" and (own := groups.get("why") or groups.get("what")):
         return own.strip()
@@ -133,9 +136,11 @@ def said(record: Record) -> str:
 
 
 def reason(message: str) -> str:
-    """Return the sentence of an error message, without error code, source location and failed call.
+    """Return the sentence that states the problem in the text of an error message.
 
-    If the first line has no sentence, the function uses the next lines, where Myelin prints the sentence.
+    The error code, the source location and the failed call are left out.
+
+    If the first line has no sentence, the sentence is on the next lines, as in messages of Myelin.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""

@@ -136,10 +136,10 @@ def quantized_type(value: Value) -> ElementType | None:
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """Return a tuple of the casts and views before a value, and the ``DequantizeLinear`` before these nodes.
+    """Return the ``DequantizeLinear`` upstream of a value, and the nodes in between.
 
-    The casts and views are in data-flow order.  If there is no ``DequantizeLinear``, the result is an empty
-    tuple and None.
+    The first result is a tuple of the casts and views in between, in data-flow order. The second result is
+    the ``DequantizeLinear``. If there is none, the results are an empty tuple and None.
     """
     passed: list[Node] = []
     for _ in range(MAX_STEPS):

@@ -53,15 +53,15 @@ class BuildFact(Fact, frozen=True):
         producer: the tool that wrote the model.
         optimization_level: the builder's optimisation level.
         command: the command line.
-        status: ``passed`` or ``failed``. If the log states no result, ``status`` is ``failed`` if the log has
-            error messages about a failure.
+        status: ``passed`` or ``failed``. A log without a stated result counts as ``failed`` if it has error
+            messages about a failure.
         parsed: whether the parser accepted the whole model; None if the log does not show it.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the values in the option lines that trtexec prints, by name.
         counts: number of log lines for each kind of message, by the name of the kind (see ``log_message``).
         seconds: durations of ``parse``, ``graph``, ``engine`` and ``build`` in seconds, as far as printed.
-        memory: the largest number of bytes that the log names for each purpose, such as ``Total Weights
-            Memory``.
+        memory: the memory in bytes by purpose, such as ``Total Weights Memory``. If the log has several
+            numbers for a purpose, the largest.
         workspace_wanted: the largest number of bytes that a skipped tactic needed. The builder skips tactics
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
@@ -187,7 +187,10 @@ def _numbers(records: Iterable[Record], group: str) -> list[float]:
 
 
 def _memory(log: Log) -> dict[str, float]:
-    """Return the largest number of bytes that the log names for each purpose, such as the total weights."""
+    """Return the memory in bytes for each purpose in the log, such as the total weights.
+
+    If the log has several numbers for a purpose, the result has the largest.
+    """
     found: dict[str, float] = {}
     for message in log.telling("memory"):
         what = message.groups["what"]

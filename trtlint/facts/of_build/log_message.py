@@ -55,8 +55,8 @@ _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
 """Names of the messages about normalizations in FP16.
 
-Before such a message, the builder lists normalizations of all element types.  In a strongly typed network,
-the types in the file show which of these normalizations run in FP16.
+Before such a message, the builder lists normalizations of all element types, not only those in FP16. In a
+strongly typed network, the types in the file show which of them run in FP16.
 """
 _EXACT = ("layer", "output")
 """Regular expression groups that contain the name of a single node.
@@ -83,8 +83,8 @@ class LogMessage(Fact, frozen=True):
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that the message names, as printed. If the message has no names,
             the names in nearby messages about the same problem.
-        alike: the names in ``named``, for all messages in the log with this ``name``. Each is listed once,
-            and at most 40 are listed.
+        alike: all names that messages of this kind (with the same ``name``) mention anywhere in the log. The
+            field lists each of them once, and at most 40.
         modules: the names in ``named`` without their last path component. Each is listed once. If the
             exporter names nodes by path, these are the modules of the nodes.
         nodes: the nodes of the model that the message names.
@@ -112,8 +112,8 @@ class LogMessage(Fact, frozen=True):
             function raised the exception.
         package: the installed package that raised the exception; empty if no installed package raised it.
         code: the source line that raised the exception, if the traceback has it.
-        stops: True if no message gives a known reason for the failure, and this message explains the
-            failure best.
+        stops: True for the message that explains the failure best, if no message gives a known reason for the
+            failure.
         leads: True if this message is the first that gives a known reason for the failure.
         alone: True if only one pattern matches the line. A line with an error of TensorRT often matches a
             second pattern, such as ``no_profile``.
@@ -132,8 +132,8 @@ class LogMessage(Fact, frozen=True):
         requested: for a message about memory, the requested size, such as ``1024 MiB``. The size comes from
             this message or a nearby message.
         free: the memory that was free at the time of this request, as a text.
-        most_requested: the largest request in the log. If ``free`` is known, only requests with a known
-            amount of free memory count, and the text also contains this amount.
+        most_requested: the largest request in the log. If ``free`` is known, the text also gives the memory
+            that was free at the largest request. Requests for which this amount is unknown are then left out.
         old: True if a release before TensorRT 8 printed the message. If the log does not name the release,
             the form of the message decides.
         loading: the option or call with which the building program loads the library of the missing plugin.

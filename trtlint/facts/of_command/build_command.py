@@ -28,7 +28,8 @@ class BuildCommandFact(Fact, frozen=True):
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 if the command gives no shapes.
-        varying: the names, as in the command, of the inputs whose smallest and largest shapes differ.
+        varying: the inputs whose smallest and largest shapes differ, with their names as written in the
+            command.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
     """

@@ -43,8 +43,8 @@ class InputShape(Fact, frozen=True):
         fits: whether the sizes in the command equal the static sizes in the model; None if unknown.
         ordered: whether, for each dimension, the optimal size is between the smallest and the largest size.
         smallest: the smallest size of any dimension in any of the shapes; None if there is no shape.
-        spread: the ratio of the largest to the smallest size of a dimension, for the dimension with the
-            largest ratio. The first dimension is left out. None if unknown.
+        spread: the largest ratio between the maximum and the minimum size of a dimension.  The first
+            dimension is left out.  None if unknown.
         clash: a text such as ``N is 2 here and 3 in z``, if two inputs give a named dimension different sizes
             in one profile; empty if there is no such conflict.
         complete: whether all shapes of the command are known.
@@ -136,9 +136,8 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
             if None not in (own.best, other.best) and own.best != other.best:
                 found = f"{name} is {own.best} here and {other.best} {where}"
             elif _apart(own, other) or _apart(other, own):
-                ranges = f"from {own.smallest} to {own.largest} here and from {other.smallest} to "
-                f"{other.largest}"
-                found = f"{name} is {ranges} {where}"
+                here = f"from {own.smallest} to {own.largest}"
+                found = f"{name} is {here} here and from {other.smallest} to {other.largest} {where}"
         before.append(own)
     return found
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
-"""Prefixes of the names of layers that the parser adds and that have no ONNX node.
+"""Prefixes of the names of extra layers. The parser adds such layers without an ONNX node.
 
 Source: https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp
 """

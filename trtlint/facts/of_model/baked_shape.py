@@ -54,8 +54,8 @@ class BakedShape(Fact, frozen=True):
         axis: the position of the dimension in this input; position 0 is the batch.
         dimension: the name of the dimension.
         effect: the effect of a different size at run time.  ``fixed``: the model fails.  ``mixed``: the model
-            may run, because a ``-1`` in the target absorbs the difference. Some models run only with
-            multiples of ``size``. The rows of the result then mix elements of several images or lines.
+            may run, because a ``-1`` in the target absorbs the difference.  If it runs, the rows of the
+            result mix elements of several images or lines.  Some models run only with multiples of ``size``.
         size: the stored number, which is the only correct size; None if it is unknown, for example because
             the target replaces several dimensions.
         target: the stored target shape of a Reshape or Expand. For other operators, the shape of the stored
@@ -254,7 +254,7 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
     label = (
         "has the traced size"
         if effect == "fixed"
-        else "mixes elements of different positions along the dynamic dimension"
+        else "mixes elements from different positions of the dynamic dimension"
     )
     maker = None if stored is None else stored.producer
     if maker is None or maker.op not in _REPEATING:

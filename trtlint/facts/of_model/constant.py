@@ -107,13 +107,13 @@ class Constant(Fact, frozen=True):
         dtype: element type; None if unknown.
         shape: dimensions; ``()`` for the value of a ``ConstantOfShape``.
         size: number of elements.
-        readers: in graph order and with repeats, types of the operators that read the tensor.
-        softmax: number of nodes between the tensor and the Softmax whose input the tensor masks, fills or
-            scales; None if there is no Softmax within eight nodes.
+        readers: types of the operators that read the tensor, in graph order. A type can occur several times.
+        softmax: number of nodes between the tensor and the nearest Softmax downstream. The tensor masks,
+            fills or scales the input of this Softmax. None if there is no Softmax within eight nodes.
         added: whether the tensor is added to the scores, by an addition or subtraction on the path to the
             Softmax, or by an ``Attention`` operator.
-        multiplied: whether a multiplication on the path to the Softmax uses the tensor. If an element is
-            infinite, the multiplication 0 · inf gives NaN.
+        multiplied: whether the tensor is multiplied on the path to the Softmax. An infinite element can then
+            become NaN, because 0 · inf is NaN.
         narrowed_to: the 16-bit float type of a ``Cast`` on the path to the Softmax; None if there is no such
             Cast.
         fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with this value.

@@ -124,7 +124,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
 
 
 def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
-    """Return whether all readers of a stacked output are Slices that end at a loop-carried value."""
+    """Return whether only Slices read a stacked output, and each ends at a loop-carried value."""
     if stacked is None:
         return True
     if stacked.is_output or stacked.leaves_body:

@@ -44,7 +44,8 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield, in graph order, a fact for each operator whose output size depends on the data.
 
-    A model output or a reader that depends on several such operators is listed only for the first of them.
+    If a model output depends on several such operators, only the fact of the first one lists this output. The
+    same holds for an operator that reads their results.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)

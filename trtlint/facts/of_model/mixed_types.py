@@ -174,9 +174,10 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """Return the nearest upstream ``Cast`` from another float type to the type of a value, or None.
+    """Return the ``Cast`` that gave a value its float type, or None if there is none.
 
-    The search visits only values of this type.
+    It converts another float type to this type.  The search goes upstream through values of this type, and
+    returns the nearest ``Cast``.
     """
     if value is None:
         return None

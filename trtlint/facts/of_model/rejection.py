@@ -199,7 +199,10 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition refuses element types regardless of the typing, GPUs and plugins."""
+    """Return whether a condition depends only on element types.
+
+    It then holds for every typing and GPU, and with any plugins.  The parser refuses the node.
+    """
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -307,7 +310,8 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             code="UNSUPPORTED_NODE",
             reason="operator",
             problem="functions",
-            says=f"the model calls functions of its own ({called}), which the parser does not support",
+            says=f"the model calls functions that it defines itself ({called}), but the parser does not "
+            "support functions",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
             source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",

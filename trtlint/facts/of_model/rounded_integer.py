@@ -22,7 +22,7 @@ _THROUGH = (
 )
 _INTEGERS = frozenset({"i32", "i64"})
 _EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
-"""The number up to which a float type represents every integer, by float type."""
+"""For each float type, the largest N so that the type represents all integers from 0 to N exactly."""
 _DEEPEST = 12
 
 
@@ -33,8 +33,8 @@ class RoundedInteger(Fact, frozen=True):
 
     Attributes:
         dtype: the float type: ``f16``, ``bf16`` or ``f32``.
-        exact: the number up to which the float type represents every integer. It is 2,048 for ``f16``, 256
-            for ``bf16``, and 16,777,216 for ``f32``.
+        exact: the largest N so that the float type represents all integers from 0 to N. N is 2,048 for
+            ``f16``, 256 for ``bf16``, and 16,777,216 for ``f32``.
         source: ``shape`` if the integers come from sizes, including dynamic sizes; ``data`` if the integers
             depend on the values of model inputs.
         operators: the operator types of the arithmetic between the two casts, with repeats, in data-flow

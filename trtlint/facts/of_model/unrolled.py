@@ -72,9 +72,10 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """Return the tensor whose piece is the input of a node, and the type of the operator that cuts the piece.
+    """Return the tensor from which the input of a node is cut, and the cutting operator.
 
-    The result is None if the input of the node is not a piece of a computed tensor.
+    The second result is the type of this operator. The result is None if the input is not a piece of a
+    computed tensor.
     """
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer

@@ -47,8 +47,8 @@ class TorchCallFact(TorchFact, frozen=True):
         immutable_weights: True if the user cannot refit the engine with new weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
         strip_weights: the setting ``strip_engine_weights``.
-        refit: the former name of ``immutable_weights`` that the call uses, ``refit`` or ``make_refittable``;
-            empty if the call uses neither of these names.
+        refit: ``refit`` or ``make_refittable``, if the call passes this argument. They are former names of
+            ``immutable_weights``. Empty if the call passes neither.
         weight_streaming: the setting ``enable_weight_streaming``.
         full_compilation: the setting ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.

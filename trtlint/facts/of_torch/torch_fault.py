@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TorchFaultFact(TorchFact, frozen=True):
-    """A known fault of this release in a function that the script uses.  A later release corrects the fault.
+    """A known fault in a function of Torch-TensorRT that the script uses.  A later release corrects it.
 
     Attributes:
         name: the name of the fault in trtlint/knowledge/torch_faults.yaml.
@@ -67,7 +67,10 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
 
 
 def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark | None:
-    """Return the call in the script that the fault ``row`` affects, or None if there is none."""
+    """Return a call in the script that a fault affects, or None if there is none.
+
+    ``row`` is the entry of the fault in the table of faults.
+    """
     if "operators" in row:
         marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
         return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)

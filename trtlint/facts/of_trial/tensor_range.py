@@ -120,7 +120,7 @@ class _Common:
         larger = (each for each in site.inside if (each.max_abs or 0.0) > (site.max_abs or 0.0))
         inside = max(larger, key=lambda each: each.max_abs or 0.0, default=None)
         words = figure(site.greatest)
-        what = f"up to {words}" if inside is None else f"internal {inside.what} up to {words}"
+        what = f"up to {words}" if inside is None else f"{inside.what} inside the operator up to {words}"
         label = f"{words} here" + (f", beyond {self.format.label}" if site.fits == "overflow" else "")
         return TensorRange(
             node=node,
