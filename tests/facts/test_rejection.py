@@ -299,7 +299,7 @@ def of_functions(text: str) -> list[Rejection]:
 def test_functions_are_refused_before_there_are_functions() -> None:
     (fact,) = of_functions(FUNCTIONS)
     assert fact.says == (
-        "the model calls functions that it defines itself (Block), but the parser does not support functions"
+        "the model calls functions of its own (Block), but the parser does not support model-local functions"
     )
     assert (fact.op, fact.stage, fact.code) == ("Block", "parse", "UNSUPPORTED_NODE")
     assert fact.node is not None

@@ -13,9 +13,9 @@ from trtlint.language.operations import COMPARISONS, UNKNOWN, Code, Names, eleme
 from trtlint.target.truth import Truth, negate
 
 CONSTANTS = "constants"
-"""Key under which the names of an expression include the graph's constants.
+"""Key for the graph's constants in the mapping of names to values.
 
-No expression can use this key.
+No expression can use this key as a name.
 """
 
 

@@ -16,9 +16,9 @@ from trtlint.model.walks import search
 _KEEP_LENGTH = frozenset(
     {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
 )
-"""Operators for one-dimensional tensors.
+"""Operators that keep the length of one-dimensional tensors.
 
-The result is as long as one operand or, for Concat, all together.
+The result is as long as one of the operands. For Concat, it is as long as all operands together.
 """
 
 

@@ -169,7 +169,8 @@ _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
         "const(v)",
-        "the number in v, if v is a constant with exactly one element; otherwise unknown",
+        "the number that every element of the constant v has; unknown if elements differ or v depends on "
+        "inputs",
         (VALUE,),
         NUMBER,
         _const,

@@ -50,7 +50,10 @@ The first pattern matches a failed allocation.  The second pattern matches Tenso
 the allocation.
 """
 _LEAST = 20
-"""trtlint searches the parser's messages for the text of a shape error only if it has so many characters."""
+"""Smallest length of a shape error, in characters.
+
+trtlint searches the parser's messages only for shape errors of at least this length.
+"""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:

@@ -28,8 +28,8 @@ The largest computation in nearly 600 real exports has 449 values.
 _MOST_TOGETHER = 100_000
 """Largest number of values to search in one model.
 
-If the search has visited so many values, it continues. In each further computation, it then visits at most
-:data:`_LEAST_VALUES` values.
+After this number of values, the search visits fewer values in each remaining computation: at most
+:data:`_LEAST_VALUES`.
 """
 _LEAST_VALUES = 64
 _SHOWN = 6

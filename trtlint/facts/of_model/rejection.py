@@ -310,8 +310,8 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             code="UNSUPPORTED_NODE",
             reason="operator",
             problem="functions",
-            says=f"the model calls functions that it defines itself ({called}), but the parser does not "
-            "support functions",
+            says=f"the model calls functions of its own ({called}), but the parser does not support "
+            "model-local functions",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
             source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",

@@ -61,7 +61,10 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield, in graph order, the matrix products and convolutions shortly after a Cast to FP32."""
+    """Yield, in graph order, convolutions and matrix products that follow a Cast to FP32.
+
+    Only a few nodes may be between the Cast and the product.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -113,7 +116,7 @@ def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
-    """Return the FP32 values shortly after a Cast from a 16-bit type.
+    """Return the FP32 values that follow a Cast from a 16-bit type within a few nodes.
 
     Each value is returned with the node that computes it.
     """
