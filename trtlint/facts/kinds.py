@@ -72,7 +72,7 @@ def module_of(kind: str) -> ModuleType:
 
 @cache
 def fact_class(kind: str) -> type[Fact]:
-    """Return the class of the facts of a kind.  Its docstring documents the fields.
+    """Return the class of a kind of facts.  The docstring of the class documents the fields.
 
     Raises:
         KeyError: no such kind.

@@ -139,7 +139,7 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
         bad, good = keys.pop("bad", None), keys.pop("good", None)
         own = _without_examples(entry.text)
         if parsed(own) != [keys]:
-            raise ValueError("the keys 'bad' and 'good' of the examples must come last, in this order")
+            raise ValueError("move the keys 'bad' and 'good' to the end of the entry, in this order")
         cause = _cause(own)
         _check(cause)
     except (ValueError, ExpressionError) as error:

@@ -92,7 +92,7 @@ class Weighting(Struct, frozen=True):
 
 
 def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
-    """Return the product of Q and K upstream of a softmax, and the operators between them.
+    """Return the product of Q and K upstream of a softmax, and the operators in between.
 
     The product of Q and K is the nearest product of two computed tensors.  The result is None if there is no
     such product, or if the softmax is not over the last axis.

@@ -39,7 +39,7 @@ def bytes_of(value: Value) -> int | None:
 
 
 def whole(number: float | None) -> int | None:
-    """Return a number without its fraction, or None if the number is unknown, infinite or NaN."""
+    """Return the integer part of a number, or None if the number is unknown, infinite or NaN."""
     return int(number) if number is not None and isfinite(number) else None
 
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _FOLLOWS = "getitem"
-"""Name of the operator that selects one result of another operator.  Both operators run in the same place."""
+"""Name of the operator that selects one result of another operator.
+
+It runs where this other operator runs.
+"""
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 

@@ -1,4 +1,4 @@
-"""Find the error with which NVIDIA's builder refuses a parsed network in a dry build."""
+"""Find the error of NVIDIA's builder in a dry build whose parse succeeded."""
 
 from __future__ import annotations
 

@@ -93,7 +93,10 @@ class Weights(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Weights]:
-    """Yield the stored float tensors that nodes read, in the order of their first readers."""
+    """Yield the stored float tensors of a model that at least one node reads.
+
+    The order is that of the first node that reads each tensor.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     streamer = Streamer(facts.model.tensors)
     stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
