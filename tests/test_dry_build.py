@@ -265,7 +265,7 @@ class TestRealBuilder:
     def test_weights_beyond_the_limit_are_a_note(self, tmp_path: Path, lints: Lints) -> None:
         model = models.with_external(tmp_path, size=16_384)
         report = lints.report(model, "--dry-build", "--dry-build-memory", "1G")
-        assert any("raise it with --dry-build-memory 5G" in note for note in report["notes"])
+        assert any("raise the limit with --dry-build-memory 5G" in note for note in report["notes"])
         assert "dry_build" not in report
 
     def test_a_file_that_is_no_model_is_unreadable(self, tmp_path: Path, lints: Lints) -> None:

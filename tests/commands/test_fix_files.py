@@ -169,11 +169,11 @@ def test_nothing_is_left_of_a_file_whose_fix_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def harm(*_: object) -> str:
-        return "withdrawn because the rewrite causes ACC999"
+        return "withdrawn because the rewrite causes the finding ACC999"
 
     monkeypatch.setattr(session, "harm_of", harm)
     assert run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]) == 1
-    assert "withdrawn because the rewrite causes ACC999" in capsys.readouterr().out
+    assert "withdrawn because the rewrite causes the finding ACC999" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 

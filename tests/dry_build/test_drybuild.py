@@ -82,7 +82,9 @@ def test_zeros_take_the_place_of_weights_that_are_missing(tmp_path: Path) -> Non
 
 def test_weights_beyond_the_limit_are_not_given_to_the_builder(tmp_path: Path) -> None:
     model = models.with_external(tmp_path, size=16_384)
-    with pytest.raises(DryBuildError, match=r"of 1\.0 GB of weights .* raise it with --dry-build-memory 5G"):
+    with pytest.raises(
+        DryBuildError, match=r"with 1\.0 GB of weights, .* raise the limit with --dry-build-memory 5G"
+    ):
         dry_build(model, limits=Limits(memory=2 << 30))
 
 

@@ -106,7 +106,7 @@ _eightfold = {
 )
 def test_times_in_words(seconds: float, text: str) -> None:
     costs = Costs(0, 0, (seconds, *[seconds * 1.5] * 4), (seconds * 2, *[seconds * 4] * 4))
-    assert costs.words == [f"ONNX Runtime takes 2 times as long on this CPU ({text})"]
+    assert costs.words == [f"ONNX Runtime needs 2 times as long for the fixed model on this CPU ({text})"]
 
 
 def test_a_size_below_a_kilobyte_is_in_bytes() -> None:
@@ -138,7 +138,7 @@ def test_words_and_json() -> None:
     costs = Costs(324_000, 430_000, (0.001,) * 5, (0.0014,) * 5)
     assert costs.words == [
         "the fixed file is 1.33 times as large as the source (324 kB before, 430 kB after)",
-        "ONNX Runtime takes 1.4 times as long on this CPU (1 ms before, 1.4 ms after)",
+        "ONNX Runtime needs 1.4 times as long for the fixed model on this CPU (1 ms before, 1.4 ms after)",
     ]
     assert costs.document == {
         "bytes_before": 324_000,

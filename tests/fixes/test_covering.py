@@ -83,5 +83,5 @@ def test_a_group_beyond_a_norm_stays_one_group(tmp_path: Path) -> None:
 def test_unknown_nodes_are_refused(tmp_path: Path) -> None:
     found = fixed(tmp_path, TARGETS[0], *STATISTICS, "missing")
     assert [(each.place, each.reason) for each in found.outcome.refused] == [
-        ("missing", "the model has no such operator")
+        ("missing", "the model has no operator with this path")
     ]

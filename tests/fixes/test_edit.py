@@ -89,7 +89,9 @@ def test_operators_that_cannot_be_identified_are_not_edited() -> None:
         Patch("p", (), (), rewire=((first, 0, "x"),)),
         Patch("p", (second,), (), rewire=((first, 0, "x"),)),
     ):
-        with pytest.raises(EditError, match="an operator without outputs, which trtlint cannot identify"):
+        with pytest.raises(
+            EditError, match="an operator without outputs; trtlint identifies operators by their outputs"
+        ):
             apply(proto, model.graph, [patch])
 
 

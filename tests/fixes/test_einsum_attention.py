@@ -99,7 +99,7 @@ def test_what_is_no_product_of_matrices_is_refused(
     text = einsum("bhtd,bhsd->bhts", "bhts,bhsdx->bhtdx", *["2,4,16,6"] * 3, "2,4,16,6,3")
     text = text.replace("float[2,4,16,6] v", "float[2,4,16,6,3] v")
     assert fixed(tmp_path, text, *TRT)[1] is None
-    assert "pad-heads: a product is an Einsum that is not a matrix product" in capsys.readouterr().out
+    assert "pad-heads: an Einsum of the attention is not a matrix product" in capsys.readouterr().out
 
 
 def test_operators_that_stay_keep_their_names(tmp_path: Path) -> None:

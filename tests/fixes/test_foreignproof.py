@@ -115,7 +115,7 @@ def test_two_choices_of_sizes_are_tried(runtime: Runtime) -> None:
 def test_what_differs_is_not_tried_again(runtime: Runtime) -> None:
     runtime.answers = [[result(False, difference=0.123)]]
     (found,) = prove_foreign([(REGION, [feeds(size) for size in (3, 2, 0)])])
-    assert (found.equal, found.words) == (False, "differs by 0.12 in ONNX Runtime")
+    assert (found.equal, found.words) == (False, "a result differs by 0.12 in ONNX Runtime")
     assert found.figures == {"sets": 1, "difference": 0.123}
     assert len(runtime.asked) == 1
 

@@ -42,19 +42,19 @@ def node(path: str, content: bytes, *, dtype: str | None = "f32") -> Any:
             [finding("A", "x")],
             [finding("A", "x", "y")],
             NOTE,
-            "withdrawn because the rewrite causes A: A holds",
+            "withdrawn because the rewrite causes the finding A: A holds",
         ),
         (
             [finding("B", "x")],
             [finding("B", "x"), finding("A", "x")],
             NOTE,
-            "withdrawn because the rewrite causes A: A holds",
+            "withdrawn because the rewrite causes the finding A: A holds",
         ),
         (
             [],
             [finding("A", "x", severity=WARNING)],
             WARNING,
-            "withdrawn because the rewrite causes A: A holds",
+            "withdrawn because the rewrite causes the finding A: A holds",
         ),
         ([], [finding("A", "x", severity=NOTE)], WARNING, ""),
     ],
@@ -66,15 +66,15 @@ def test_a_finding_that_is_new(before: list[Any], after: list[Any], mildest: int
 def test_findings_count_by_target() -> None:
     before = linted([finding("A", "x")], [])
     after = linted([], [finding("A", "x")])
-    assert harm_of(before, after, NOTE) == "withdrawn because the rewrite causes A: A holds"
+    assert harm_of(before, after, NOTE) == "withdrawn because the rewrite causes the finding A: A holds"
 
 
 @pytest.mark.parametrize(
     ("dtype", "content", "harm"),
     [
         (None, b"same", ""),
-        ("f32", b"same", "withdrawn because the rewrite causes A: A holds"),
-        (None, b"other", "withdrawn because the rewrite causes A: A holds"),
+        ("f32", b"same", "withdrawn because the rewrite causes the finding A: A holds"),
+        (None, b"other", "withdrawn because the rewrite causes the finding A: A holds"),
     ],
 )
 def test_what_is_seen_now_alone_was_there_before(dtype: str | None, content: bytes, harm: str) -> None:

@@ -215,7 +215,7 @@ def test_attributes_that_name_a_type_follow(folder: Path) -> None:
             "mine",
             "Frobnicate is not an ONNX operator, so trtlint does not know whether it supports FP32",
         ),
-        ("[mine] y = Relu (x)", "other", "the model has no such operator"),
+        ("[mine] y = Relu (x)", "other", "the model has no operator with this path"),
         ("[mine] s = Shape (i)  y = Relu (x)", "mine", "Shape has no 16-bit inputs or outputs"),
         (
             "[mine] y = If (c) <then_branch = t () => (float16[4] u) { u = Relu (x) },"

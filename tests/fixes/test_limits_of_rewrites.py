@@ -77,7 +77,7 @@ CASES: tuple[tuple[ModuleType, str, str, str, str, int, str], ...] = (
         "y",
         SIZED % ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
         8,
-        "Resize changes no size, or the weights have too many elements",
+        "Resize changes no size, or its weights would have too many elements",
     ),
     (
         resize_by_gather,

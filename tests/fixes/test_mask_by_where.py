@@ -98,7 +98,7 @@ REFUSED = {
         "float[N,3] y",
         f'{PAIRS}  p = GatherND (x, t)  y = ScatterND <reduction = "add"> (x, t, p)',
     ),
-    "the updates of ScatterND do not come from the same selection": (
+    "the updates of ScatterND are not elements that the mask selects": (
         "float[N,3] y",
         f"{PAIRS}  y = ScatterND (x, t, k)",
     ),

@@ -197,7 +197,7 @@ def test_what_fills_a_shape_may_hold_several_numbers() -> None:
 
 FLAT = "s = MatMul (flat, k2)  x = Where (keep2, less, s)"
 FILLED = "where_2 = Where (%s, where, s)  Softmax reads where_2 at 0 | False 0"
-BEYOND = "the constant is not a mask value outside the FP16 range"
+BEYOND = "the constant is not a mask value, or it fits into FP16"
 BETWEEN = "Add is between the mask and the softmax"
 INF = "which may contain -inf from a mask"
 
@@ -265,7 +265,7 @@ def test_forms_of_masks(body: str, opset: int, expected: str) -> None:
         (
             "-9.9e29",
             "m = Where (keep, zero, number)  x = Add (s, m)",
-            "preserves the differences between their scores",
+            "of a row preserves their differences",
         ),
         ("1", "x = Where (keep, number, s)", BEYOND),
     ],

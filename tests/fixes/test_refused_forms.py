@@ -142,7 +142,7 @@ def test_resizing_by_whole_factors_begins_at_the_corner(factors: str, tmp_path: 
 @pytest.mark.parametrize(
     ("mode", "factors", "why"),
     [
-        ("ceil", "2, 2", "Resize does not use mode nearest with nearest_mode floor"),
+        ("ceil", "2, 2", "Resize does not use mode=nearest and nearest_mode=floor"),
         ("floor", "1.5, 2", "a factor of Resize is not a positive integer"),
         ("floor", "0.5, 0.5", "a factor of Resize is not a positive integer"),
     ],

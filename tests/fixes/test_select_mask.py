@@ -195,4 +195,4 @@ def test_a_clamped_constant_names_what_it_takes_for_granted(tmp_path: Path) -> N
     onnx.save(onnx.parser.parse_model(text(ADDED)), path)
     model = load(path)
     words = prove(model, patch_of(model, "clamp-mask")).words
-    assert words.endswith(", for rows that allow at least one key, and scores far above -60000")
+    assert words.endswith(", for rows with at least one allowed key, and scores far above -60000")

@@ -175,7 +175,7 @@ def test_one_that_brings_something_as_grave_is_taken_back(
     house(planted, "XYZ902", "Abs", severity)
     assert run(["fix", "models/a.onnx", "--isolated"]) == (0 if kept else 1)
     assert Path("models/a.fixed.onnx").exists() is kept
-    assert ("withdrawn because the rewrite causes XYZ902" in capsys.readouterr().out) is not kept
+    assert ("withdrawn because the rewrite causes the finding XYZ902" in capsys.readouterr().out) is not kept
 
 
 def test_what_is_only_seen_now_is_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def test_a_weakly_typed_target_has_no_need_of_it(tmp_path: Path) -> None:
 
 
 WEIGHTS = "<float16[2,2] w = {1, 2, 3, 4}>"
-RANGE = "values of at most 65504 where the type becomes f16"
+RANGE = "magnitudes of at most 65504 in tensors that become f16"
 KNOWN = "the types already match"
 
 

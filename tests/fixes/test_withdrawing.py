@@ -111,7 +111,7 @@ def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = fixed_with(path, lambda proto, patches: verify(proto, patches) if softplus(proto) else "")
     assert len(calls) == 1
     assert all(
-        "withdrawn together with all rewrites after it: off" in each.reason for each in found.outcome.refused
+        "withdrawn together with all later rewrites: off" in each.reason for each in found.outcome.refused
     )
     assert not softplus(found.proto)
 
@@ -235,7 +235,7 @@ def test_the_bad_rewrite_is_searched_first_by_round_then_in_its_round(
     assert withdrawn_from(Rounds(rounds, bad)) == (applied, refused, asked)
 
 
-TOGETHER = "withdrawn together with all rewrites after it: c1 is off"
+TOGETHER = "withdrawn together with all later rewrites: c1 is off"
 
 
 @pytest.mark.parametrize(

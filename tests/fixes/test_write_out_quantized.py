@@ -316,4 +316,4 @@ def test_sums_in_fp32_at_once_are_caught_by_the_proof(tmp_path: Path) -> None:
     draft.op("Cast", draft.op("MatMul", left, right), to=onnx.TensorProto.INT32, out="y")
     proof = prove(model, draft.patch("computes it in FP32", [node], folds=True))
     assert proof.equal is False
-    assert proof.words == "integer results differ when computed in the types of the model"
+    assert proof.words == "in the types of the model, the integer results before and after the patch differ"

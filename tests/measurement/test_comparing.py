@@ -95,13 +95,13 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
         ),
         (
             {"widened": True},
-            "Runtime, both in FP32, because ONNX Runtime lacks kernels for the types of the source",
+            "Runtime, both in FP32, because ONNX Runtime lacks kernels for the types of the source model",
             True,
         ),
         (
             {"unsure": 1},
             "Runtime; 1 element changed from infinity to a finite number, and a run in "
-            "FP64 does not confirm this",
+            "FP64 does not show that they should be finite",
             None,
         ),
         (

@@ -1,7 +1,7 @@
 """Worker process: run original and rewritten models on the same inputs.
 
 Both models run in ONNX Runtime.  If ONNX Runtime has no kernel for a type of a model, both models run in
-FP32. If a model fails in FP32, ONNX's reference evaluator runs both models.
+FP32. If a model fails in FP32, too, ONNX's reference evaluator runs both models.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Limit in bytes of the inputs of all failed attempts. Each attempt uses different input shapes."""
+"""Maximum total size, in bytes, of the inputs of failed runs. Each run uses different input shapes."""
 _SHARE = 8
 """Divisor of the memory limit of the process. The quotient is the limit for inputs and outputs together."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Size in bytes of the largest model that ONNX's reference evaluator runs. The evaluator is slow."""
+"""ONNX's reference evaluator, which is slow, runs only models with at most this number of bytes."""
 _MOST_FOR_TWO = 256 << 20
 """Largest total size in bytes of two models that may be loaded at the same time."""
 _LONGEST = 500
-"""Largest number of characters of a reported reason."""
+"""Maximum length of a reported reason, in characters."""
 
 Say = Callable[[Any], None]
 
@@ -125,8 +125,8 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                 continue
             if way.reference and guessed and not figures["equal"]:
                 failure += (
-                    "; ONNX's reference evaluator accepts inputs of mismatched shapes, but "
-                    "the outputs of the two models differ"
+                    "; in ONNX's reference evaluator, the outputs of the two models differ, but "
+                    "it also accepts inputs whose shapes do not match"
                 )
                 continue
             if figures["equal"] and not figures["comparable"]:

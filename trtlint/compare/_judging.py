@@ -15,13 +15,13 @@ Outputs = Mapping[str, Array]
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""Lower limit of a tolerance's reference magnitude.
+"""Smallest magnitude to which a tolerance is relative.
 
-The limit is a share of the output's largest element in all sets of inputs. If large terms cancel each other
-in one set of inputs, the output for this set consists only of rounding errors.
+The magnitude is given as a share of the output's largest element in all sets of inputs. If large terms cancel
+each other in one set of inputs, the output for this set consists only of rounding errors.
 """
 _LEAST = 1e-3
-"""Absolute lower limit of a tolerance's reference magnitude. This limit applies to outputs near 0."""
+"""Smallest magnitude to which a tolerance is relative, for outputs near 0. This is an absolute number."""
 
 
 class Judgement(Struct, rename={"difference": "largest_difference"}):
@@ -35,7 +35,7 @@ class Judgement(Struct, rename={"difference": "largest_difference"}):
         gained: number of elements that are finite only in the rewritten model.
         unsure: number of ``gained`` elements that are not known to be finite in FP64. The original model may
             return infinity for these elements on purpose.
-        changed: number of different elements that are finite in neither model, or are not floats.
+        changed: number of other elements that differ. They are finite in neither model, or are not floats.
         shape: first output that is missing or has a different shape; empty if all shapes are equal.
         comparable: true if at least one output of the model can be compared.
     """
@@ -103,7 +103,7 @@ def _compare(
     Args:
         found: the result for all outputs.
         pair: the output of the original and of the rewritten model.
-        scale: reference magnitude of the relative tolerance.
+        scale: magnitude to which the tolerance is relative.
         truth: the output of the original model in FP64; None if unknown.
         ignore_nan: true to ignore elements that are NaN in the original model.
     """

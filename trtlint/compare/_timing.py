@@ -10,11 +10,11 @@ _PAIRS = 15
 _SECONDS = 2.0
 """Time limit for all pairs in seconds."""
 _LONGEST = 0.4
-"""Limit in seconds for the first pair of runs. After a longer pair, no further pairs are run."""
+"""Time limit in seconds for the first pair of runs. If this pair takes longer, no pairs follow."""
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:
-    """Run two models alternately, and return the seconds of each run of both models.
+    """Run two models alternately. For each model, return a list with the seconds of each run.
 
     The models alternate, so that other programs slow both models down equally. The first run of each model is
     a warm-up. If the warm-up takes too long, both lists are empty.

@@ -20,7 +20,7 @@ from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
-"""Ratio of the wall-clock limit of a comparison to its CPU limit. The ratio allows for a busy machine."""
+"""Ratio of the wall-clock limit to the CPU limit of a comparison. On a busy machine, runs take longer."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of the original model, and seconds of each run of the rewritten model."""
@@ -205,12 +205,12 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str) -> Comparison |
     elif pair.wide:
         words += ", both in FP32"
     elif answer["widened"]:
-        words += ", both in FP32, because ONNX Runtime lacks kernels for the types of the source"
+        words += ", both in FP32, because ONNX Runtime lacks kernels for the types of the source model"
     equal, unsure = bool(answer["equal"]), int(answer["unsure"])
     if equal and unsure:
         words += (
             f"; {_elements(unsure)} changed from infinity to a finite number, and a run in "
-            "FP64 does not confirm this"
+            "FP64 does not show that they should be finite"
         )
     first, second = answer.get("times") or ((), ())
     return Comparison(

@@ -23,7 +23,7 @@ this set.
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _MIXED, _MOST_MIXED = (4, 2, 8), 3
-"""Sizes of dimensions that vary independently of each other, and the maximum number of such dimensions."""
+"""Sizes to combine freely if few dimensions are dynamic, and the maximum number of such dimensions."""
 
 
 class RandomSets(Struct, frozen=True):
@@ -52,10 +52,10 @@ class RandomSets(Struct, frozen=True):
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """Return a set of each kind (zeros, ones, small and large numbers, ...), as far as memory allows.
+        """Return one set of inputs of each kind, such as zeros or large numbers, if memory allows.
 
         Args:
-            beside: bytes that the outputs of each set need.
+            beside: bytes of memory that the outputs for one set need.
         """
         each = max(1, size_of(self.first()) + beside)
         return self._made(max(1, min(len(_KINDS), self.most // each)))

@@ -75,8 +75,8 @@ class _Builds:
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build the network. The user's shapes and the most likely sizes are tried first.
 
-        If all builds fail, the log keeps only the first build. There is one exception: if sizes that trtlint
-        chose caused the error of the first build, the log keeps no build.
+        If all builds fail, only the messages of the first build stay in the log. There is one exception: if
+        sizes that trtlint chose caused the first error, the messages of all builds are removed.
         """
         likeliest = next(choices(inputs, given))
         log, result = self._try(likeliest)
@@ -117,7 +117,7 @@ class _Builds:
         return b"" if built else _log_after(self._parsed_to), result
 
     def _rewind(self, log: bytes = b"") -> None:
-        """Remove everything after the parser's output from the log, then append ``log``."""
+        """Cut the log after the output of the parser, then append ``log``."""
         os.ftruncate(_OUT, self._parsed_to)
         os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
         if log:

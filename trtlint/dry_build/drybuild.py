@@ -33,9 +33,9 @@ _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 """Environment that hides GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
-"""Measured memory of a build without the weights, in bytes (see benchmarks)."""
+"""Measured memory, in bytes, that a build needs in addition to its weights (see benchmarks)."""
 _TIMES = 4
-"""Additional memory of a build, as a multiple of the size of its weights."""
+"""Memory that a build needs for its weights, as a multiple of their size."""
 _BESIDE = (".data", "_data")
 """Suffixes of the external data files that exporters write."""
 _LAST_LINES = 3
@@ -169,9 +169,11 @@ def roughly_needed(model: Path, level: Level) -> int:
 def _require_memory(size: int, request: DryBuildRequest) -> None:
     needed = _ALWAYS + (_TIMES if request.level == "build" else 1) * size
     if needed > request.limits.memory:
-        what = f"a dry {request.level} of {_gigabytes(size)} of weights needs about {_gigabytes(needed)}"
+        what = f"with {_gigabytes(size)} of weights, a dry {request.level} needs about {_gigabytes(needed)}"
         limit = f"the limit is {_gigabytes(request.limits.memory)}"
-        raise DryBuildError(f"{what}, but {limit}; raise it with --dry-build-memory {-(-needed >> 30)}G")
+        raise DryBuildError(
+            f"{what}, but {limit}; raise the limit with --dry-build-memory {-(-needed >> 30)}G"
+        )
 
 
 def _gigabytes(size: int) -> str:

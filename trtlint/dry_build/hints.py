@@ -26,9 +26,9 @@ _LARGEST_STRIDE = 64
 _SMALLEST, _LARGEST = 8, 32_000
 """Smallest and largest suggested size."""
 FEW = 8
-"""Largest number of elements of a stored tensor that may be a list of sizes."""
+"""A stored tensor with more elements than this cannot be a list of sizes."""
 _LAST_LAYERS = 4
-"""Number of last convolutions in a network whose channels may be the features of a classifier."""
+"""Number of convolutions, counted from the end. Their channels may be the features of a classifier."""
 _MOST_SQUARES, _MOST_LINES = 12, 8
 """Maximum number of suggested image sizes, and of suggested sequence lengths."""
 _ABOUT_SIZES = re.compile(
@@ -39,7 +39,7 @@ _ABOUT_SIZES = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expected")
-"""Errors that mention dimensions, but occur for all input sizes."""
+"""Errors about ranks. They mention dimensions, but other input sizes do not avoid them."""
 
 
 class NetworkSizes(Struct, frozen=True):
@@ -93,7 +93,7 @@ def is_about_sizes(error: str) -> bool:
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
     """Return possible factors between the height of an input image and the height of its grid of patches.
 
-    The factors are the single strides in descending order, the products of the first strides, and 1.
+    The factors are the strides, the products of the first two, three, ... strides, and 1.
     """
     found: dict[int, None] = {}
     total = 1

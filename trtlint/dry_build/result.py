@@ -1,4 +1,4 @@
-"""Result of a dry build as plain data. Reports contain this data, so this module imports little."""
+"""Result of a dry build as plain data for reports. To load fast, this module imports little."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class UsedShape(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Format the shape, such as ``x=1x3x224x224``, with the smallest and largest shape if they differ."""
+        """Format the shape as text, such as ``x=1x3x224x224``.
+
+        If the smallest and the largest shape differ, the text also contains these.
+        """
         ends = [self.opt] if self.min == self.max else [self.min, self.opt, self.max]
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 

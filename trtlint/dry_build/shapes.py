@@ -36,7 +36,7 @@ _HALVED = 4
 _SAME = (4, 2)
 """Sizes to try for all chosen dimensions at once, because equal sizes may fit together."""
 _CROSSED = 3
-"""Number of suggested image sizes to combine with the same number of suggested lengths."""
+"""trtlint combines this number of suggested image sizes with this number of suggested lengths."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
 """Common image sizes of trained models."""
 _COMMON_LINES = (64, 256, 512, 77, 1024, 1500)
@@ -45,7 +45,10 @@ MOST = 40
 """Maximum number of shapes to try."""
 _SQUARES = (_IMAGE, 112, _VOLUME)
 _LINES = (_TOKENS, _SOUND, _MEL)
-"""Default lengths that suggested lengths replace. Suggested image sizes replace the sizes in ``_SQUARES``."""
+"""Default lengths. In a retry, suggested or common lengths replace these default lengths.
+
+In the same way, suggested or common image sizes replace the sizes in ``_SQUARES``.
+"""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -60,7 +63,7 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"channel|^c$", 3),
     )
 )
-"""Size of a dimension by the pattern of its name; the first match counts."""
+"""Patterns for the name of a dimension, each with a default size. The first matching pattern counts."""
 
 
 class Input(Struct, frozen=True):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from trtlint.model.tensors import TensorStore
 
 HUGE = 256 << 20
-"""Size in bytes from which zeros replace an external data file."""
+"""Zeros replace external data files of this size, in bytes, or larger."""
 _COPIED = 64 << 10
-"""Largest tensor in bytes that is copied into a file of zeros."""
+"""Tensors up to this size, in bytes, are copied into the file that contains zeros elsewhere."""
 
 
 class WeightsError(ExperimentError, ValueError):
@@ -38,7 +38,7 @@ class Staged(Struct, frozen=True):
     """A model that is prepared for the parser.
 
     Attributes:
-        path: the model file, or a link to it in a folder with prepared data files.
+        path: the model file itself, or a link to this file in a folder with prepared data files.
         zeros: external data files with zeros instead of weights, as the model names them.
         data_files: all external data files.
         size: size of all weights in bytes, external or not.

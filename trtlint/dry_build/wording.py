@@ -52,7 +52,7 @@ def _agreement(found: Agreement) -> str:
 
 
 def _compared(found: Agreement) -> str:
-    """Return the number of compared tensors: ``compared 113 of 150 tensors by name; 37 have no name ...``."""
+    """Describe how many tensors were compared, such as ``compared 113 of 150 tensors by name; ...``."""
     words = f"compared {found.compared} of {found.tensors} tensors by name"
     if found.unnamed:
         words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
@@ -64,7 +64,7 @@ def _compared(found: Agreement) -> str:
 
 
 def _unfit(result: DryBuildResult) -> str:
-    """Describe a build that failed with all input sizes: its first error, and the option for the sizes."""
+    """Describe a build that failed with all input sizes: its first error, and the option that sets sizes."""
     chosen = [shape for shape in result.shapes if shape.chosen]
     options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
     first = ", ".join(shape.words for shape in chosen[:_SHOWN])

@@ -29,11 +29,11 @@ _SIZES = (3, 2, 5, 1, 8)
 In one set of inputs, all dynamic dimensions have the same size.
 """
 _MORE_SIZES = 2
-"""Number of additional sizes to try, taken from static dimensions of the inputs."""
+"""Number of further sizes to try for dynamic dimensions. They equal static dimensions of the inputs."""
 _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
-"""Kinds of inputs for most patches, and the scale of the numbers in each kind."""
+"""Kinds of inputs for most patches, each with the factor by which its random numbers are scaled."""
 EMPTY = "empty"
 """Kind of inputs in which all dynamic dimensions are zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
@@ -45,14 +45,14 @@ _WHOLE = 40
 For indices, the limit is the size of the indexed axis.
 """
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bound, by element type, for which trtlint generates numbers beyond the bound.
+"""For each element type, the largest bound that generated numbers exceed.
 
 Bounds are limits of Clips and constants in comparisons. A larger bound only stands for the limit of the type,
-so no number needs to exceed the bound.
+so no number needs to exceed it.
 """
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""Index of the row of a BOOL mask that allows no key, by kind of inputs."""
+"""For some kinds of inputs, the index of a row of each BOOL mask. This row allows no key."""
 _BEYOND = 4
 """Scale of the numbers outside a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
@@ -66,12 +66,12 @@ _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
 """Operators with index or length inputs.
 
 For each operator: the position of the input with indices or lengths, the position of the data input, and the
-indexed axis. If the axis is None, the ONNX attribute ``axis`` names it.
+indexed axis. If the axis is None, the ONNX attribute ``axis`` contains it.
 """
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
 """Operators of ``_INDEXED`` that reject negative indices."""
 _NEGATIVE_SINCE = 11
-"""First opset in which negative indices count from the end."""
+"""First opset in which operators accept negative indices, which count from the end."""
 _ADDED = frozenset(
     {"Add", "Where", "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Transpose", "Slice"}
 )
@@ -326,7 +326,7 @@ def _require_small(value: Value, sizes: Iterable[int]) -> None:
 
 
 def _scaled_to(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Scale random numbers to the range of ``bound``, within the range of ``dtype``.
+    """Scale random numbers to the range of ``bound``, but at most to the range of ``dtype``.
 
     The result contains numbers near both ends of the range.
     """

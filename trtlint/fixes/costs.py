@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from trtlint.fixes.verification import CheckResult
 
 _LARGER = 1.1
-"""Factor above which trtlint reports that the fixed file is larger than the original file."""
+"""Smallest ratio of file sizes (fixed file to original file) that trtlint reports."""
 _LEAST_GROWTH = 2048
 """Smallest growth of a file, in bytes, that trtlint reports."""
 _SLOWER = 1.2
-"""Factor above which trtlint reports that the fixed model runs longer than the original model."""
+"""Smallest ratio of run times (fixed model to original model) that trtlint reports."""
 _LEAST_DELAY = 5e-5
 """Smallest increase of the run time, in seconds, that trtlint reports.
 
-A shorter delay can come from the call of one added operator, which takes microseconds.
+A smaller increase can come from a single added operator: each call takes microseconds.
 """
 _FEWEST = 5
 """Minimum number of runs of each model for a comparison of the run times."""
 _MOST_OUTLIERS = 0.2
-"""Largest share of run pairs without a slowdown at which trtlint still reports a slowdown."""
+"""trtlint reports a slowdown if at most this share of the pairs of runs shows no slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -78,7 +78,9 @@ class Costs(Struct, frozen=True):
             found.append(f"the fixed file is {ratio:.3g} times as large as the source ({sizes})")
         if ratio := self.slower:
             times = f"{_time(min(self.times_before))} before, {_time(min(self.times_after))} after"
-            found.append(f"ONNX Runtime takes {ratio:.2g} times as long on this CPU ({times})")
+            found.append(
+                f"ONNX Runtime needs {ratio:.2g} times as long for the fixed model on this CPU ({times})"
+            )
         return found
 
     @property
@@ -147,7 +149,7 @@ _SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 """Units, the largest first."""
 _ROUNDED_UP = 0.9995
-"""Smallest fraction of a unit that becomes one unit when it is rounded to three digits."""
+"""From this fraction of a unit on, rounding to three digits gives one whole unit."""
 
 
 def _size(count: int) -> str:

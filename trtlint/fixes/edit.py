@@ -100,7 +100,9 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
         for node, port, name in patch.rewire:
             rewired[_key(node.proto)].append((port, name))
     if "" in removed or "" in rewired:
-        raise EditError("the rewrite concerns an operator without outputs, which trtlint cannot identify")
+        raise EditError(
+            "the rewrite changes an operator without outputs; trtlint identifies operators by their outputs"
+        )
     if sum(len(patch.remove) for patch in patches) != len(removed):
         raise EditError("two rewrites remove the same operator")
     first = {_key(patch.touched[0].proto): patch for patch in patches if patch.touched}

@@ -104,7 +104,7 @@ def fix_file(
     latest: tuple[onnx.ModelProto, tuple[onnx.ModelProto, str]] | None = None
 
     def checked_once(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-        """Run the ONNX checker, except for the model that it checked last."""
+        """Run the ONNX checker. For the model that was checked last, return the same result again."""
         nonlocal latest
         if latest is None or latest[0] is not proto:
             latest = proto, checked(proto, source.proto)
@@ -132,7 +132,7 @@ def fix_file(
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
-    """Write a fixed model to a file. The metadata of the new file list the applied fixes.
+    """Write a fixed model to a file. The applied fixes are listed in the metadata of the new file.
 
     Args:
         fixed: the model.

@@ -105,7 +105,10 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return the input sets with the next size above zero, or an empty list after the last size."""
+        """Return the input sets in which the dynamic dimensions have the next size above zero.
+
+        The result is an empty list after the last size.
+        """
         try:
             for size, group in self._groups:
                 if size:
@@ -156,7 +159,9 @@ def _proof(found: Comparison | InputsError) -> Proof:
     figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
     plain = not (found.equal or found.lost or found.gained) and found.difference
     return Proof(
-        found.equal, f"differs by {found.difference:.2g} in ONNX Runtime" if plain else found.words, figures
+        found.equal,
+        f"a result differs by {found.difference:.2g} in ONNX Runtime" if plain else found.words,
+        figures,
     )
 
 

@@ -22,7 +22,8 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
         new = _counts(after.reports, mildest, _nodes_with_new_types(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
-            return f"withdrawn because the rewrite causes {rule}{_message(after.reports[target], rule)}"
+            message = _message(after.reports[target], rule)
+            return f"withdrawn because the rewrite causes the finding {rule}{message}"
     return ""
 
 

@@ -3,9 +3,9 @@
 Since TensorRT 11, the types in the model set the precision. So FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 
-A measurement may list only some nodes of a norm. Casts around only these nodes are not enough before TensorRT
-11, because ``--fp16`` lets the builder run FP32 layers in FP16. A finding about the norm covers all nodes of
-the norm. So trtlint first applies the rewrite for this finding, which converts all of these nodes.
+A measurement of errors may list only some nodes of a norm. Before TensorRT 11, Casts around only these nodes
+are not enough, because ``--fp16`` lets the builder run FP32 layers in FP16. A finding about the norm covers
+all nodes of the norm. So trtlint first applies the rewrite for this finding, which converts all of them.
 https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
@@ -31,8 +31,9 @@ NAME = "keep-fp32"
 TITLE = "computes in FP32 the nodes that measurements list"
 """Title of this rewrite's patches: a verb phrase."""
 COVERING = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
-"""Rewrites that make operators compute in FP32. TensorRT computes the LayerNormalization of ``fuse-norm`` in
-FP32.
+"""Rewrites that make operators compute in FP32.
+
+``fuse-norm`` is one of them, because TensorRT computes a LayerNormalization in FP32.
 """
 NARROW = frozenset({"f16", "bf16"})
 """16-bit float types."""
@@ -73,7 +74,7 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
         node = known.get(path)
         if node is not None and node.op == "Constant" and not node.domain:
             continue
-        why = "the model has no such operator" if node is None else obstacle(node, model)
+        why = "the model has no operator with this path" if node is None else obstacle(node, model)
         if node is None or why:
             refused[path] = why
         else:
@@ -173,10 +174,9 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return True if ``patch`` converts at least one group to FP32 completely.
+        """Return whether ``patch`` converts at least one group to FP32, and converts no group only partly.
 
-        The result is False if the patch converts any group only partly, because a Cast to FP16 between two
-        nodes of that group could overflow.
+        In a group that is converted partly, a Cast to FP16 between two of the nodes could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]

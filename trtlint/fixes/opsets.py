@@ -165,7 +165,7 @@ def raisable(model: Model, least: int) -> bool:
 
 
 _CHANGED = frozenset({"GroupNormalization"})
-"""Operators that a new opset changed incompatibly.
+"""Operators whose definition changed incompatibly in a newer opset.
 
 Opset 21 added an attribute to GroupNormalization, and changed the shapes of its parameters.
 
@@ -174,7 +174,7 @@ https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 
 
 def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
-    """Return the type, the required flag and the serialized default of each attribute of an operator."""
+    """Return the type of each attribute, whether it is required, and its serialized default, by name."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema_at(op, opset).attributes.items()

@@ -75,7 +75,7 @@ class Proof(Struct, frozen=True):
         return {"equal": self.equal, "says": self.words, "figures": self.figures, "bounds": bounds}
 
     def under(self, patch: Patch) -> Proof:
-        """Return a copy of the proof that also lists the bounds and the condition of ``patch``."""
+        """Return a copy of the proof, with the bounds and the condition of ``patch`` added."""
         if not (self.equal and patch.condition):
             return self
         return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)

@@ -23,7 +23,7 @@ MOST_ELEMENTS = 1 << 24
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Maximum number of elements of a constant for which a patch avoids duplicates."""
+"""Constants with at most this number of elements are stored only once if they are equal."""
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
@@ -288,7 +288,7 @@ class Draft(Struct):
 
 
 def delete(items: Any, unwanted: Callable[[Any], bool]) -> None:
-    """Delete the items of a repeated protobuf field for which ``unwanted`` is true, in place.
+    """Delete, in place, each item of a repeated protobuf field if ``unwanted(item)`` is true.
 
     References to the remaining items stay valid.
     """

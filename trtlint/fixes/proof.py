@@ -35,23 +35,23 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
-"""Allowed difference, relative to the largest result, by the narrowest float type of the changed nodes.
+"""For each float type, the allowed difference between results, relative to the largest result.
 
-The tolerance depends on this type, because the model rounds constants to this type, and a softmax amplifies
-the rounding error.
+The narrowest float type of the changed nodes decides. The model rounds constants to this type, and a softmax
+amplifies the rounding error.
 """
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 """Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
 _WORSE = 4
 """Factor that limits the half-precision error after the patch.
 
-The limit is this factor times the error before the patch or the tolerance, whichever is larger.
+To get the limit, multiply the factor by the error before the patch or by the tolerance, whichever is larger.
 """
 
 _ENOUGH = 5.0
 """CPU seconds after which a proof skips the remaining sizes."""
 _FEWEST = 5
-"""Minimum number of input sets in a proof: one of each kind for one size."""
+"""Minimum number of input sets in a proof: one size of the dynamic dimensions, and one set of each kind."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -107,7 +107,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
 
     Args:
         model: the model.
-        cases: for each key of :func:`likeness`, a patch and the nodes that this patch changes.
+        cases: a patch and the nodes that this patch changes, for each key. :func:`likeness` returns the keys.
     """
     foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
@@ -150,7 +150,7 @@ def _same_operators(model: Model, patch: Patch) -> Proof:
         reason = "" if node.domain else difference(node, patch.set_opset, opset)
         if reason:
             return Proof(False, reason, {})
-    return Proof(True, "every operator has the same meaning in both opsets", {})
+    return Proof(True, "every operator has the same meaning in the old and the new opset", {})
 
 
 def _same_tensors(model: Model, patch: Patch) -> Proof:
@@ -214,10 +214,11 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         difference = _harm(before, after, feeds) if patch.changes_results else _difference(before, after)
         worst = max(worst, difference)
         if not difference <= tolerance:
-            words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
+            words = f"a result differs by {difference:.2g} of the largest result in FP64"
+            words += f" (allowed: {tolerance:.0e})"
             return Proof(False, words, {"difference": difference})
         if summed and not _same_integers(region, feeds):
-            words = "integer results differ when computed in the types of the model"
+            words = "in the types of the model, the integer results before and after the patch differ"
             return Proof(False, words, {"difference": 1.0})
         if narrowest == "f16" and feeds.is_common and not patch.changes_results:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
@@ -294,8 +295,8 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
     """Return an error message if the rewritten nodes mix types or change the type of a result.
 
-    The result is an empty string if there is no such error. A run in FP64 hides such an error, because it
-    replaces all float types.
+    The result is an empty string if there is no such error. A run in FP64 hides such an error, because all
+    float types become FP64.
     """
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
@@ -325,11 +326,12 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 
 
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
-    """Return the largest difference between results, for a patch that removes NaN or infinity on purpose.
+    """Return how far finite results change, for a patch that removes NaN or infinity on purpose.
 
-    The function compares only results that were finite before the patch. It returns infinity if any result is
-    not finite after the patch, or if an added epsilon increases the magnitude of a result whose divisor is
-    near zero.
+    The function compares only results that were finite before the patch. It returns infinity in these cases:
+
+    - A result changes its shape, or is not finite after the patch.
+    - A divisor is near zero, and the epsilon that the patch adds makes a result larger in magnitude.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):

@@ -1,4 +1,4 @@
-"""Extract the nodes that a patch changes into two small models, before and after the patch."""
+"""Extract the nodes that a patch changes into two small models: one before and one after the patch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
-"""Maximum number of extracted nodes.  A rewrite of a block usually changes tens of nodes."""
+"""Maximum number of nodes in a region.  A rewrite of a block usually changes tens of nodes."""
 
 
 class RegionError(TrtlintError):
@@ -46,7 +46,7 @@ class Region(Struct, frozen=True):
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the nodes that a patch changes, the nodes between them, and nodes that compute shapes.
+    """Extract the nodes that a patch changes, the nodes between them, and those that compute their shapes.
 
     Raises:
         RegionError: the nodes cannot be extracted.

@@ -27,8 +27,8 @@ def judging(case: Case, review: Review) -> Judge:
     """Create a function that lints the model of a case between rewrites.
 
     Args:
-        case: the model, its targets and its evidence. trtlint uses evidence from builds only for the original
-            model.
+        case: the model, its targets and its evidence. Evidence from builds counts only for the
+            original model, not for rewritten models.
         review: function that removes suppressed findings from the reports.
     """
 

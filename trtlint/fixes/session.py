@@ -27,7 +27,7 @@ MOST_TRIES = 64
 _RESERVE = 0.15
 """Share of the time limit that is reserved for comparing and writing the model."""
 _UNIFY = "unify-types"
-"""Rewrite that some models need to pass the ONNX checker, even if no finding requests it."""
+"""Without this rewrite, some models fail in the ONNX checker. So it runs even if no finding requests it."""
 
 
 class _RequestedFix(Struct, frozen=True):
@@ -41,7 +41,7 @@ class _RequestedFix(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """The name of the rewrite, and an output name that no other rewrite of the node changes."""
+        """The name of the rewrite, and the name of an output of the node. Other rewrites keep this name."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
@@ -226,7 +226,7 @@ class FixSession:
                 self._refuse(
                     outcome,
                     each.wanted,
-                    f"at all places together: {harm}; too many places to try each place alone",
+                    f"applied at all places at once: {harm}; there are too many places to try each one alone",
                 )
 
     def _apply_alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
@@ -286,7 +286,9 @@ class FixSession:
         if reason := self._withdrawn.get(wanted.key):
             raise NotApplicable(reason)
         if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
-            raise NotApplicable(f"trtlint stopped before this rewrite, close to {allowance.words}")
+            raise NotApplicable(
+                f"trtlint did not try this rewrite, because it had almost reached {allowance.words}"
+            )
         if rewrite.safety == "unsafe" and not self._unsafe:
             raise NotApplicable("this rewrite intentionally changes results; --unsafe applies such rewrites")
         if rewrite.name not in names():
@@ -336,7 +338,7 @@ class FixSession:
 
 
 def _requested(state: Linted) -> list[_RequestedFix]:
-    """Return the rewrites that all findings request, the most severe findings first."""
+    """Return the rewrites of all findings. Rewrites of more severe findings come first."""
     found: dict[tuple[object, ...], _RequestedFix] = {}
     for report in state.reports:
         for finding in report.findings:
@@ -391,7 +393,7 @@ def _still_reported(after: Linted, made: Sequence[_RequestedFix]) -> list[_Reque
 
 
 def _mildest(made: Iterable[_RequestedFix]) -> int:
-    """Return the index in ``SEVERITIES`` of the lowest severity among the rewrites in ``made``."""
+    """Return the lowest severity of the rewrites in ``made``, as an index in ``SEVERITIES``."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 

@@ -42,7 +42,7 @@ class CheckResult(Struct, frozen=True):
 
     @property
     def judgement(self) -> str:
-        """The result as one word or phrase."""
+        """The result of the check as one word or phrase."""
         return _EQUAL if self.good and self.check == "outputs" else _JUDGEMENTS[self.good]
 
     @property
@@ -142,7 +142,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     try:
         old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
     except InputsError as error:
-        words = f"network of TensorRT-RTX {wheels.version}: could not compare the tensors: {error}"
+        words = f"network of TensorRT-RTX {wheels.version}: could not compare the tensors ({error})"
         return CheckResult("network", None, words, {"release": wheels.version})
     if not (old.compared or new.compared):
         return None
@@ -168,7 +168,8 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 def _no_worse(before: str, after: str) -> bool | None:
     """Return whether the build of the fixed model got at least as far as the build of the original model.
 
-    ``before`` and ``after`` are the last stages of these builds. The result is None if it is unknown.
+    ``before`` and ``after`` are the last stages of these builds. If these stages do not decide it, the result
+    is None.
     """
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)

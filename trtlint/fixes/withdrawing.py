@@ -40,8 +40,8 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         run: function that rewrites the model. The function gets the rewrites to skip, with the reasons.
         check: function that checks a rewritten model, and returns an error message. The message is empty if
             the model is good.
-        most: maximum number of checks. When the limit is reached, the function undoes all rounds that it has
-            not checked.
+        most: maximum number of checks. When the limit is reached, the function undoes all rewrites whose
+            results it has not checked.
 
     Returns:
         The final result. The model in this result passed the check, or is the unchanged original model.
@@ -69,7 +69,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         if not why:
             return outcome
         good, found, why = _search(outcome, counted, why)
-        fallback = _first_rounds(outcome, good, f"withdrawn together with all rewrites after it: {why}")
+        fallback = _first_rounds(outcome, good, f"withdrawn together with all later rewrites: {why}")
         if not found:
             return fallback
         names = {name for name, _ in found}

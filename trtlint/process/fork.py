@@ -26,11 +26,11 @@ from trtlint.files.limits import FOR_THE_WHOLE, Allowance, amount, current
 _SECONDS = 10
 """Seconds of processor time for one computation."""
 _MEMORY = 2 << 30
-"""Bytes of memory for one computation, if the size of the file is unknown."""
+"""Bytes of memory for one computation, if the size of the model file is unknown."""
 _PATIENCE = 4
 """Ratio of the wall time limit to the processor time limit.  On a busy machine, wall time is longer."""
 _MOST_ANSWER = 1 << 30
-"""Size in bytes of the largest answer."""
+"""Maximum size of an answer, in bytes."""
 _CHUNK = 1 << 20
 _HEAD = struct.Struct("<BQ")
 _ANSWER, _FAILURE = 0, 1
@@ -156,7 +156,7 @@ def _run_in_child(work: Callable[[int], object], memory: int, writer: int) -> No
 
 
 def limit_time(seconds: float) -> None:
-    """Limit the processor time of this process to a number of seconds, counted from its start."""
+    """Limit the processor time of this process, in seconds. Time used before the call counts, too."""
     import resource
 
     with suppress(OSError, ValueError):

@@ -32,7 +32,7 @@ _SHORTEST, _LONGEST = 0.001, 0.02
 """Seconds of the shortest and the longest pause between two checks of the process."""
 _LEAST_MEMORY = 4 << 30
 _MOST_ANSWERS = 64 << 20
-"""Largest number of bytes of answers that trtlint reads."""
+"""Maximum size, in bytes, of all answers that trtlint reads from a process."""
 
 
 class Limits(Struct, frozen=True):
@@ -174,7 +174,7 @@ def _watch(
 
 
 def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
-    """Return whether a process ended, its peak memory in bytes, and its processor time in seconds."""
+    """Return three facts: whether a process ended, its peak memory in bytes, and its processor seconds."""
     if not hasattr(os, "wait4"):
         return process.poll() is not None, None, 0.0
     pid, status, usage = os.wait4(process.pid, os.WNOHANG)

@@ -106,13 +106,13 @@ def block_of(fact: Fact, model: Model) -> AttentionBlock:
     """Return the attention block that a fact describes.
 
     Raises:
-        NotApplicable: the attention is a single operator, or has an unsupported form.
+        NotApplicable: the attention is a single fused operator, or has an unsupported form.
     """
     softmax = next((step.node for step in fact.chain if step.role == "softmax"), None)
     path = None if softmax is None else score_path(softmax, model.constants)
     weights = None if softmax is None else weighting(softmax)
     if softmax is None or path is None or weights is None:
-        raise NotApplicable("the attention is a single operator, or has an unsupported form")
+        raise NotApplicable("the attention is a single fused operator, or has an unsupported form")
     product = path.product
     return AttentionBlock(
         softmax,

@@ -30,7 +30,7 @@ def connected(
         if node.scope != start.scope:
             raise NotApplicable(f"a {kind} is read in the body of an If or a loop")
         if not takes(node):
-            raise NotApplicable(f"{node.op} reads or writes a {kind}, which this rewrite does not support")
+            raise NotApplicable(f"this rewrite does not support {node.op}, which reads or writes a {kind}")
         fresh = dict.fromkeys(other for other in near(node) if other not in found)
         found.update(fresh)
         pending += fresh

@@ -166,8 +166,8 @@ def heads_apart(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, ou
 def in_heads(draft: Draft, tensor: Tensor, heads: int, size: Dimension) -> str:
     """Insert a Reshape from [batch, positions, features] to [batch, positions, heads, size].
 
-    The shape contains ``size`` if it is known, because Reshape cannot infer a size for an empty batch or
-    length.
+    If ``size`` is known, the new shape contains it. Reshape cannot infer a size if the batch or the length is
+    empty.
     """
     return draft.op("Reshape", tensor, draft.ints(0, 0, heads, size if isinstance(size, int) else -1))
 

@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
 """Operators in which each output element is an element of the first input."""
 DEEPEST = 16
-"""Maximum number of consecutive operators to follow."""
+"""Maximum length of a chain of operators that trtlint follows."""
 _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
 """Operators whose results are integers if their inputs are integers."""
 

@@ -240,12 +240,14 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value) -> str:
         zero = draft.like(0, mask.dtype, "zero")
         return draft.op("Greater", spread, zero)
     if rank != 1:
-        raise NotApplicable("ONNX Runtime's CPU kernels do not support this form of mask")
+        raise NotApplicable("ONNX Runtime's CPU kernels do not support a mask of this rank")
     count, batch = mask.shape[0], block.batch
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("the form of the counts in the mask is not known")
+            raise NotApplicable(
+                "the size of the mask is not known to be the batch size, or twice the batch size"
+            )
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
@@ -303,7 +305,7 @@ def _with_bias(
         forms: object that inserts operators.
         sources: Q, K and V.
         bias: the biases of Q, K and V, one after the other.
-        width: number of features of Q, which K also has.
+        width: number of features of Q, and of K.
         ranks: the ranks of K and V.
     """
     draft = forms.draft

@@ -52,7 +52,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     axis = node.integer("axis", -1)
     if axis != -1 and axis != (value.rank or 0) - 1:
-        raise NotApplicable(f"{node.op} normalizes more than the last axis")
+        raise NotApplicable(f"{node.op} normalizes several axes, not only the last one")
     if any(other.uses or other.is_output for other in node.outputs[1:]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     if {value.dtype, gain.dtype} - {None, dtype}:

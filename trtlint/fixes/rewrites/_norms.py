@@ -38,7 +38,7 @@ class Norm(Struct, frozen=True):
 def norm_of(fact: Fact) -> Norm:
     """Return the normalization that a fact describes."""
     if not isinstance(fact, Normalization) or fact.form != "decomposed":
-        raise NotApplicable("the norm is a single operator")
+        raise NotApplicable("the norm is a single operator, but the rewrite needs a decomposed norm")
     steps = {step.role: step.node for step in fact.chain}
     centre, square = steps.get("centre"), steps["square"]
     tensor = centre.inputs[0] if centre is not None else square.inputs[0]

@@ -161,7 +161,7 @@ class Numbers:
 def along(parameter: Array, behind: int | None) -> Array:
     """Reshape a scalar or vector so that it broadcasts to a tensor.
 
-    A vector broadcasts along the axis before the last ``behind`` axes of the tensor.
+    The axis of a vector becomes the axis that ``behind`` axes of the tensor follow.
     """
     if parameter.size == 1:
         return parameter.reshape(())

@@ -25,7 +25,7 @@ CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "str
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Return the ONNX attributes in ``names`` that a node sets."""
+    """Return the attributes that a node sets, by name. Skip attributes that are not in ``names``."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
@@ -120,7 +120,7 @@ def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) 
         numbers: object that inserts operators.
         node: the QLinearMatMul or QLinearConv.
         sums: name of the tensor with the sums.
-        behind: number of axes after the channel axis.
+        behind: number of axes after the channel axis of the result.
     """
     first, second, last = (numbers.scale(node, port) for port in (1, 4, 6))
     if first.size != 1 or last.size != 1:

@@ -1,4 +1,4 @@
-"""Remove the Expand or Tile of a stored tensor before operators that broadcast.
+"""Remove the Expand or Tile of a stored tensor if all operators that read it can broadcast.
 
 https://onnx.ai/onnx/repo-docs/Broadcasting.html
 """
@@ -16,7 +16,7 @@ _BROADCAST = frozenset(
     | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
 )
 _SINCE = 8
-"""First opset in which the operators broadcast along all dimensions."""
+"""First opset in which the operators in ``_BROADCAST`` broadcast along all dimensions."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -15,7 +15,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that swaps a Gather and the Cast after it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Gather", "Cast"} <= steps.keys():
-        raise NotApplicable("there is no Gather with a Cast after it here")
+        raise NotApplicable("there is no Gather followed by a Cast here")
     gather, cast = steps["Gather"], steps["Cast"]
     table, rows = gather.inputs[:2]
     if table is None or rows is None or model.constants.stored(table) is None:
@@ -27,4 +27,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, gather)
     narrow = draft.op("Cast", table, to=cast.integer("to", 0))
     draft.op("Gather", narrow, rows, axis=gather.integer("axis", 0), out=cast.output.name)
-    return draft.patch("casts the table instead of its rows", [gather, cast])
+    return draft.patch("casts the table of the Gather instead of the selected rows", [gather, cast])

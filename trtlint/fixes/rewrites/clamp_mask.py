@@ -22,7 +22,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _ROOM = 6e4
-"""Largest magnitude of an added mask. The rest of the FP16 range is for the scores."""
+"""Largest magnitude of an added mask. Adding a score must not exceed the FP16 range."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
-    condition = f"rows that allow at least one key, and scores far above {-limit:.0f}"
+    condition = f"rows with at least one allowed key, and scores far above {-limit:.0f}"
     title = f"clamps the mask values ({_worst(fact):.3g}) to ±{limit:.0f}"
     draft = Draft(model, node)
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
@@ -75,6 +75,6 @@ def _worst(fact: Constant) -> float:
 
 
 def _value_named(node: Node, name: str) -> Value | None:
-    """Return the input or output of a node with the name ``name``."""
+    """Return the input or output named ``name`` of a node, or None if the node has no such value."""
     known = (*node.outputs, *node.inputs)
     return next((value for value in known if value is not None and value.name == name), None)

@@ -232,7 +232,10 @@ class _Decomposition:
         return self.draft.op("Gather", shape, self.draft.ints(2))
 
     def _range(self, tensor: str) -> str:
-        """Return the INT64 indices, from 0, of the third axis of a tensor of rank 4."""
+        """Return the numbers 0, 1, 2, ... for the positions on the third axis of a tensor.
+
+        The tensor has rank 4. The numbers are an INT64 vector.
+        """
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))

@@ -1,4 +1,4 @@
-"""Remove declared types of values that contradict the types of the operators."""
+"""Remove the declared type of each value if it contradicts the operator that computes the value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.retype import contradictions
 
 
 def propose(_fact: Fact, model: Model) -> Patch:
-    """Create a patch that removes all contradicting declarations of the model."""
+    """Create a patch that removes all declared types that contradict an operator of the model."""
     names = tuple(value.name for value, _ in contradictions(model.graph))
     if not names:
         raise NotApplicable("no declared type contradicts an operator")

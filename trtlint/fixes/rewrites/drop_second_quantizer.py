@@ -23,7 +23,7 @@ _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that connects the readers of the second quantized tensor to the first tensor."""
+    """Create a patch that connects the readers of the second quantized tensor to the first one."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
@@ -70,7 +70,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
     if numbers.size * before.scale.size > MOST_ELEMENTS:
         return "there are too many scales to check"
     if not _survive(numbers, before, numpy_type(kind)):
-        return f"quantizing again in {kind} with the same scale changes some numbers"
+        return f"dequantizing to {kind} and quantizing again changes some numbers"
     return ""
 
 

@@ -12,7 +12,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch, operator_of, opset_
 from trtlint.model.load import Model
 
 _SINCE = 6
-"""First opset in which ONNX infers the shapes of both operators."""
+"""First opset in which ONNX infers the shapes of Elu and of Selu."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -26,7 +26,7 @@ _OF_16_BITS = ("u16", "i16")
 _EXACT = 4
 """Size in bytes of the smallest float type that represents every 16-bit integer."""
 _FOLDED = "stores the dequantized tensor as floats"
-_SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
+_SHIFTED = "replaces UINT8 with the zero point 128 by INT8 with the zero point 0"
 _WRITTEN = "decomposes quantization and dequantization into float operators"
 
 
@@ -95,9 +95,9 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     if read.data.dtype == "bf16" and opset_of(model) < _ROUNDS_BF16_SINCE:
         raise NotApplicable(f"Round supports BF16 only from opset {_ROUNDS_BF16_SINCE} on")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
-        raise NotApplicable("the quantizer and the dequantizer have different types")
+        raise NotApplicable("the scales of the quantizer and of the dequantizer have different types")
     if dtype in _OF_16_BITS and read.scale.dtype.itemsize < _EXACT:
-        raise NotApplicable("the 16-bit type of the scale cannot hold all 16-bit integers")
+        raise NotApplicable("the 16-bit type of the scale cannot represent all 16-bit integers")
     steps = _quantized_as_floats(draft, read, RANGES[dtype])
     for pair in pairs:
         _dequantize_floats(draft, steps, read, pair)

@@ -11,9 +11,9 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that replaces the logarithm by a Softplus.
+    """Create a patch that replaces the Log of log(1 + exp(x)) by a Softplus.
 
-    The exponential stays if another operator reads its result.
+    The Exp stays if another operator reads its result.
     """
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():

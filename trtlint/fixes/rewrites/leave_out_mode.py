@@ -16,8 +16,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
-            "the attribute mode is not set to linear (the default); for any other mode, the "
-            "old name is valid only in older opsets"
+            "the attribute mode is not set to linear, the default; if another mode has an old "
+            "name, that name is valid only in older opsets"
         )
     draft = Draft(model, node)
     draft.again(node, without=["mode"])

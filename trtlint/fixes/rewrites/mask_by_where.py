@@ -56,12 +56,12 @@ class _MaskedValue(Struct, frozen=True):
 
             - ``indices``: the output of NonZero, with one row for each dimension of the mask.
             - ``positions``: the transposed output of NonZero.
-            - ``rows``: the positions, for a mask with one dimension.
+            - ``rows``: the positions as a vector, because the mask has one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, the name of the tensor with all elements, selected or not.
+        full: for ``picked``, the name of the other tensor, which also has the elements that are not selected.
         rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension.
-        thin: for ``picked``, True if ``full`` has the same elements for all positions and must be broadcast.
+        thin: for ``picked``, True if ``full`` has one set of elements, to be broadcast to all positions.
     """
 
     kind: Kind
@@ -218,7 +218,7 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions of a tensor after the dimensions of the mask.
+        """Return the dimensions of a tensor that follow those of the mask.
 
         The result is None if the mask does not match the tensor.
         """
@@ -242,7 +242,7 @@ class _Masking(Struct):
         if rest is None:
             raise NotApplicable("trtlint cannot show that the mask has the shape of the indexed tensor")
         if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
-            raise NotApplicable("the updates of ScatterND do not come from the same selection")
+            raise NotApplicable("the updates of ScatterND are not elements that the mask selects")
         self.draft.op("Where", self._mask_of_rank(len(rest)), new.full, data, out=node.output.name)
 
     def _replace_reduction(self, node: Node) -> None:
@@ -290,7 +290,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     masking.follow(node)
     if len(masking.removed) == len(masking.parts):
         raise NotApplicable("every tensor that depends on NonZero has a size that is known only at run time")
-    title = "computes on all elements with a mask, instead of on selected elements"
+    title = "computes with a mask on all elements, instead of on the selected elements"
     return draft.patch(title, masking.removed, opset=masking.forms.opset)
 
 

@@ -29,7 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     size, value = product.head_size, block.weights.value
     features, kept = block.features, block.value_features
     if features is None or kept is None:
-        raise NotApplicable("a product is an Einsum that is not a matrix product")
+        raise NotApplicable("an Einsum of the attention is not a matrix product")
     if not isinstance(size, int) or size > _LARGEST:
         raise NotApplicable("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
@@ -43,7 +43,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if opset_of(model) < _SINCE:
         raise NotApplicable("the model's opset is older than 11")
     if weighted.scope != block.product.scope:
-        raise NotApplicable("the two products are not in the same graph")
+        raise NotApplicable("the two matrix products of the attention are not in the same graph")
     draft = Draft(model, block.product)
     rewire: list[tuple[Node, int, str]] = []
     for port, axis in zip(block.ports, features, strict=True):
@@ -60,7 +60,9 @@ def propose(fact: Fact, model: Model) -> Patch:
         bounds = (draft.ints(0), draft.ints(own), draft.ints(kept[1]))
         draft.op("Slice", product_again(draft, weighted, operands), *bounds, out=weighted.output.name)
         remove.append(weighted)
-    return draft.patch(f"pads heads from {size} to {wide} with zeros", remove, rewire=rewire, retyped=())
+    return draft.patch(
+        f"pads heads with zeros from size {size} to size {wide}", remove, rewire=rewire, retyped=()
+    )
 
 
 def _has(shape: Dimensions, axis: int) -> bool:

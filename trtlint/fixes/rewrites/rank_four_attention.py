@@ -63,7 +63,7 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
     product, weighted = block.path.product, block.weights.node
     values = (product.query, product.key, block.weights.value)
     if any(node.op == "Einsum" and letters(node) is None for node in (block.product, weighted)):
-        raise NotApplicable("a product is an Einsum that is not a matrix product")
+        raise NotApplicable("an Einsum of the attention is not a matrix product")
     if any(value.rank != 3 for value in values):
         raise NotApplicable("Q, K and V do not have rank 3")
     if opset_of(model) < _SINCE:

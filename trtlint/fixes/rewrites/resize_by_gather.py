@@ -1,8 +1,8 @@
 """Replace an antialiased ``Resize`` of fixed sizes by weighted sums.
 
 Resizing is linear and separable. The weights for an axis are the results of ONNX's reference evaluator for
-unit vectors. Each weighted sum reads only the elements whose weight is not zero. A product with the full
-matrix would spread NaN or infinity over a row, because zero times infinity is NaN.
+unit vectors. Each weighted sum reads only the elements whose weight is not zero. If the rewrite multiplied by
+the whole matrix of weights instead, NaN or infinity would spread over a row: zero times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 _LONGEST = 4096
 """Maximum size of an axis. The maximum number of weights is the square of this number."""
 _MOST_TAPS = 64
-"""Maximum number of input elements for one result.
+"""Maximum number of input elements in the weighted sum for one result element.
 
 The gathered tensor is larger than the result by this factor.
 """
@@ -58,7 +58,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             raise NotApplicable(f"a size is known only at run time, or is above {_LONGEST}")
         changed.append((axis, before, after))
     if not changed or any(a * b > MOST_ELEMENTS for _, a, b in changed):
-        raise NotApplicable("Resize changes no size, or the weights have too many elements")
+        raise NotApplicable("Resize changes no size, or its weights would have too many elements")
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
@@ -75,8 +75,8 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
     """Return the input positions that each result of a Resize reads, and the weights of these positions.
 
     Both arrays have the shape [results, count]. Some results depend on fewer than ``count`` elements. Such a
-    result reads one element several times, each time with a part of its weight. The array contains no weight
-    of zero, because zero times infinity would give NaN.
+    result reads one element several times, each time with a part of the element's weight. No weight in the
+    array is zero, because zero times infinity would give NaN.
 
     Args:
         matrix: weight of each input element in each result, [elements, results].

@@ -60,7 +60,7 @@ def _require_movable(block: AttentionBlock) -> None:
     last = max((index for index, node in enumerate(block.path.nodes) if node in nodes), default=-1)
     for node in block.path.nodes[:last]:
         if node not in nodes and node.op not in MOVING | CAST:
-            raise NotApplicable(f"the scores are scaled after {node.op}")
+            raise NotApplicable(f"the scaling of the scores comes after {node.op}")
 
 
 def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
@@ -73,7 +73,7 @@ def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
         with np.errstate(over="ignore"):
             stored = np.array(product, numpy_type(query.dtype))
         if not np.isfinite(stored.astype(np.float64)) or (product and not stored):
-            raise NotApplicable("the whole scale is out of the range of Q's type")
+            raise NotApplicable("the product of all scales is out of the range of Q's type")
         return draft.constant(stored, "scale")
     whole = ""
     for scale in scales:

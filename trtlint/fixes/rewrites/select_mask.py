@@ -37,18 +37,18 @@ _TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
 """Highest fill value of a Where that counts as a mask. Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
-"""Highest mask value of an added mask. Adding a score to such a number changes no bit, even in FP64."""
+"""Highest mask value of an added mask. Adding a score to such a number changes no bit of it, even in FP64."""
 _FARTHEST_ADDED = 1e13
-"""Largest magnitude of scores that change no bit of the mask value to which they are added.
+"""Largest magnitude of a score that, added to a masked element, changes no bit of this element.
 
-In FP32, this also holds for a number in the mask that is only 2^-24 times the mask value.
+In FP32, this also holds for an element that is only 2^-24 times the mask value.
 """
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that return no -inf for finite inputs."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
 _MOST_NODES = 200
-"""Maximum number of operators to visit after a constant, and before the scores."""
+"""Maximum number of values to visit in one search: after a constant, or before the scores."""
 _EQUAL_SINCE = 11
 """First opset in which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
 _ONE_AXIS = 13
@@ -121,7 +121,7 @@ class _Search:
         self.scope = "" if fact.node is None else fact.node.scope
         low, high = fact.values.low, fact.values.high
         if low is None or high is None or low >= -FP16_MAX or high > 0:
-            raise NotApplicable("the constant is not a mask value outside the FP16 range")
+            raise NotApplicable("the constant is not a mask value, or it fits into FP16")
         self.lowest = low
         self.left = _MOST_NODES
 
@@ -188,8 +188,8 @@ class _Search:
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
         if self.lowest > _LOWEST_ADDED and not narrowed:
             raise NotApplicable(
-                f"the rewrite would change fully masked rows: adding {self.lowest:.3g} preserves "
-                "the differences between their scores"
+                f"the rewrite would change fully masked rows: adding {self.lowest:.3g} to all scores "
+                "of a row preserves their differences"
             )
         if opset_of(self.model) < _EQUAL_SINCE:
             raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")
@@ -199,7 +199,9 @@ class _Search:
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
     def _read_by(self, node: Node, scores: Value) -> tuple[tuple[Node, ...], int]:
-        """Return the Softmax operators that read masked scores, and the axis of the keys (negative).
+        """Return the Softmax operators that read masked scores, and the axis of the keys.
+
+        The axis is a negative number, counted from the last axis.
 
         Args:
             node: the Where or Add that masks the scores.
@@ -356,7 +358,7 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
     if not all(site.fill for site in sites):
         yield f"scores within {_FARTHEST_ADDED:.0e}"
     if keep_a_key:
-        yield "rows that allow at least one key"
+        yield "rows with at least one allowed key"
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Replace the final state of an LSTM, GRU or RNN by a step of the output sequence.
 
-The operator is in a branch of an If. TensorRT cannot build a branch that reads the state but not the
-sequence. The state is the last step of the sequence, or the first step for the reverse direction:
+The rewrite applies to an operator in a branch of an If. TensorRT cannot build a branch that reads the state
+but not the sequence. The state is the last step of the sequence, or the first step for the reverse direction:
 https://onnx.ai/onnx/operators/onnx__GRU.html.
 """
 
@@ -14,7 +14,7 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _SINCE = 12
-"""First opset in which Constant has ``value_int``.  The bounds of a Slice also differ in older opsets."""
+"""First opset in which Constant has ``value_int``.  Before opset 10, Slice has its bounds in attributes."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
 """Input index of the sequence lengths, and output indices of the states."""
 
@@ -30,7 +30,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable(f"no operator reads the state of {node.op}")
     draft = Draft(model, node)
     _write(draft, node)
-    return draft.patch("takes the final state from the sequence", [node])
+    return draft.patch("takes the final state from the output sequence", [node])
 
 
 def _is_read(node: Node, port: int) -> bool:

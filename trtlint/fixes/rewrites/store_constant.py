@@ -1,6 +1,6 @@
 """Store the number of a Constant operator as a tensor instead of an attribute such as ``value_int``.
 
-Parsers before TensorRT 9.2 read ``value_int`` and ``value_ints`` as floats and lose the value:
+The parsers of TensorRT before 9.2 read ``value_int`` and ``value_ints`` as floats and lose the value:
 https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/builtin_op_importers.cpp.
 """
 
@@ -37,7 +37,8 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _constants(node: Node) -> list[Node]:
     """Return the Constants to replace.
 
-    These are ``node`` itself, or the inputs of ``node`` that are Constants with ``value_ints``.
+    If ``node`` is a Constant, return only ``node``. Otherwise, return the Constants with ``value_ints`` that
+    are inputs of ``node``.
     """
     if node.op == "Constant":
         return [node]

@@ -27,7 +27,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not model.constants.foldable(result):
         raise NotApplicable("the weight is not computed from constants")
     if result.is_output or result.leaves_body or node.scope:
-        raise NotApplicable("the weight is an output, or in the body of an If or a loop")
+        raise NotApplicable("the weight is an output, or belongs to the body of an If or a loop")
     if any(reader.domain or reader.op not in _CONVOLUTIONS for reader, _ in result.uses):
         raise NotApplicable("another operator also reads the dequantized weight")
     sizes = [size for size in result.shape or () if isinstance(size, int)]

@@ -47,4 +47,4 @@ def _inlined(node: Node, model: Model, branch: str) -> Patch:
     for source, name in given:
         draft.op("Identity", names.get(source, source), out=name)
     which = "true" if branch == "then_branch" else "false"
-    return draft.patch(f"inlines the branch of an If that is always {which}", [node], folds=True)
+    return draft.patch(f"inlines the branch of an If whose condition is always {which}", [node], folds=True)

@@ -72,7 +72,11 @@ class _Region:
     def _condition(self) -> str:
         """Return a text about the rewrite's assumption that no value exceeds the range of a narrower type."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
-        return f"values of at most {-lowest(kinds[0]):.5g} where the type becomes {kinds[0]}" if kinds else ""
+        return (
+            f"magnitudes of at most {-lowest(kinds[0]):.5g} in tensors that become {kinds[0]}"
+            if kinds
+            else ""
+        )
 
     def _type(self, value: Value | None) -> str | None:
         if value is None:

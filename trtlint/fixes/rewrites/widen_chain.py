@@ -29,14 +29,14 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Largest inner dimension of a product that the rewrite computes in FP32.
+"""Largest inner dimension of a matrix product that the rewrite computes in FP32.
 
-Homogeneous coordinates, three coordinates and a one, need four dimensions.
+Products of homogeneous coordinates have the inner dimension 4: three coordinates and the number 1.
 """
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
 """Operators with an operand that must not be rounded, each with the input index of the operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
-"""Operators that make a sum of squares smaller."""
+"""Operators after a sum of squares that can make its value smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
 """Operators between a sum of squares and the division by the root of this sum."""
 
@@ -89,9 +89,9 @@ def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
 
 
 def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
-    """Return the 16-bit arithmetic that computes the operands of ``core``.
+    """Return the 16-bit arithmetic operators that compute the operands of the operators in ``core``.
 
-    The result is None if the arithmetic has too many operators.
+    The result is None if there are too many such operators.
     """
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]

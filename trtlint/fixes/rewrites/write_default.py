@@ -1,4 +1,4 @@
-"""Write the default of an attribute into the model if TensorRT's importer uses another default.
+"""Write ONNX's default of an attribute into the model if TensorRT's importer uses another default.
 
 https://onnx.ai/onnx/operators/onnx__Trilu.html, https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
@@ -25,4 +25,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     settings: dict[str, Any] = {name: value}
     draft.again(node, **settings)
-    return draft.patch(f"sets {name} = {value}, which is the default", [node])
+    return draft.patch(f"sets {name} to its ONNX default, {value}", [node])

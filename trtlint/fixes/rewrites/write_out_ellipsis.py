@@ -60,9 +60,9 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return an error message if two operands have different sizes for one letter.
+    """Return an error message if a dimension of the ellipsis differs in two operands.
 
-    The result is an empty string if the sizes are equal.  TensorRT does not support broadcasting in Einsum.
+    The result is an empty string if these dimensions are equal.  TensorRT does not broadcast in Einsum.
     """
     terms, _ = terms_of(equation)
     sizes: dict[int, set[object]] = {}

@@ -242,7 +242,7 @@ _BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
     "LeakyRelu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
 }
-"""For each fused activation, the attributes that the parameters of the fused operator set."""
+"""For each fused activation, its attributes, in the order of the fused operator's parameters."""
 
 
 def _activation(node: Node) -> str:
@@ -272,10 +272,13 @@ def _insert_activation(forms: Forms, node: Node, value: str, parameters: list[fl
 
 
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
-"""Operators that models use in ONNX's domain, but that only ONNX Runtime or newer opsets define."""
+"""Operators of ONNX Runtime that models use in ONNX's domain.
+
+ONNX does not define them there, or defines them only in newer opsets than the model's.
+"""
 
 _CACHED = "the operator writes into a cache whose length is known only at run time"
-_DECODER = "the operator runs a decoder in a loop, and the output of the decoder ends the loop"
+_DECODER = "the operator runs a decoder in a loop, and the output of the decoder decides when the loop ends"
 _LEFT: Mapping[str, str] = {
     **dict.fromkeys(
         ("GroupQueryAttention", "SparseAttention", "PagedAttention", "DecoderMaskedMultiHeadAttention"),

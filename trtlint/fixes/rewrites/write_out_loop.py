@@ -1,9 +1,9 @@
 """Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
 
-A carried value is a value that the loop passes from one iteration to the next. In an unrolled loop, the
-shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the rewrite adds a
-missing initial condition. If such a Loop also has no trip count, the rewrite adds a carried value that counts
-the iterations.
+A carried value is a value that the loop passes from one iteration to the next. After
+unrolling, the shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the
+rewrite adds a missing initial condition. If such a Loop also has no trip count, the rewrite adds a carried
+value that counts the iterations.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -249,7 +249,7 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
     if any(value is None for value in begins):
         raise NotApplicable("the Loop has no initial value for a carried value")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
-        raise NotApplicable("the body returns the iteration number or the condition unchanged")
+        raise NotApplicable("the body of the Loop returns its iteration number or its condition as an output")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
         raise NotApplicable("the loop never runs, so its stacked outputs are empty")
@@ -340,6 +340,6 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
 
 
 _MOST_CARRIED = 4096
-"""Maximum number of elements of a carried value that the condition depends on."""
+"""Carried values on which the condition depends may have at most this number of elements."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
 """Operators with an operand that sets the size of the output."""

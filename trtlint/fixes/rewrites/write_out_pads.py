@@ -1,6 +1,6 @@
 """Replace ``output_shape`` of a ``ConvTranspose`` by explicit ``pads``.
 
-Without ``auto_pad``, the larger half of the padding is before the image:
+If the padding of an axis is odd and ``auto_pad`` is not set, the larger half is at the start of the axis:
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
 

@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _SINCE = 8
-"""First opset in which Max and Min broadcast; PRelu broadcasts since 7."""
+"""First opset in which Max and Min broadcast. PRelu broadcasts since opset 7."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

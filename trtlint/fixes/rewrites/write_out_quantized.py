@@ -38,9 +38,10 @@ _ONE_AXIS = 13
 _TITLE = "computes quantized tensors in FP32"
 
 Write = Callable[[Numbers, Node], "str | None"]
-"""Function that inserts the replacement of an operator.
+"""Function that inserts the replacement of a quantized operator.
 
-The function returns the name of the tensor with the integers, or None if the outputs are floats.
+If the replaced output is quantized, the function returns the name of the tensor with its integers. If the
+outputs are floats, the function returns None.
 """
 
 
@@ -116,7 +117,7 @@ def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
         else:
             names.append("" if value is None else value.name)
         if port == 0 and not quantized_type(value):
-            raise NotApplicable(f"{node.op} reads a quantized tensor as an operand other than its data")
+            raise NotApplicable(f"the first input of {node.op} is not quantized, but another input is")
     given = [numbers.draft.name(node.op.lower()) if value.name else "" for value in node.outputs]
     numbers.draft.again(node, names, given)
     numbers.known |= dict(zip(node.outputs[1:], given[1:], strict=True))
@@ -164,7 +165,8 @@ def _cast(numbers: Numbers, node: Node) -> str | None:
 def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
     """Replace a DynamicQuantizeLinear by float operators.
 
-    The 255 quantization steps cover the range from the minimum to the maximum of the tensor, including 0.
+    The 255 quantization steps cover the range from the minimum to the maximum of the tensor. If this range
+    does not contain 0, it is extended to 0.
     """
     draft, data = numbers.draft, node.input(0)
     if data is None or len(node.outputs) != 3:
@@ -214,7 +216,7 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
 def _float_operator(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
     """Create a function that inserts the float operator ``op``.
 
-    The new operator gets the attributes ``names`` of the quantized operator.
+    ``names`` are the attributes that the new operator gets from the quantized operator.
     """
     return lambda draft, node, operands: draft.op(op, *operands, **settings(node, frozenset(names)))
 

@@ -75,9 +75,9 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 
 
 def _size(data: Value, parts: int) -> int | None:
-    """Divide the features of a tensor into ``parts`` equal parts, and return the size of each part.
+    """Return the size of each part if the features of a tensor are divided into ``parts`` equal parts.
 
-    The result is None if the features cannot be divided equally, or if the number of features is unknown.
+    The result is None if ``parts`` is 0, or if the number of features is unknown.
     """
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None
@@ -92,7 +92,9 @@ def _rotate(
     caches: tuple[Value, Value],
     positions: str | Value | None,
 ) -> None:
-    """Insert the rotation of a tensor, [batch, heads, length, features] or [batch, length, heads · features].
+    """Insert the rotation of a tensor.
+
+    Its axes are [batch, heads, length, features] or [batch, length, heads · features].
 
     Args:
         forms: object that inserts operators.
@@ -117,7 +119,7 @@ def _rotate(
 def _rotated(
     forms: Forms, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
 ) -> str:
-    """Insert the rotation of the first features of a tensor, [batch, length, heads, features].
+    """Insert the rotation of the first features of a [batch, length, heads, features] tensor.
 
     Args:
         forms: object that inserts operators.

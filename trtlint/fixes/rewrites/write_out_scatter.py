@@ -26,9 +26,9 @@ _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 _COMBINE: Mapping[str, str] = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
-"""Operators that combine the data with an update, by value of the attribute ``reduction``."""
+"""For each value of the attribute ``reduction``, the operator that combines the data with an update."""
 _REDUCE: Mapping[str, str] = {"Add": "ReduceSum", "Mul": "ReduceProd", "Max": "ReduceMax", "Min": "ReduceMin"}
-"""Operators that combine all updates of one position, by the operator that combines two numbers."""
+"""For each operator that combines two numbers, the reduction that combines all updates of one position."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -65,14 +65,14 @@ def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Valu
     axis = node.integer("axis", 0) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
-            raise NotApplicable("the indices may not cover all of the data")
+            raise NotApplicable("the indices possibly cover only a part of the data")
     size, count = data.shape[axis], indices.shape[axis]
     if (
         isinstance(size, int)
         and isinstance(count, int)
         and math.prod(d for d in data.shape if isinstance(d, int)) * count > _MOST
     ):
-        raise NotApplicable(f"the comparison would have more than {_MOST:,} elements")
+        raise NotApplicable(f"comparing the indices would need a tensor of more than {_MOST:,} elements")
     last = [dim for dim in range(rank) if dim != axis] + [axis]
     chosen, values = (
         draft.op("Unsqueeze", _moved(draft, tensor, last), draft.ints(-2)) for tensor in (indices, updates)
@@ -101,11 +101,11 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
 
 
 def _reduced_updates(draft: Draft, chosen: str, values: str, size: str, combine: str, dtype: str) -> str:
-    """Reduce the updates of each position of the result along one axis.
+    """Combine the updates of each position, for the positions of the result along one axis.
 
     Args:
         draft: the draft of the patch.
-        chosen: tensor with the position of each update; the second-to-last axis has size one.
+        chosen: tensor with the position of each update. Its second-to-last axis has size one.
         values: the updates, with the same shape as ``chosen``.
         size: number of positions.
         combine: the operator that combines two updates.
@@ -136,7 +136,7 @@ def _nd(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Value, Val
     rows, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])
     counts = [dim for dim in (indices.shape or ())[:-1] if isinstance(dim, int)]
     if rows * width * math.prod(counts) > _MOST:
-        raise NotApplicable(f"the comparison would have more than {_MOST:,} elements")
+        raise NotApplicable(f"comparing the indices would need a tensor of more than {_MOST:,} elements")
     wide = draft.op("Cast", indices, to=7)
     flat = draft.op("Reshape", wide, draft.ints(-1, depth))
     limits = draft.constant(np.array(sizes[:depth], np.int64), "sizes")

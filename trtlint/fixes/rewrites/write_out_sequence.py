@@ -35,7 +35,7 @@ _TAKING: Mapping[str, str] = {
     "OptionalHasElement": "true if the optional holds a tensor",
     "OptionalGetElement": "the tensor of the optional",
 }
-"""Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
+"""Operators that read a sequence or an optional and return a tensor, and the meaning of this tensor."""
 _COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
 """For each operator that depends only on the number of tensors, the element type of the result."""
 _MOST_NODES = 500
@@ -62,7 +62,7 @@ class _Lists(Struct, frozen=True):
     retyped: list[str]
 
     def write(self, node: Node) -> None:
-        """Rewrite one operator. If it returns a sequence, only record the tensors in the sequence."""
+        """Rewrite one operator. If the operator returns a sequence, only record the tensors in it."""
         if node.op == "Loop":
             self._unroll_loop(node)
             return
@@ -280,8 +280,8 @@ def _unroll(draft: Draft, node: Node, held: dict[str, list[str]]) -> list[str]:
     Args:
         draft: the draft.
         node: the Loop.
-        held: names of the tensors in each sequence, by name of the sequence. The function adds the sequences
-            that the Loop returns to this mapping.
+        held: names of the tensors in each sequence, by name of the sequence. To this mapping, the function
+            adds the sequences that the Loop returns.
 
     Returns:
         Names of values whose declared shape may become invalid.
@@ -306,7 +306,7 @@ def _unroll(draft: Draft, node: Node, held: dict[str, list[str]]) -> list[str]:
 
 
 def _write_inner(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
-    """Insert one operator of the unrolled body. For an operator on sequences, only update ``held``."""
+    """Insert one operator of the unrolled body. For an operator on sequences, update ``held`` instead."""
     inputs, op = [text(name) for name in proto.input], "" if domain_of(proto.domain) else proto.op_type
     first = held.get(inputs[0]) if inputs else None
     if op == "SequenceEmpty":
@@ -318,7 +318,7 @@ def _write_inner(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]
     elif op == "SequenceInsert" and first is not None and len(inputs) == 2:
         found = [*first, inputs[1]]
     elif any(name in held for name in inputs):
-        raise NotApplicable(f"the body of a Loop reads a sequence with {proto.op_type}")
+        raise NotApplicable(f"{proto.op_type} in the body of a Loop reads a sequence")
     else:
         draft.insert(proto)
         return
