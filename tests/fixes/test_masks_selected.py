@@ -91,14 +91,14 @@ ADDED = (
         (
             f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
             17,
-            "the rewrite would change fully masked rows: adding -1e+09 preserves the differences "
-            "between their scores",
+            "the rewrite would change fully masked rows: adding -1e+09 to all scores "
+            "of a row preserves their differences",
         ),
         (
             f"{SCORES}  m = Where (keep, zero, less)  c = Cast <to = 1> (m)  x = Add (s, c)  p = Softmax (x)",
             17,
-            "the rewrite would change fully masked rows: adding -1e+09 preserves the differences "
-            "between their scores",
+            "the rewrite would change fully masked rows: adding -1e+09 to all scores "
+            "of a row preserves their differences",
         ),
         (
             f"{SCORES}  h = Cast <to = 10> (s)  m = Where (keep, zero, less)  c = Cast <to = 10> (m)"

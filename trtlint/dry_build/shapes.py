@@ -162,7 +162,7 @@ def choices(
 
     Args:
         inputs: the inputs of the network.
-        given: shapes from the user. If several ranges match an input, the last range applies.
+        given: shape ranges from the user. If several ranges match an input, the last range applies.
         hints: sizes that the network suggests.
     """
     user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}

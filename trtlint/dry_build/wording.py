@@ -9,7 +9,7 @@ from trtlint.dry_build.result import DryBuildResult, UsedShape
 from trtlint.files.problem import first_few
 
 _LONGEST = 300
-"""Largest number of characters of a builder error in a message."""
+"""Maximum length of a quoted builder error, in characters."""
 _SHOWN = 4
 """Maximum number of shapes in a message."""
 

@@ -24,10 +24,7 @@ from trtlint.model.sizes import Dimensions
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
-"""Sizes that trtlint tries for dynamic dimensions.
-
-In one set of inputs, all dynamic dimensions have the same size.
-"""
+"""Sizes to try for dynamic dimensions. In one set of inputs, all dynamic dimensions have the same size."""
 _MORE_SIZES = 2
 """Number of further sizes to try for dynamic dimensions. They equal static dimensions of the inputs."""
 _LARGEST_SIZE = 64
@@ -40,10 +37,7 @@ _PLAIN = ("random", "positive", "zeros", "large")
 _CHANGING = ("away", "zeros", "tiny")
 """Kinds of inputs for patches that intentionally change the results of a division by zero."""
 _WHOLE = 40
-"""Largest magnitude of integers in inputs of kind ``large``.
-
-For indices, the limit is the size of the indexed axis.
-"""
+"""Largest magnitude of integers of kind ``large``. For indices, it is the size of the indexed axis."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
 """For each element type, the largest bound that generated numbers exceed.
 
@@ -116,9 +110,7 @@ class Feeds(Struct, frozen=True):
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Yield sets of input arrays for the nodes that a patch changes.
-
-    Each set combines one size of the dynamic dimensions with one kind of numbers.
+    """Yield one set of inputs for each size of the dynamic dimensions and each kind of numbers.
 
     Args:
         model: the model.
@@ -318,7 +310,7 @@ class _Boundary:
 
 
 def _require_small(value: Value, sizes: Iterable[int]) -> None:
-    """Raise RegionError if a tensor with these sizes has too many elements."""
+    """Raise RegionError if ``value`` has too many elements. ``sizes`` are the sizes of its axes."""
     if math.prod(sizes) > _MOST_ELEMENTS:
         raise RegionError(
             f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"

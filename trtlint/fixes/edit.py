@@ -157,7 +157,7 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
 
     Args:
         graph: the graph after the edit.
-        before: names that the graph read before the edit.
+        before: names of the tensors that the graph read before the edit.
     """
     uses = Counter(_reads(graph))
     producers = {text(name): node for node in graph.node for name in node.output}

@@ -223,11 +223,10 @@ class FixSession:
             for each in proposals[:MOST_TRIES]:
                 self._apply_alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
-                self._refuse(
-                    outcome,
-                    each.wanted,
-                    f"applied at all places at once: {harm}; there are too many places to try each one alone",
+                why = (
+                    f"applied at all places at once: {harm}; there are too many places to try each one alone"
                 )
+                self._refuse(outcome, each.wanted, why)
 
     def _apply_alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
         """Apply a rewrite at one node if the finding that requested it still exists."""
@@ -300,10 +299,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model.
-
-        Return an empty string if the patches were applied, otherwise the reason why not.
-        """
+        """Apply patches if they improve the model. Return the reason why not, or an empty string."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:

@@ -222,7 +222,8 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
     """Run computations in one child, and yield their answers.
 
-    If a computation ends the child, its answer is a ComputationError, and no further answers are yielded.
+    If a computation ends the child, the answer of this computation is a ComputationError. The function then
+    yields no further answers.
     """
     if not hasattr(os, "fork"):
         yield from map(_answer, works)

@@ -193,7 +193,7 @@ def _size(file: Path) -> int:
 
 
 def machine_memory() -> int:
-    """Return the memory of this machine in bytes, at least 4 GiB."""
+    """Return the memory of this machine in bytes. If it is unknown or below 4 GiB, return 4 GiB."""
     with suppress(AttributeError, OSError, ValueError):
         return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return _LEAST_MEMORY

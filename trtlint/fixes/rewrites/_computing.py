@@ -57,7 +57,7 @@ def computed(value: Value, model: Model) -> Array:
 
 
 def _result(proto: onnx.ModelProto) -> bytes:
-    """Run a model without inputs, and serialize its only output.
+    """Run a model that has no inputs, and serialize its only output.
 
     Return empty bytes if the output is too large.
     """

@@ -61,7 +61,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def embed_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose EmbedLayerNormalization into a norm of the sum of word, position and segment embeddings."""
+    """Decompose EmbedLayerNormalization: add word, position and segment embeddings, then normalize."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
         node.input(port) for port in range(9)

@@ -13,7 +13,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies a ConvTranspose without its bias, and adds the bias after the copy."""
+    """Create a patch that removes the bias of a ConvTranspose, and adds the bias to the result."""
     node = fact.node
     bias = None if node is None else node.input(2)
     tensor = None if node is None else node.input(0)

@@ -242,9 +242,9 @@ class _Decomposition:
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
-        """Insert the scores and the softmax, and return the attention probabilities.
+        """Insert operators that compute the attention probabilities. Return the name of the probabilities.
 
-        If the operator also returns its scores, the tensor with the scores gets the name ``out``.
+        If the replaced operator also returns its scores, the tensor with the scores gets the name ``out``.
         """
         node, draft = self.node, self.draft
         mode = node.integer("qk_matmul_output_mode", 0) if out else -1

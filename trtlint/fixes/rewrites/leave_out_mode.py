@@ -12,7 +12,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies a GridSample without its mode."""
+    """Create a patch that removes the attribute ``mode`` of a GridSample."""
     node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(

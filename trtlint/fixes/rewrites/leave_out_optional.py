@@ -25,7 +25,7 @@ _REQUIRED: Mapping[str, int] = {
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies an operator without its unused optional inputs and outputs."""
+    """Create a patch that removes the unused optional inputs and outputs of an operator."""
     node = fact.node
     if node is None or node.domain:
         raise NotApplicable("there is no ONNX operator here")

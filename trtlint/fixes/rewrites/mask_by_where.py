@@ -103,7 +103,7 @@ class _Masking(Struct):
                         heapq.heappush(pending, (each.index, each))
 
     def _rewrite_reader(self, node: Node) -> None:
-        """Rewrite one operator that depends on NonZero, or record the content of its output."""
+        """Rewrite one operator that depends on NonZero, or record what its output tensor contains."""
         if node.domain:
             raise _refused(node)
         part = self._moved_positions(node)

@@ -15,7 +15,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies a pooling operator without ceil_mode."""
+    """Create a patch that replaces ceil_mode of a pooling operator by explicit padding."""
     node = fact.node
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:

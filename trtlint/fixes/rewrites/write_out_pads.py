@@ -13,7 +13,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies a ConvTranspose with pads instead of output_shape."""
+    """Create a patch that replaces output_shape of a ConvTranspose by pads."""
     node = fact.node
     weight = None if node is None else node.input(1)
     if node is None or node.op != "ConvTranspose" or node.domain or weight is None or weight.shape is None:

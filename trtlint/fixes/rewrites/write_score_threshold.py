@@ -14,7 +14,7 @@ _THRESHOLD = 4
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that copies a NonMaxSuppression and sets its score threshold."""
+    """Create a patch that sets the score threshold of a NonMaxSuppression."""
     node = operator_of(fact, model, "NonMaxSuppression")
     if node.input(_THRESHOLD) is not None:
         raise NotApplicable("NonMaxSuppression already has a score threshold")
