@@ -31,7 +31,7 @@ from trtlint.model.widening import FP32, FP64
 _MOST_BYTES = 1 << 30
 """Maximum total size, in bytes, of the inputs of failed runs. Each run uses different input shapes."""
 _SHARE = 8
-"""Divisor of the memory limit of the process. The quotient is the limit for inputs and outputs together."""
+"""Inputs and outputs together may use the memory limit of the process divided by this number."""
 _MOST_FOR_REFERENCE = 16 << 20
 """ONNX's reference evaluator, which is slow, runs only models with at most this number of bytes."""
 _MOST_FOR_TWO = 256 << 20

@@ -52,7 +52,7 @@ class RandomSets(Struct, frozen=True):
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """Return one set of inputs of each kind, such as zeros or large numbers, if memory allows.
+        """Return one set of inputs of each kind, such as zeros. Little memory means fewer sets.
 
         Args:
             beside: bytes of memory that the outputs for one set need.

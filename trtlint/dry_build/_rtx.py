@@ -117,7 +117,7 @@ class _Builds:
         return b"" if built else _log_after(self._parsed_to), result
 
     def _rewind(self, log: bytes = b"") -> None:
-        """Cut the log after the output of the parser, then append ``log``."""
+        """Remove from the log all text after the parser's output, then append ``log``."""
         os.ftruncate(_OUT, self._parsed_to)
         os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
         if log:

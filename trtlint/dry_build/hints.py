@@ -28,7 +28,7 @@ _SMALLEST, _LARGEST = 8, 32_000
 FEW = 8
 """A stored tensor with more elements than this cannot be a list of sizes."""
 _LAST_LAYERS = 4
-"""Number of convolutions, counted from the end. Their channels may be the features of a classifier."""
+"""Number of last convolutions to inspect. Their channels may be the features of a classifier."""
 _MOST_SQUARES, _MOST_LINES = 12, 8
 """Maximum number of suggested image sizes, and of suggested sequence lengths."""
 _ABOUT_SIZES = re.compile(

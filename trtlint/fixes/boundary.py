@@ -334,7 +334,7 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 
 
 def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
-    """Return the sizes that a patch requires for dynamic dimensions.
+    """Return a dict of the sizes that a patch requires for dynamic dimensions.
 
     A key is the name of a dimension. If the dimension has no name, the key is the tensor name and the index
     of the dimension.

@@ -148,7 +148,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
-    """Return the ONNX protobuf of a fixed model, with metadata that list the applied fixes.
+    """Return the ONNX protobuf of a fixed model, and list the applied fixes in its metadata.
 
     Args:
         fixed: the model.

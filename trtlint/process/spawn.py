@@ -41,7 +41,7 @@ class Limits(Struct, frozen=True):
     Attributes:
         seconds: wall time.
         memory: bytes of memory, without mapped files.
-        processor: seconds of processor time; 0 for ``seconds`` multiplied by the number of processors.
+        processor: seconds of processor time; 0 means ``seconds`` times the number of processors.
     """
 
     seconds: float = 120.0

@@ -140,7 +140,7 @@ def require_way_down(scale: Scaled, end: Node) -> None:
         if reader.op in QUANTIZE:
             raise NotApplicable("the scaled tensor is quantized")
         value = reader.output
-    raise NotApplicable("there are too many operators between the scaling and the product")
+    raise NotApplicable("there are too many operators between the scaling and the product of Q and K")
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:

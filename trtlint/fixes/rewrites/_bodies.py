@@ -15,7 +15,7 @@ from trtlint.model.walks import search
 _MOST_VISITED = 10_000
 """Maximum number of values that a search visits.
 
-If a search reaches this limit, trtlint assumes that the searched value depends on tensor sizes.
+If a search reaches this limit, trtlint assumes that the value in question depends on tensor sizes.
 """
 
 

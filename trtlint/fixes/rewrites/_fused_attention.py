@@ -270,7 +270,7 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 
 def _range(draft: Draft, tensor: str) -> str:
-    """Insert a Range of INT64 indices, from 0, for the third axis of a tensor of rank 4."""
+    """Insert a Range 0, 1, 2, ... (INT64) for the positions on the third axis of a tensor of rank 4."""
     index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 

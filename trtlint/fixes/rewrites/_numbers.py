@@ -161,7 +161,7 @@ class Numbers:
 def along(parameter: Array, behind: int | None) -> Array:
     """Reshape a scalar or vector so that it broadcasts to a tensor.
 
-    The axis of a vector becomes the axis that ``behind`` axes of the tensor follow.
+    A vector broadcasts along one axis of the tensor. ``behind`` is the number of axes after this axis.
     """
     if parameter.size == 1:
         return parameter.reshape(())

@@ -81,7 +81,7 @@ def product(
         operands: input indices and axes of the operands.
         write: function that inserts the product of two float tensors, and returns the name of the product.
         bias: a bias that broadcasts to the sums.
-        out: name of the result if it is INT32.
+        out: name of the result, if the result is INT32.
     """
     parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
     left = numbers.shifted(node, operands.left, operands.left_zero)

@@ -22,7 +22,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _ROOM = 6e4
-"""Largest magnitude of an added mask. Adding a score must not exceed the FP16 range."""
+"""Largest magnitude of an added mask. The sum of mask and score must not exceed the FP16 range."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -1,8 +1,8 @@
 """Remove a DequantizeLinear and the QuantizeLinear after it, if both have the same parameters.
 
-The integers stay the same if the rounding errors of the multiplication and of the division stay below half a
-step. The rewrite checks every number of the quantized type with every scale. In BF16, some scales fail this
-check. Definitions:
+Dequantizing multiplies by the scale, and quantizing divides by it. The integers stay the same if the rounding
+errors of both operations stay below half a step. The rewrite checks every number of the quantized type with
+every scale. In BF16, some scales fail this check. Definitions:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """

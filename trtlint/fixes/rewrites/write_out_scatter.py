@@ -101,7 +101,7 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
 
 
 def _reduced_updates(draft: Draft, chosen: str, values: str, size: str, combine: str, dtype: str) -> str:
-    """Combine the updates of each position, for the positions of the result along one axis.
+    """For each position of the result along one axis, combine all updates of this position.
 
     Args:
         draft: the draft of the patch.
