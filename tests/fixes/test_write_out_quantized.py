@@ -202,7 +202,7 @@ def test_a_stored_table_is_dequantized_before_it_is_read(
 
 
 LEFT = {
-    "Pad reads or writes": """{ q = QuantizeLinear (x, s1, z)  e = Pad (q, four, z)
+    "does not support Pad, which reads or writes": """{ q = QuantizeLinear (x, s1, z)  e = Pad (q, four, z)
         y = QLinearMatMul (e, s1, z, w, s1, z, s2, z) }""",
     "is not a FLOAT tensor": """{ q = QuantizeLinear (x, s1, z)
         y = QLinearMatMul (q, t, z, w, s1, z, s2, z) }""",

@@ -70,7 +70,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
     if numbers.size * before.scale.size > MOST_ELEMENTS:
         return "there are too many scales to check"
     if not _survive(numbers, before, numpy_type(kind)):
-        return f"dequantizing to {kind} and quantizing again changes some numbers"
+        return f"dequantizing to {kind} and quantizing again with the same scale changes some numbers"
     return ""
 
 
