@@ -80,14 +80,14 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (keyword(select=5), "select=5: expected ids, id prefixes, names or groups of rules"),
         (keyword(command=5), "command=5: expected a trtexec command, or a path"),
         (keyword(log=5), "log=5: expected a path"),
-        (keyword(log=""), "log='': expected a path; this text is not a valid file name"),
+        (keyword(log=""), "log='': expected a path; the given text is not a valid file name"),
         (
             keyword(record="build.log"),
             "record='build.log': expected a build that trtlint.read_build returned",
         ),
         (
             keyword(ranges=5),
-            "ranges=5: expected a path, or the result of trtlint.measure (its attribute measurement)",
+            "ranges=5: expected a path, or the attribute `measurement` of a result of trtlint.measure",
         ),
         (
             keyword(dry_build="zzz"),
@@ -147,7 +147,10 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             loose(trtlint.upgrade, "model.onnx", "10.6", product="x"),
             "product='x': expected one of 'tensorrt', 'tensorrt-rtx'",
         ),
-        (loose(trtlint.lint, "a\0b"), "path='a\\x00b': expected a path; this text is not a valid file name"),
+        (
+            loose(trtlint.lint, "a\0b"),
+            "path='a\\x00b': expected a path; the given text is not a valid file name",
+        ),
         (
             loose(trtlint.lint, [onnx.ModelProto(), onnx.ModelProto()]),
             "path[0]=<ModelProto>: expected a path",
@@ -180,7 +183,10 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         ),
         (loose(trtlint.convert, 5, to="fp16"), "model=5: expected a path or an onnx.ModelProto"),
         (loose(trtlint.load_rules, 5), "paths[0]=5: expected a path"),
-        (loose(trtlint.load_rules, ""), "paths[0]='': expected a path; this text is not a valid file name"),
+        (
+            loose(trtlint.load_rules, ""),
+            "paths[0]='': expected a path; the given text is not a valid file name",
+        ),
         (loose(trtlint.read_build, 5), "paths=5: expected paths"),
         (
             loose(trtlint.read_build, [("build.log", "lgo")]),
@@ -209,7 +215,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(call: Callable[[], object],
 @pytest.mark.parametrize("function", [trtlint.lint, trtlint.check, trtlint.fix, trtlint.measure])
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have(function: Callable[..., object], name: str) -> None:
-    with pytest.raises(trtlint.ArgumentError, match="this text is not a valid file name"):
+    with pytest.raises(trtlint.ArgumentError, match="the given text is not a valid file name"):
         function(name)
 
 
@@ -434,7 +440,7 @@ def test_a_value_is_converted(name: str, value: object, expected: object) -> Non
         ("inputs", {"a": 1}, "inputs=<dict>: expected a path, or several"),
         ("inputs", bytearray(b"a"), "inputs=<bytearray>: expected a path, or several"),
         ("inputs", ["a", 5], "inputs[1]=5: expected a path"),
-        ("inputs", "", "inputs='': expected a path; this text is not a valid file name"),
+        ("inputs", "", "inputs='': expected a path; the given text is not a valid file name"),
         ("rules", ["a"], "rules[0]='a': expected rules that trtlint.load_rules returned"),
         ("rules", Path("a"), "rules=<PosixPath>: expected rules that trtlint.load_rules returned"),
         ("rules", 5, "rules=5: expected rules that trtlint.load_rules returned"),

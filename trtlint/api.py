@@ -194,7 +194,7 @@ def fix(
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
             results differ.
-        **keywords: as in :func:`lint`. ``ranges`` keeps the nodes in FP32 that the measurement lists.
+        **keywords: as in :func:`lint`. Nodes that the measurement ``ranges`` lists stay in FP32.
 
     Raises:
         ModelError: the model cannot be read, or the fixed model is invalid.

@@ -161,14 +161,14 @@ def _as(kind: type, value: object) -> Any:
 
 
 def _path(expected: str) -> Reader:
-    """Return a reader that accepts a path as text or as an object, and converts it to text."""
+    """Return a reader that accepts a path as text or as a path object, and converts it to text."""
 
     def read_path(name: str, value: object) -> str:
         text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
         if not isinstance(text, str):
             raise ArgumentError.of(name, value, expected)
         if not text or "\0" in text or not _encodable(text):
-            raise ArgumentError.of(name, text, f"{expected}; this text is not a valid file name")
+            raise ArgumentError.of(name, text, f"{expected}; the given text is not a valid file name")
         return text
 
     return read_path
@@ -200,7 +200,7 @@ def _texts(expected: str) -> Reader:
 
 
 def _plugins(name: str, value: object) -> tuple[str, ...]:
-    """Return the names of plugins in a text with commas, such as ``"a,b"``, or in several texts."""
+    """Return the plugin names in the value: a text with commas, such as ``"a,b"``, or several texts."""
     listed = _texts("names of plugins")(name, value)
     return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
 
@@ -239,7 +239,7 @@ def _ranges(name: str, value: object) -> object:
 
     if isinstance(value, Measurement):
         return value
-    return _path("a path, or the result of trtlint.measure (its attribute measurement)")(name, value)
+    return _path("a path, or the attribute `measurement` of a result of trtlint.measure")(name, value)
 
 
 def _dry_build(name: str, value: object) -> bool | str:

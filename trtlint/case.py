@@ -238,7 +238,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def _record(self) -> Any:
-        """The files of a real build. The files complete the settings of the targets."""
+        """The files of a real build. Target settings that the user left out are taken from these files."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 
@@ -343,7 +343,7 @@ def facts_of(
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """Return the rules that run for some targets.  The result is cached for all models of a run."""
+    """Return the rules that run for the given targets.  All models of a run share the cached result."""
     return Ran(rules.entries, targets)
 
 

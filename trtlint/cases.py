@@ -88,24 +88,23 @@ class Keywords(TypedDict, total=False):
     profile: AnyPath
     """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
-    """The files of a build, from :func:`trtlint.read_build`. It replaces the keywords ``log``, ``layers`` and
-    ``profile``."""
+    """The files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
     ranges: AnyPath | Measurement
     """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
     weights: bool
     """Check all weights for NaN, infinity and values outside FP16."""
     dry_build: bool | str
-    """Run NVIDIA's parser and builder, without a GPU: True, ``"parse"`` for the parser only, or the required
-    release of TensorRT-RTX, such as ``"1.7.1"``."""
+    """True to run NVIDIA's parser and builder, without a GPU.  ``"parse"`` runs only the parser.  A release
+    such as ``"1.7.1"`` runs both, and requires that this release of TensorRT-RTX is installed."""
     dry_parse: bool
     """Run only NVIDIA's parser, not the builder.  The parser needs no input shapes."""
     compare: bool | AnyPath | Iterable[AnyPath]
-    """Compute the parsed network on the CPU and compare it with ONNX Runtime: True for generated inputs,
-    ``"probe"`` for edge cases, or ``.npz`` files and folders of them."""
+    """Compute the parsed network on the CPU and compare it with ONNX Runtime, on these inputs: True for
+    generated inputs, ``"probe"`` for edge cases, or ``.npz`` files and folders of such files."""
     shapes: Texts | Mapping[str, Sequence[int]]
     """The input shapes of a dry build: ``"x:1x3x224x224"`` or ``{"x": (1, 3, 224, 224)}``."""
     rtx_path: AnyPath
-    """The folder with the wheels of another release of TensorRT-RTX."""
+    """The folder of the TensorRT-RTX wheels to use instead of the installed wheels."""
     dry_build_seconds: float
     """The time limit of one dry build."""
     dry_build_memory: int
@@ -113,8 +112,7 @@ class Keywords(TypedDict, total=False):
     dry_build_logs: AnyPath
     """The folder for the log and the result of a dry build."""
     ep: Provider
-    """Execution provider of ONNX Runtime that partitions the model, ``"tensorrt"`` or
-    ``"nv-tensorrt-rtx"``."""
+    """Execution provider of ONNX Runtime to partition for: ``"tensorrt"`` or ``"nv-tensorrt-rtx"``."""
     ep_options: Mapping[str, object]
     """Options of the provider, such as ``{"trt_min_subgraph_size": 5}``."""
     torch_tensorrt: str
@@ -229,7 +227,7 @@ class _Given:
             asked = next(name for name in _DRY if keywords.get(name))
             raise SettingError(
                 f"{asked} runs a dry build, so it cannot be used with a log, layers or a "
-                "profile of a real build; omit one of them"
+                f"profile of a real build; omit {asked}, or the files of the real build"
             )
 
     @property
@@ -252,7 +250,7 @@ class _Given:
 
     @property
     def for_torch(self) -> bool:
-        """True if the call is about scripts or exported programs for Torch-TensorRT."""
+        """True if the keyword ``torch_tensorrt`` is given: the files are scripts or exported programs."""
         return "torch_tensorrt" in self._keywords
 
     @property
@@ -260,7 +258,7 @@ class _Given:
         return bool(self._files) or "record" in self._keywords
 
     def _with_provider(self, commands: tuple[BuildCommand, ...]) -> tuple[BuildCommand, ...]:
-        """Return ``commands``, or the options of the provider as a command if there are no commands."""
+        """Return ``commands``. If there are none, return the options of the keyword ``ep`` as a command."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")

@@ -42,7 +42,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
-    """Find what TensorRT will compute wrongly, reject or run slowly in an ONNX model, before the build.
+    """Find the parts of an ONNX model that TensorRT will compute wrongly, reject or run slowly.
 
     Anything you don't specify is unknown to trtlint. The report counts the findings that depend on it and
     names the options that would decide them.
@@ -189,9 +189,9 @@ def measure(**options: Any) -> int:
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
-    Exit code: 0 all outputs are within tolerance in every build, 1 an output is not, or the result
-    depends on the build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug
-    in trtlint.
+    Exit code: 0 all outputs are within tolerance in every build, 1 an output exceeds the tolerance in at
+    least one build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in
+    trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
@@ -254,7 +254,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 
 
 @cli.command(
-    context_settings=_HELP, short_help="Write a copy of a model whose metadata suppresses a finding."
+    context_settings=_HELP, short_help="Write a copy of a model, and suppress a finding in the copy."
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("rule", metavar="RULE")
@@ -269,10 +269,11 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 @result_option("Write the copy here.", required=True)
 @RULES
 def suppress(**options: Any) -> int:
-    """Write a copy of MODEL that suppresses the findings of RULE, with the reason in its metadata.
+    """Write a copy of MODEL, and suppress the findings of RULE in the metadata of the copy.
 
-    RULE is an id, an id prefix, a name or a group. Weights of any size are copied unchanged. The entry is
-    JSON in the metadata key trtlint.suppress. Reports still count suppressed findings.
+    RULE is an id, an id prefix, a name or a group. The metadata key trtlint.suppress stores the suppression
+    and its reason, as JSON. Reports still count suppressed findings. Weights of any size are copied
+    unchanged.
 
     \b
     trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx

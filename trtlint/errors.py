@@ -42,7 +42,7 @@ class ArgumentError(SettingError, TypeError):
 
 
 _LONGEST_SHOWN = 60
-"""Longest text of a wrong value in a message, in characters."""
+"""Largest number of characters of a wrong value that an error message shows."""
 
 
 def _shown(value: object) -> str:

@@ -119,8 +119,8 @@ def write_report(report: Report, format: str, file: AnyPath) -> None:
 
     Raises:
         ArgumentError: ``report`` is not a report.
-        SettingError: the format is unknown, or the file cannot be written.
-        OSError: the file cannot be written.
+        SettingError: the format is unknown or does not fit, or the path of the file cannot be used.
+        OSError: an error occurs while the file is written.
     """
     from trtlint.report.formats import Style, known
     from trtlint.report.notebook import facts_of_file

@@ -45,7 +45,7 @@ def test_the_text_says_what_the_verdict_depends_on(folder: Path, capsys: pytest.
     said = capsys.readouterr().out
     assert "FP16: depends on the build: within tolerance only if the builder fuses" in said
     assert "on both sides of the bound of 0.01" in said
-    assert "  only the results of products and the outputs are rounded  0.000" in said
+    assert "  only products and model outputs are rounded  0.000" in said
     assert run(["measure", "attention.onnx", "--inputs", "attention.npz"]) == 0
     assert "FP16: fine\n" in capsys.readouterr().out
 

@@ -76,7 +76,7 @@ def test_arguments_that_raise_and_are_ignored(capsys: pytest.CaptureFixture[str]
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["upgrade", "build.py", "net.pt2", "--from", "2.7", "--to", "2.14", "--isolated"]) == 0
     out = capsys.readouterr().out
-    assert "build.py: Torch-TensorRT 2.7 to 2.14 (TensorRT 10.9.0 to 11.1.0): 2 findings begin, 0 end" in out
+    assert "build.py: Torch-TensorRT 2.7 to 2.14 (TensorRT 10.9.0 to 11.1.0): 2 new findings, 0 gone" in out
     assert "error[TTR101] in 2.10 to 2.12: " in out
     assert "gone: TTR101 build.py:4" in out
     assert "aten.glu.default, 1 node: converts from 2.14\n" in out

@@ -138,7 +138,7 @@ def test_the_worst_outputs_are_listed(
     said = capsys.readouterr().out
     assert "output last: not finite in FP16" in said
     assert said.count("\noutput ") == 12
-    assert "and 19 more outputs with smaller errors, all of them in the JSON (--output)" in said
+    assert "and 19 more outputs with smaller errors; --output json:FILE lists all outputs" in said
 
 
 @pytest.mark.slow

@@ -487,7 +487,7 @@ def test_entries_of_a_model_that_take_too_long_are_ignored(
     (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy, having_run(RAN))
     assert not kept.suppressed
     assert kept.notes == (
-        f"the metadata {SUPPRESS_KEY} is ignored: there are too many entries, or a glob is too long",
+        f"the metadata {SUPPRESS_KEY} is ignored: there are too many suppressions, or a glob is too long",
     )
 
 

@@ -149,7 +149,7 @@ def test_an_invalid_model_is_not_written() -> None:
     assert lines == [
         "dir/m.onnx",
         "  unsaved  error[ACC102] move-scale: does move-scale at blocks.1.attn",
-        "  no model was written, because the fixed model is invalid; 1 error as before",
+        "  no model was written, because the fixed model is invalid; still 1 error",
     ]
 
 

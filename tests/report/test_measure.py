@@ -46,9 +46,9 @@ def test_figures() -> None:
         "it does not",
         "output y: error 0.001 to 0.5, on both sides of the bound of 0.01",
         "output z: error 0.001 to 0.003, under the bound of 0.01",
-        "  every operator rounds                                     0.001",
-        "  only the results of products and the outputs are rounded  0.5",
-        "  products accumulate in FP16                               0.02",
+        "  every operator rounds                        0.001",
+        "  only products and model outputs are rounded  0.5",
+        "  products accumulate in FP16                  0.02",
         "",
         "  type       rounded       fused  accumulated",
         "  FP16         0.001         0.5         0.02  depends on the build",
@@ -56,7 +56,7 @@ def test_figures() -> None:
         "  TF32         0.001        0.02        0.003  depends on the build",
         "  types within tolerance: BF16",
         "",
-        "closest to the end of FP16, 65,504; each cell of a bar is a power of two:",
+        "tensors closest to the largest value of FP16, 65,504; each cell of a bar is a power of two:",
         "  first   Exp  1,048,064  !!!!············  begins here",
         "  second  Exp     16,376  ██··············  2.0 powers of two left",
         "      net.py:3",
@@ -91,7 +91,7 @@ def test_the_inputs_are_named(files: tuple[str, ...], words: str) -> None:
 
 def test_without_a_simulation_only_ranges_are_shown() -> None:
     lines = figures(replace(FOUND, rehearsed=False))
-    assert lines[2].startswith("closest to the end of FP16")
+    assert lines[2].startswith("tensors closest to the largest value of FP16")
     assert figures(replace(FOUND, rehearsed=False, sites=()))[1:] == [""]
     assert "closest" not in "".join(figures(replace(FOUND, type="tf32")))
 
@@ -104,7 +104,7 @@ def test_several_outputs_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(measure, "_OUTPUTS", 1)
     assert part(figures(bare), "output")[:2] == [
         first,
-        "and 1 more output with smaller errors, all of them in the JSON (--output)",
+        "and 1 more output with smaller errors; --output json:FILE lists all outputs",
     ]
 
 
@@ -130,7 +130,7 @@ def test_errors_of_an_output(one: MeasuredOutput, words: str) -> None:
     assert [line for line in lines if line.startswith("output")] == [f"output y: {words}"]
 
 
-NOTE = "note: some values are outside the range, but all outputs are within tolerance"
+NOTE = "note: some values are outside the range of FP16, but all outputs are within tolerance"
 SMALL = replace(FOUND, outputs=(output("y", 0.001, 0.001, 0.001),))
 
 
@@ -180,7 +180,7 @@ def test_the_bar_of_bf16() -> None:
     assert bar(BF16.largest / 8, BF16) == "███" + "·" * 13
 
 
-NO_SET = "no set of FP32 nodes makes all outputs accurate enough if the other nodes run in FP16"
+NO_SET = "the search found no set of nodes to keep in FP32 that makes all outputs accurate enough in FP16"
 MISFIT = KeptNodes(tuple(f"n{at}" for at in range(20)), 0.001, 5, True, 30, 0, 0)
 LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
 
@@ -198,10 +198,10 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         (
             KeptNodes(("a", "b"), 0.00123, 1, True, margin=("b",), complete=False),
             [
-                "keep in FP32: 2 nodes; with them the worst error is 0.0012, verified (1 run)",
+                "keep in FP32: 2 nodes; the worst output error is then 0.0012, verified in 1 run",
                 "  a",
                 "  b  (for margin)",
-                "note: the nodes marked (for margin) are optional: if you remove a single one of these "
+                "note: each node marked (for margin) is optional: if you remove any one of these "
                 "nodes from the list, the error stays under the bound",
                 "note: the search reached its limit; use --thorough to continue",
                 "",
@@ -209,7 +209,7 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         ),
         (
             KeptNodes(("a",), 0.5, 2, True),
-            ["keep in FP32: 1 node; with them the worst error is 0.5, verified (2 runs)", "  a", ""],
+            ["keep in FP32: 1 node; the worst output error is then 0.5, verified in 2 runs", "  a", ""],
         ),
     ],
 )
@@ -260,7 +260,7 @@ def test_markdown() -> None:
         "| Rounding | Error | Verdict |",
         "|---|---|---|",
         "| every operator rounds | 0.001 | fine |",
-        "| only the results of products and the outputs are rounded | 0.5 | broken |",
+        "| only products and model outputs are rounded | 0.5 | broken |",
         "| products accumulate in FP16 | 0.02 | broken |",
         "| Output | Error |",
         "|---|---|",
@@ -281,7 +281,7 @@ def test_markdown() -> None:
         "| `second` | Exp | 16,376 | 2.0 powers of two left |",
         "| `third` | Exp | 9.3e-10 | 46.0 powers of two left |",
         "### Keep in FP32",
-        "2 nodes; with them the worst error is 0.0012.",
+        "2 nodes; the worst output error is then 0.0012.",
         "* `first`",
         "* `third` (for margin)",
         "### Advice",
@@ -300,8 +300,8 @@ def test_markdown() -> None:
     ("kept", "lines"),
     [
         (None, []),
-        (KeptNodes(("a",), None, 1, True), ["### Keep in FP32", f"N{NO_SET[1:]}."]),
-        (KeptNodes(("a",), 0.1, 1, False), ["### Keep in FP32", f"N{NO_SET[1:]}."]),
+        (KeptNodes(("a",), None, 1, True), ["### Keep in FP32", f"T{NO_SET[1:]}."]),
+        (KeptNodes(("a",), 0.1, 1, False), ["### Keep in FP32", f"T{NO_SET[1:]}."]),
         (
             MISFIT,
             [
@@ -313,7 +313,7 @@ def test_markdown() -> None:
             KeptNodes(("a",), 0.5, 1, True, complete=False),
             [
                 "### Keep in FP32",
-                "1 node; with them the worst error is 0.5.",
+                "1 node; the worst output error is then 0.5.",
                 "The search reached its limit; --thorough continues it.",
                 "* `a`",
             ],

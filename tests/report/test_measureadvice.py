@@ -202,7 +202,7 @@ CONVERT = (
     "trtlint convert 'm 1.onnx' --to fp16 --inputs 'x y.npz'",
 )
 BRAIN = (
-    "or BF16 in place of FP16: BF16 has the range of FP32 and 8 bits of precision; measure BF16 with",
+    "or use BF16 in place of FP16: BF16 has the range of FP32 and 8 bits of precision; measure BF16 with",
     "trtlint measure 'm 1.onnx' --inputs 'x y.npz' --type bf16",
 )
 INSTEAD = (BRAIN[0].replace("or BF16", "use BF16"), BRAIN[1])
@@ -284,7 +284,7 @@ def test_without_nodes_to_keep_only_weak_types_are_named(kept: KeptNodes | None)
         ),
         (
             result(kept=MANY, typed=True),
-            [("export the model in FP32: the types in the model are FP16", "")],
+            [("export the model in FP32, because its types are FP16", "")],
         ),
     ],
 )

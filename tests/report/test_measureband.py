@@ -68,7 +68,7 @@ def test_the_worst_outputs() -> None:
         assert [each.name for each in worst_outputs(found, most)] == names
 
 
-WAYS = ("every operator rounds", "only the results of products and the outputs are rounded")
+WAYS = ("every operator rounds", "only products and model outputs are rounded")
 
 
 def test_the_error_of_each_rounding_model() -> None:
@@ -103,8 +103,8 @@ def test_the_error_of_a_build() -> None:
         (
             (GOOD, GOOD, GOOD),
             BUILD,
-            "depends on the build: the result depends on whether products accumulate in FP16, which "
-            "layers.json does not show",
+            "depends on the build: the result depends on whether products accumulate in FP16; "
+            "layers.json does not show this",
         ),
         (
             (GOOD, GOOD, BAD),

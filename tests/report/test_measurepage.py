@@ -130,7 +130,7 @@ def test_without_a_simulation(model: Model) -> None:
     "kept", [None, KeptNodes(("first",), None, 1, True), KeptNodes(("first",), 0.1, 1, False)]
 )
 def test_no_set_of_nodes_to_keep(kept: KeptNodes | None, model: Model) -> None:
-    words = "No set of FP32 nodes makes all outputs accurate enough if the other nodes run in this type."
+    words = "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in FP16."
     assert section(replace(FOUND, kept=kept), model, "Keep in FP32", ADVICE) == ([words] if kept else [])
 
 
@@ -149,17 +149,17 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
     [
         (
             KeptNodes(("first",), 0.0012, 5, True),
-            ["1 node; with them the worst error is 0.0012.", "first"],
+            ["1 node; the worst output error is then 0.0012.", "first"],
         ),
         (
             KeptNodes(("first", "last"), 0.0012, 5, True, margin=("last",), complete=False),
             [
-                "2 nodes; with them the worst error is 0.0012. The search reached its limit; use --thorough "
-                "to continue.",
+                "2 nodes; the worst output error is then 0.0012. The search reached its limit; use "
+                "--thorough to continue.",
                 "first",
                 "last (for margin)",
-                "Nodes for margin are optional: if you remove a single one of these nodes from the list, "
-                "the error stays under the bound.",
+                "Each node marked (for margin) is optional: if you remove any one of these nodes from the "
+                "list, the error stays under the bound.",
             ],
         ),
     ],
@@ -178,7 +178,7 @@ def test_nodes_to_keep(kept: KeptNodes, lines: list[str], model: Model) -> None:
 
 def test_nodes_that_the_model_lacks_are_not_drawn(model: Model) -> None:
     found = replace(FOUND, kept=KeptNodes(("gone",), 0.0012, 5, True))
-    assert section(found, model, "Keep in FP32") == ["1 node; with them the worst error is 0.0012.", "gone"]
+    assert section(found, model, "Keep in FP32") == ["1 node; the worst output error is then 0.0012.", "gone"]
 
 
 @pytest.mark.parametrize(("most", "more"), [(2, []), (1, ["and 1 more"])])

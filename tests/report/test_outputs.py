@@ -103,7 +103,7 @@ def test_an_overlay_is_for_one_model_and_a_viewer(name: str, tmp_path: Path) -> 
     with pytest.raises(SettingError, match=f"{name} needs a file name that ends in .json$"):
         write([ReportOutput(name, tmp_path / "findings.txt")], handmade.one_model())
     style = Style(files=2, rules=(), root=None)
-    with pytest.raises(SettingError, match=f"^{name} is for one model, but 2 are given$"):
+    with pytest.raises(SettingError, match=f"^{name} is for one model, but 2 models are given$"):
         Outputs([ReportOutput(name)], style, io.StringIO())
 
 

@@ -45,7 +45,7 @@ def test_rows_beyond_the_limit(rows: int, more: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("size", "more"), [(27, False), (26, True)])
 def test_bytes_beyond_the_limit(size: int, more: bool, tmp_path: Path) -> None:
     found, said = converted(tmp_path, {"n": [1, 2, 3]}, bytes=size)
-    reason = "the rows of the file exceed 0 MiB as text; scan fewer models at a time"
+    reason = "the rows of the file exceed 0 MiB as JSON Lines; scan fewer models at a time"
     assert (len(found), said) == ((2, [reason]) if more else (3, []))
 
 
@@ -53,8 +53,8 @@ def test_bytes_beyond_the_limit(size: int, more: bool, tmp_path: Path) -> None:
     ("column", "limit", "reason"),
     [
         # A column of texts is a dictionary, whose texts may take 64 times the longest line.
-        ("a", 1 << 14, "the texts of the file exceed 1 MiB"),
-        ("n", 1, "a text is longer than 0 MiB"),
+        ("a", 1 << 14, "the strings in the file exceed 1 MiB"),
+        ("n", 1, "a string in the file is longer than 0 MiB"),
     ],
 )
 def test_large_columns(

@@ -139,17 +139,23 @@ def test_tensors_at_borders(borders: dict[str, int], words: str) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (split("Exp", "a"), ["  left: 1 Exp node: a"]),
-        (split("Exp", "a", "b", "c", why="no kernel"), ["  left: 3 Exp nodes (no kernel): a, b, c"]),
+        (split("Exp", "a"), ["  left to other providers: 1 Exp node: a"]),
+        (
+            split("Exp", "a", "b", "c", why="no kernel"),
+            ["  left to other providers: 3 Exp nodes (no kernel): a, b, c"],
+        ),
         (
             split("Exp", *"abcd", why="no kernel", rules=["BLD1", "BLD2"]),
-            ["  left: 4 Exp nodes [BLD1, BLD2]: a, b, c, ..."],
+            ["  left to other providers: 4 Exp nodes [BLD1, BLD2]: a, b, c, ..."],
         ),
-        (split("Exp", "a", fixes=["f", "g"]), ["  left: 1 Exp node: a", "    trtlint fix tries f, g"]),
+        (
+            split("Exp", "a", fixes=["f", "g"]),
+            ["  left to other providers: 1 Exp node: a", "    trtlint fix tries f, g"],
+        ),
         (
             split("Exp", "a", fixes=["f"], parts=1, left=2),
             [
-                "  left: 1 Exp node: a",
+                "  left to other providers: 1 Exp node: a",
                 "    trtlint fix tries f; if TensorRT accepted these nodes: 1 part as now, 2 left on other "
                 "providers",
             ],
@@ -157,7 +163,7 @@ def test_tensors_at_borders(borders: dict[str, int], words: str) -> None:
         (
             split("Exp", "a", parts=0),
             [
-                "  left: 1 Exp node: a",
+                "  left to other providers: 1 Exp node: a",
                 "    if TensorRT accepted these nodes: 0 parts, 0 left on other providers",
             ],
         ),
@@ -201,12 +207,12 @@ def test_lines_beyond_the_limits_are_counted(monkeypatch: pytest.MonkeyPatch) ->
         "  part 1: 1 node, a",
         "  part 2: 1 node, b",
         "  part 3: 1 node, c",
-        "  left: 1 Exp node: n",
-        "  left: 1 Sin node: n",
-        "  left: 1 Cos node: n",
-        "  dropped by the provider: p",
-        "  dropped by the provider: q",
-        "  dropped by the provider: r",
+        "  left to other providers: 1 Exp node: n",
+        "  left to other providers: 1 Sin node: n",
+        "  left to other providers: 1 Cos node: n",
+        "  accepted by the parser, but not run by the provider: p",
+        "  accepted by the parser, but not run by the provider: q",
+        "  accepted by the parser, but not run by the provider: r",
     ]
     for name in ("_MOST_PARTS", "_MOST_SPLITS"):
         monkeypatch.setattr(module, name, 3)

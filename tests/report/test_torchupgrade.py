@@ -70,7 +70,8 @@ def test_a_program() -> None:
     places = ("a.py:1", "a.py:2", "a.py:3", "a.py:4")
     found = program(replace(GLU, places=places), ROUND, replace(SORT, count=3, places=places), FFT)
     assert shown(replace(found, notes=("the tables", "no run"))) == [
-        f"net.pt2: {TITLE}: 1 operator newly fall back, 1 newly convert, 1 stay in PyTorch, 1 not known",
+        f"net.pt2: {TITLE}: 1 operator newly fall back to PyTorch, 1 newly convert, 1 stay in PyTorch, "
+        "1 not known",
         "",
         "Newly fall back to PyTorch",
         "  round, 1 node: falls back from 2.8",
@@ -99,7 +100,7 @@ def test_a_script() -> None:
         call("TTR3", 4),
     )
     assert shown(replace(found, notes=("one file was skipped",))) == [
-        f"b.py: {TITLE}: 1 finding begin, 0 end",
+        f"b.py: {TITLE}: 1 new finding, 0 gone",
         "  note[TTR1] in 2.7 to 2.8, 2.11: TTR1 is new",
         "      at: b.py:3, b.py:9",
         "      do: Drop it.",
@@ -126,9 +127,9 @@ def test_a_script() -> None:
 
 
 def test_files_are_apart_and_quiet_files_are_not() -> None:
-    empty = f"b.py: {TITLE}: no change of the calls is known"
+    empty = f"b.py: {TITLE}: no known change affects the calls"
     assert shown(script(), script(), script()) == [empty, "", empty, "", empty]
-    one = f"b.py: {TITLE}: 1 finding begin, 0 end"
+    one = f"b.py: {TITLE}: 1 new finding, 0 gone"
     assert shown(script(call("TTR1", 3, 4)), script(), quiet=True) == [one, empty]
     assert shown() == []
 
@@ -137,8 +138,8 @@ def test_lines_are_wrapped_at_the_width() -> None:
     assert shown(program(ROUND), width=40) == [
         "net.pt2: Torch-TensorRT 2.7 to 2.11",
         "(TensorRT 10.7.0 to 10.11.0): 1 operator",
-        "newly fall back, 0 newly convert, 0 stay",
-        "in PyTorch",
+        "newly fall back to PyTorch, 0 newly",
+        "convert, 0 stay in PyTorch",
         "",
         "Newly fall back to PyTorch",
         "  round, 1 node: falls back from 2.8",
@@ -155,17 +156,20 @@ def test_a_problem() -> None:
 @pytest.mark.parametrize(
     ("upgrade", "words"),
     [
-        (program(), "0 operators newly fall back, 0 newly convert, 0 stay in PyTorch"),
+        (program(), "0 operators newly fall back to PyTorch, 0 newly convert, 0 stay in PyTorch"),
         (
             program(ROUND, ROUND, GLU, GLU, GLU, SORT),
-            "2 operators newly fall back, 3 newly convert, 1 stay in PyTorch",
+            "2 operators newly fall back to PyTorch, 3 newly convert, 1 stay in PyTorch",
         ),
-        (program(FFT, FFT), "0 operators newly fall back, 0 newly convert, 0 stay in PyTorch, 2 not known"),
-        (script(), "no change of the calls is known"),
-        (script(call("A", 0, 1, 2, 3, 4)), "0 findings begin, 0 end"),
-        (script(call("A", 1, 2)), "0 findings begin, 0 end"),
-        (script(call("A", 4), call("B", 1, 4), call("C", 0, 4)), "2 findings begin, 0 end"),
-        (script(call("A", 0), call("B", 0, 3), call("C", 1, 4)), "1 finding begin, 2 end"),
+        (
+            program(FFT, FFT),
+            "0 operators newly fall back to PyTorch, 0 newly convert, 0 stay in PyTorch, 2 not known",
+        ),
+        (script(), "no known change affects the calls"),
+        (script(call("A", 0, 1, 2, 3, 4)), "0 new findings, 0 gone"),
+        (script(call("A", 1, 2)), "0 new findings, 0 gone"),
+        (script(call("A", 4), call("B", 1, 4), call("C", 0, 4)), "2 new findings, 0 gone"),
+        (script(call("A", 0), call("B", 0, 3), call("C", 1, 4)), "1 new finding, 2 gone"),
     ],
 )
 def test_summary(upgrade: TorchUpgrade, words: str) -> None:

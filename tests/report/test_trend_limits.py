@@ -69,7 +69,9 @@ def test_a_line_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_texts_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "_MOST_TEXT", 3 << 20)
     monkeypatch.setattr(trend, "LONGEST_LINE", 4 << 20)
-    with pytest.raises(RowsError, match=r"^the texts of the file exceed 3 MiB; scan fewer models at a time$"):
+    with pytest.raises(
+        RowsError, match=r"^the strings in the file exceed 3 MiB; scan fewer models at a time$"
+    ):
         read_rows(written(tmp_path, replace(ROW, message="x" * (3 << 20))))
 
 
@@ -90,7 +92,7 @@ def test_a_long_text_in_every_row_of_a_table(
     file = table(tmp_path, 100_000, message="x" * 200_000)
     assert file.stat().st_size < 20_000
     assert run(["trend", str(file), str(file)]) == 3
-    assert f"error: {file}: the rows of the file exceed 16 MiB as text" in capsys.readouterr().err
+    assert f"error: {file}: the rows of the file exceed 16 MiB as JSON Lines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
@@ -111,7 +113,7 @@ def test_what_is_no_parquet_behind_its_first_bytes(tmp_path: Path) -> None:
 
 def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "_LIMITS", Limits(seconds=0.001))
-    with pytest.raises(RowsError, match=r"the reading process was stopped after"):
+    with pytest.raises(RowsError, match=r"the process that reads the file failed: it was stopped after"):
         read_rows(table(tmp_path, 2))
 
 
@@ -128,7 +130,7 @@ def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not (folder / "c.parquet").is_file():
         pytest.skip("no hostile scans")
     assert run(["trend", str(folder / "c.parquet"), str(folder / "b.parquet")]) == 3
-    assert "as text; scan fewer models at a time" in capsys.readouterr().err
+    assert "as JSON Lines; scan fewer models at a time" in capsys.readouterr().err
 
 
 def test_limits_are_met_exactly_and_empty_lines_are_no_rows(

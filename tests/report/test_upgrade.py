@@ -99,7 +99,7 @@ def test_a_model_with_little_to_say() -> None:
         "  model: no opset, other, no floats, 1 node",
         "  inputs: none",
         "  outputs: none",
-        "  safest version: none: no version of the range supports this GPU",
+        "  safest version: none: no version in the range supports this GPU",
         "",
         "No known changes between these versions.",
     ]

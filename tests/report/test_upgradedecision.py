@@ -83,8 +83,8 @@ def test_what_a_flag_causes_is_said_once_and_colours_no_model(models: Path) -> N
     # Without a conversion, TensorRT 11 builds these models in FP32.
     assert "unchanged: 0 of 3 models" in lines
     assert "after trtlint fix and convert: 2 of 3 models (gelu.onnx)" in lines
-    (line,) = [line for line in lines if line.startswith("convert needed to keep FP16: ")]
-    assert line.startswith("convert needed to keep FP16: 3 of 3 models (")
+    (line,) = [line for line in lines if line.startswith("trtlint convert is needed to keep FP16: ")]
+    assert line.startswith("trtlint convert is needed to keep FP16: 3 of 3 models (")
     assert not [line for line in _upgrade(models) if "convert" in line]
 
 
@@ -92,8 +92,8 @@ def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> No
     out = [line.strip() for line in _upgrade(models, "--build", "trtexec --onnx=m.onnx --fp16")]
     (line,) = [line for line in out if line.startswith("the build command must change: ")]
     assert line.startswith("the build command must change: PORT106: TensorRT 11 removed --fp16")
-    kept = "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)"
-    assert f"{kept}; without convert, these models run in FP32" in out
+    kept = "trtlint convert is needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)"
+    assert f"{kept}; otherwise, these models run in FP32" in out
     (advice,) = [line for line in out if line.startswith("do: Remove --fp16, and use")]
     assert "trtlint convert --to fp16" in advice
 
@@ -135,10 +135,7 @@ def test_findings_of_the_current_release_are_marked(models: Path) -> None:
     assert "the code must change: PORT127 weak-typing-api-removed" in lines
     assert any("already on 10.9; trtlint fix: gelu.onnx" in line for line in lines)
     (line,) = [line for line in lines if line.startswith("needs changes: ")]
-    assert (
-        line
-        == "needs changes: 1 model, 1 of these models with the same findings already on 10.9: see Exceptions"
-    )
+    assert line == "needs changes: 1 model (1 of them already has these findings on 10.9): see Exceptions"
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "html"])

@@ -81,7 +81,7 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
         "--plugins",
         multiple=True,
         metavar="NAME,...",
-        help="Operators that plugins other than TensorRT's own provide in the build; '' for none.",
+        help="Operators that your own plugins provide in the build, not TensorRT's plugins; '' for none.",
     ),
 )
 """Options that describe the build, named as in trtexec.
@@ -92,7 +92,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Options that name a build file of one kind.  A build file can also be a path argument of any kind."""
+"""One option for each kind of build file.  A build file of any kind can also be given as a path argument."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)

@@ -41,7 +41,7 @@ _DOING = {
     "reading": "reading the model",
     "ranges": "measuring ranges in FP32",
     "search": "searching for nodes to keep in FP32",
-    "rewriting": "rewriting products that leave the range",
+    "rewriting": "rewriting products that exceed the range",
     "writing": "writing the model",
     "parser": "parsing with TensorRT-RTX",
     "builder": "building with TensorRT-RTX",
@@ -123,8 +123,8 @@ def run_convert(options: ConvertOptions) -> int:
 def _models(options: ConvertOptions) -> list[Path]:
     """Return the models to convert.
 
-    A model with the default output name of another given model is left out, because an earlier run wrote this
-    model.
+    If a file has the default output name of another given model, an earlier run wrote the file. Such files
+    are left out.
 
     Raises:
         SettingError: ``-o`` names a file, but there are several models.

@@ -79,8 +79,8 @@ def convert_command(**options: Any) -> int:
     trtlint convert model.onnx --to fp16 --build build.sh
     trtlint convert models/ --to fp16 -o converted/
 
-    Exit code: 0 proven, 1 written but not proven, 2 invalid usage or inputs, 3 the model cannot be read or
-    converted, or a check failed, 4 a bug in trtlint.
+    Exit code: 0 all checks proved the result, 1 the model was written, but not proven, 2 invalid usage or
+    inputs, 3 the model cannot be read or converted, or a check failed, 4 a bug in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.convert import ConvertOptions, run_convert
 

@@ -63,9 +63,9 @@ def checks() -> Iterator[Check]:
     yield Check(
         "TensorRT",
         _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"),
-        "for builds of engines; trtlint does not need it",
+        "for engine builds, not for trtlint",
     )
-    yield Check("GPU", _gpu(), "for builds of engines; trtlint does not need it", without="none found")
+    yield Check("GPU", _gpu(), "for engine builds, not for trtlint", without="none found")
     yield Check("pyarrow", _version("pyarrow"), "--output parquet:FILE", how_to_install("parquet"))
     yield Check(
         "fsspec",

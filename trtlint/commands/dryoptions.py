@@ -26,7 +26,7 @@ class LintCommand(GroupedCommand):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.  ``--dry-build`` or ``--compare`` without a value gets an empty text."""
+        """Parse the arguments.  Without a value, ``--dry-build`` or ``--compare`` gets an empty string."""
         own = args.index("--") if "--" in args else len(args)
         whole = [f"{word}=" if word in _BARE else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])

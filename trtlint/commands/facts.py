@@ -39,9 +39,9 @@ from trtlint.runs.progress import Activity
 from trtlint.target.target import Target
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
-"""Kinds with one fact for every node, tensor, layer or line.  They are shown only on request."""
+"""Kinds of facts that list every node, tensor, layer or log line.  They are shown only on request."""
 _OF_BUILDS = frozenset({"log_message", "layer", "placement"})
-"""Numerous kinds that JSON always contains, because they are the content of build files."""
+"""Kinds of ``_NUMEROUS`` that JSON contains without a request, because build files consist of them."""
 
 
 def run_facts(

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
-"""Command names of other linters, and the name in trtlint.  If a file has such a name, the file is linted."""
+"""Names of commands in other linters, each with its name in trtlint.
+
+If a file with such a name exists, trtlint lints the file.
+"""
 
 
 class ClosedPipeError(TrtlintError):
@@ -55,7 +58,7 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command in the arguments.
+        """Run the command that the arguments name.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.

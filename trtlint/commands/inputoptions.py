@@ -1,4 +1,4 @@
-"""Options for the inputs of a model and for time and memory limits, which several commands share."""
+"""Options that several commands share: the inputs of a model, time limits and memory limits."""
 
 from __future__ import annotations
 

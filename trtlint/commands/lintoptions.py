@@ -48,7 +48,7 @@ lint_options = bundle(
         "-q",
         "--quiet",
         is_flag=True,
-        help="Print only findings and errors; for several models, print one line each.",
+        help="Print only findings and errors; for several models, print one line for each model.",
     ),
     click.option(
         "--fail-on",

@@ -12,7 +12,7 @@ _STEPS = {
     "layers": (0.02, "reading the layers of the build"),
     "ranges": (0.05, "measuring ranges in FP32"),
     "rehearsal": (0.15, "simulating: the result of every operator is rounded"),
-    "fused": (0.25, "simulating: only the results of products and the outputs are rounded"),
+    "fused": (0.25, "simulating: only products and model outputs are rounded"),
     "accumulated": (0.35, "simulating: products accumulate in FP16"),
     "build": (0.45, "simulating the layers of the build"),
     "search": (0.5, "searching for nodes to keep in FP32"),

@@ -79,12 +79,12 @@ def _refuse_result(ctx: click.Context, _: click.Parameter, file: str | None) -> 
 NO_RESULT = click.option(
     "-o", "output", metavar="FILE", hidden=True, expose_value=False, callback=_refuse_result
 )
-"""The option ``-o`` of a command that writes only reports.  Its use is an error."""
+"""The option ``-o`` of a command that writes only reports.  Anyone who uses this option gets an error."""
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
-    """Remove the options of reports from ``options``, and return the outputs.
+    """Take the report options out of ``options``, and return the outputs that they name.
 
     A value of ``--output`` without a format is the old spelling of ``-o FILE``, with the same effect.
 
@@ -102,7 +102,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
         words = [word for word in words if _is_report(word, formats)]
         for word in old:
             if (format := format_of_file(word)) in ("html", "markdown"):
-                raise SettingError(f"--output {word}: no format is given; write it as {format}:{word}")
+                raise SettingError(f"--output {word}: no format is given; write {format}:{word}")
         if len(old) + (options["output"] is not None) > 1:
             raise SettingError("-o is given twice; name one file")
         options["output"] = old[0] if old else options["output"]
@@ -110,7 +110,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
 
 
 def take_lint_outputs(options: dict[str, Any]) -> tuple[ReportOutput, ...]:
-    """Remove the options of reports from the options of ``trtlint lint``, and return the outputs.
+    """Take the report options out of ``trtlint lint``'s options, and return the outputs that they name.
 
     Raises:
         SettingError: an output cannot be used.

@@ -52,7 +52,7 @@ def run_torch_upgrade(
 
     Args:
         options: the command line.
-        reader: function that returns a reader of the settings for the options.
+        reader: function that takes the options and returns a :class:`SettingsReader`.
     """
     try:
         releases = torch_range(options.first, options.last)

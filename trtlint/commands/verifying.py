@@ -37,13 +37,15 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Return how a candidate is worse than the original model, or an empty string if it is not worse.
+        """Return how a rewritten model is worse than the original model.
+
+        The result is an empty string if the rewritten model is not worse.
 
         Raises:
             SettingError: the external data are not in the folder of the fixed model.
             InputsError: the inputs of the user cannot be used.
             ModelError: the original file changed after it was read.
-            OSError: the candidate cannot be written.
+            OSError: the rewritten model cannot be written.
         """
         require_weights(self._source, self._out)
         with temporary_file(self._out.parent, ".trial.onnx") as trial:
@@ -59,9 +61,9 @@ class Verifier:
         return f"with this rewrite, a check of the whole model fails ({'; '.join(worse)})" if worse else ""
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
-        """Return the results of the checks of a candidate.
+        """Return the results of all checks of a rewritten model.
 
-        The result is empty before :meth:`check` has checked this candidate.
+        The result is empty if :meth:`check` has not checked this model yet.
         """
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 

@@ -128,7 +128,7 @@ class Baseline:
         return sum(map(len, self._entries.values()))
 
     def key(self, model: Path) -> str:
-        """Return the path of a model as the baseline file names it."""
+        """Return the path of a model in the form that the baseline file uses."""
         return relative(model, self.file.parent)
 
     def apply(
@@ -148,7 +148,7 @@ class Baseline:
         sites = _sites(reports, conditional=True)
         former = self._former(self.key(model), reports, sites, ran)
         if former is not None:
-            note = f"renamed from {former} since the baseline; --update-baseline records the new path"
+            note = f"renamed from {former}; --update-baseline records the new path in the baseline"
             reports = [replace(report, notes=(*report.notes, note)) for report in reports]
         entries = self._entries.get(self.key(model), [])
         found = _pair(entries, sites)
@@ -170,7 +170,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move the entries of a renamed model to ``key``. Return the former path; None without a rename."""
+        """Move the entries of a renamed model to ``key``. Return the old path, or None."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -210,8 +210,8 @@ class Baseline:
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
         if len(text) > _MOST_BYTES:  # all of it is ASCII
             raise BaselineError(
-                f"{shown(self.file)}: {len(entries):,} sites exceed the limit of {_MOST_BYTES >> 20} MiB; "
-                "write one baseline for each folder of models"
+                f"{shown(self.file)}: a baseline of {len(entries):,} sites would be larger than the limit of "
+                f"{_MOST_BYTES >> 20} MiB; write one baseline for each folder of models"
             )
         replace_text(self.file, text, protected)
 
@@ -332,8 +332,8 @@ def _match_by_place(
     Equal blocks have numbered fingerprints. If a block is added, each block after it gets the next number. So
     the fingerprint of an entry can belong to the neighbouring block.
 
-    All sites at the place may already be matched to other entries. Then one of these entries must move to a
-    free site at its own place, and so on. A breadth-first search finds the shortest sequence of moves.
+    All sites at the place may already be matched to other entries. Then one of these entries must move to
+    another site at its own place, which may require further moves. A breadth-first search finds the fewest.
 
     Args:
         unmatched: the entry.
@@ -376,7 +376,7 @@ def _gone(
     """Describe the entries that match no site.
 
     Equal blocks have numbered fingerprints. If any of the blocks is fixed, the highest number disappears. So
-    the fingerprint does not show which block was fixed. The fixed block is the module or node without a site.
+    the fingerprint does not show which block was fixed. Its module or node does: it no longer has a site.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

@@ -26,7 +26,7 @@ class TargetOptions(Struct, frozen=True):
     rtx: tuple[str, ...] = ()
     gpu: str | None = None
     flags: tuple[tuple[Flag, bool], ...] = ()
-    """Explicit precision and typing options by name: ``("fp16", True)``."""
+    """Precision and typing options that the user sets, as pairs of name and state: ``("fp16", True)``."""
     plugins: tuple[str, ...] | None = None
     """Names of the plugins that the build loads."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import Generic, Protocol, TypeVar
 
 _CANDIDATES = 100
-"""Largest number of deleted models to compare with a model, for each fingerprint."""
+"""Largest number of deleted models with the same fingerprint to compare with one existing model."""
 Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 

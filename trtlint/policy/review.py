@@ -139,7 +139,7 @@ class Review:
         if own and not policy.own:
             own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated is set"
         elif own and not suppression.comparable(own, reports):
-            reason = "there are too many entries, or a glob is too long"
+            reason = "there are too many suppressions, or a glob is too long"
             own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: {reason}"
         used: Counter[Acceptance] = Counter()
         reviewed = []

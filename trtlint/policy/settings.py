@@ -252,9 +252,9 @@ def _without(file: Path, error: SettingError) -> FileSettings:
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
-    """Return the target options from the last section of the configuration that has target options.
+    """Return the target options of the last configuration section that sets any.
 
-    Later sections are more specific.  Options on the command line take precedence.
+    Later sections are more specific.  Options on the command line take precedence over all sections.
     """
     named = _last(choices.targets for choices in sections) or (TargetOptions(),)
     plugins = tuple(dict.fromkeys(name for choices in sections for name in choices.plugins)) or None

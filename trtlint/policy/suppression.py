@@ -30,9 +30,9 @@ _LONGEST = 1 << 20
 _MOST = 1000
 """Maximum number of suppressions in the metadata of a model."""
 _MOST_CHECKED = 1_000_000
-"""Maximum product of the number of suppressions in a model and the number of sites of its findings."""
+"""Limit for the number of suppressions in a model, multiplied by the number of sites of its findings."""
 _MOST_COMPARED = 2_000_000_000
-"""Maximum product of the characters in all globs of a model and the characters in all its site names."""
+"""Limit for the characters in all globs of a model, multiplied by the characters in all its site names."""
 
 
 class Acceptance(Struct, frozen=True):

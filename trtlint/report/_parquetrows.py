@@ -56,7 +56,7 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
             if size > request["bytes"]:
                 limit = f"{request['bytes'] >> 20} MiB"
                 raise _TooMuchError(
-                    f"the rows of the file exceed {limit} as text; scan fewer models at a time"
+                    f"the rows of the file exceed {limit} as JSON Lines; scan fewer models at a time"
                 )
             lines.write(line)
 
@@ -67,11 +67,11 @@ def _values(column: Any, longest: int) -> Iterator[Any]:
 
     if not pyarrow.types.is_dictionary(column.type):
         if column.nbytes > _AT_ONCE * longest:
-            raise _TooMuchError(f"a text is longer than {longest >> 20} MiB")
+            raise _TooMuchError(f"a string in the file is longer than {longest >> 20} MiB")
         yield from column.to_pylist()
         return
     if column.dictionary.nbytes > longest * 64:
-        raise _TooMuchError(f"the texts of the file exceed {longest * 64 >> 20} MiB")
+        raise _TooMuchError(f"the strings in the file exceed {longest * 64 >> 20} MiB")
     texts = column.dictionary.to_pylist()
     for index in column.indices.to_pylist():
         yield None if index is None else texts[index]

@@ -36,9 +36,9 @@ class Accepted(Struct):
 
     @property
     def clean(self) -> str:
-        """Return the words for a run without findings to show.
+        """Return the text for a run that has no findings to show.
 
-        The words are ``no findings``, or ``no new findings`` if the run has a baseline.
+        The text is ``no findings``, or ``no new findings`` if the run has a baseline.
         """
         return "no new findings" if self.known else "no findings"
 
@@ -74,7 +74,7 @@ def places_in_baseline(models: Sequence[ModelReport]) -> int:
 
 
 def no_findings(accepted: int) -> str:
-    """Return the words for a file without findings to show.
+    """Return the text for a file that has no findings to show.
 
     Args:
         accepted: the number of baseline entries that match findings of the file.

@@ -74,7 +74,7 @@ class Closing(Struct):
 
     @property
     def files(self) -> str:
-        """Return the number of files, and of files with findings, in words."""
+        """Return, as text, the number of files and the number of files with findings."""
         return files_in_words(self.forms, self.affected)
 
     def counts(self) -> str:

@@ -90,7 +90,7 @@ def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) 
 
 
 def _chart(found: Conversion) -> Markup | None:
-    """Draw the largest magnitudes of tensors on a logarithmic scale, and mark the narrow type's limit."""
+    """Draw the largest magnitudes of tensors on a logarithmic scale, with the limit of the new type."""
     if not found.ranges:
         return None
     rows: list[Content] = []

@@ -129,7 +129,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], detail: str, width: int | 
 
 
 def _carets(name: str, label: str, width: int | None, style: str) -> list[Text]:
-    """Return the lines below a row of the drawing: carets under the end of the name, and the label."""
+    """Return the lines below a node of the drawing: carets under the end of its name, and its label."""
     last = cell_len(last_component(name))
     before = cell_len(name) - last
     first = Text.assemble(_gutter(), " " * (len(_GAP) + before), (f"{'^' * last} ", style))

@@ -15,7 +15,7 @@ _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Invisible letters and marks, which make two names look alike. These code points have the property
-Default_Ignorable_Code_Point, and belong to none of the categories above:
+Default_Ignorable_Code_Point, and belong to none of the categories in ``_UNSAFE``:
 https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
 """
 

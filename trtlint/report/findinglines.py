@@ -27,7 +27,7 @@ def block(finding: Finding) -> object:
 
 
 def marks(findings: Sequence[Finding]) -> list[Marks]:
-    """Return the marks of findings about the same nodes, for one drawing."""
+    """Return the marks of each finding for one drawing. All findings are about the same nodes."""
     marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
     return [
         Marks(

@@ -117,7 +117,7 @@ def lines(result: FixResult, selected: Sequence[str] = ()) -> Iterator[str]:
     if not outcome.after.findings and selected:
         last = f"no {' or '.join(selected)}"
     if fixed.fault:
-        yield f"  no model was written, because the fixed model is invalid; {first} as before"
+        yield f"  no model was written, because the fixed model is invalid; still {first}"
         return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
@@ -132,7 +132,7 @@ def applied_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str, str], 
 
 
 def refused_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str | None, str], list[str]]:
-    """Return the places of the refused rewrites by rule, severity, rewrite and reason."""
+    """Return the places of the refused rewrites, grouped by rule, severity, rewrite and reason."""
     groups: dict[tuple[str, Severity, str | None, str], list[str]] = defaultdict(list)
     for each in outcome.refused:
         groups[each.rule, each.severity, each.fix, each.reason].append(each.place)
@@ -146,9 +146,9 @@ def remaining(outcome: FixOutcome) -> list[Finding]:
 
 
 def remarks(result: FixResult, notes: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the results of checks, notes and costs as pairs of a key and a text.
+    """Yield pairs of a key and a text: the results of the checks, then notes, then costs.
 
-    The given notes come before the note about Casts.
+    The notes in ``notes`` come before the note about Casts.
     """
     for verdict in result.verdicts:
         yield verdict.check, f"{verdict.judgement}: {verdict.words}"
@@ -186,7 +186,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the rule that recommends a rewrite, with the severity.
 
-    The text is empty if no rule recommends the rewrite. Then a measurement or the ONNX checker requires it.
+    The text is empty if no rule recommends the rewrite. A measurement or the ONNX checker can require one.
     """
     return f"{severity}[{rule}] " if rule else ""
 

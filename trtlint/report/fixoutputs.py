@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trtlint.report.fixpage import FixPage
 
 _STREAMED = ReportOutput("text")
-"""The output that is written after each model."""
+"""Text on standard output: the only output that is written after each model, not at the end."""
 
 
 class FixOutputs:
@@ -70,7 +70,7 @@ class FixOutputs:
             sys.stdout.writelines(cleaned)
 
     def close(self) -> None:
-        """Write the outputs that are written at the end of the run.
+        """Write the outputs that were held back until the end of the run.
 
         Raises:
             OSError: a file cannot be written, or is protected.

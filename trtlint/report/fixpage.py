@@ -188,7 +188,7 @@ def _constant(row: Row, behind: Behind) -> bool:
 
 
 def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
-    """Return the nodes of a drawing in graph order. The nodes in ``changed`` get the label."""
+    """Return the nodes of a drawing in graph order. Only the nodes in ``changed`` get ``label``."""
     labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
     return [
         Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)

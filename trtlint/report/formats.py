@@ -53,7 +53,7 @@ OVERLAYS = frozenset({"netron", "model-explorer"})
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
 """Binary formats with their modules. Each module has the functions ``content(run)`` and ``require()``."""
 COMMANDS = frozenset({"github"})
-"""Formats whose lines are commands to a CI system. Their modules escape commands in names."""
+"""Formats whose lines are commands to a CI system. Their modules escape names that look like commands."""
 ROWS = frozenset({"jsonl", "parquet"})
 """Formats whose rows contain the revision of each model."""
 TEXTS = (*STREAMED, *DOCUMENTS)
@@ -62,7 +62,7 @@ FORMATS = (*TEXTS, *BINARY)
 REPORTS = ("text", "json", "markdown", "html")
 """Report formats of all commands but ``lint``."""
 SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
-"""Names of the default text format: ``full`` in ``lint``, which has several text formats, else ``text``."""
+"""The two names of the default text format: ``full`` in ``trtlint lint``, ``text`` in other commands."""
 
 
 class FormatError(SettingError):

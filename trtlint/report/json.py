@@ -42,9 +42,9 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return the largest number of sites to list for each finding, by the path of the model.
+    """Return, by model path, the largest number of sites to list for each finding.
 
-    The result contains only models with more sites than the limit of the report.
+    The result contains only models that have more sites than the report may list.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
@@ -107,7 +107,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """Convert a finding to JSON data, with the first ``listed`` sites; None includes all sites."""
+    """Convert a finding to JSON data. Only the first ``listed`` sites are included; None includes all."""
     timed = finding.ms is not None and finding.share is not None
     data = {
         "rule": finding.rule,

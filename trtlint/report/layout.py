@@ -16,7 +16,7 @@ from trtlint.report.names import last_component
 
 ELLIPSIS = "…"
 _ELIDED = 2
-"""Width in cells of a folder path whose parts are all omitted."""
+"""Width in cells of ``…/``, which replaces a folder path if no part of the path fits."""
 _NARROWEST = 20
 """Smallest width of text beside other text, in cells. If less room is left, the text gets separate lines."""
 _MARGIN = 8
@@ -43,7 +43,7 @@ def shorten(names: Sequence[str], width: int | None) -> list[str]:
 
 
 def _folder(path: str, width: int) -> str:
-    """Shorten the parent of a node path to its first part and as many of its last parts as fit."""
+    """Shorten the parent path of a node: keep the first part, and as many of the last parts as fit."""
     if cell_len(path) <= width:
         return path
     parts = path.rstrip("/").split("/")

@@ -88,11 +88,11 @@ class MeasureReport(ConsoleReport):
             yield from self._wrapped(line)
         if len(found.outputs) > _OUTPUTS:
             more = plural(len(found.outputs) - _OUTPUTS, "more output")
-            yield Text(f"and {more} with smaller errors, all of them in the JSON (--output)")
+            yield Text(f"and {more} with smaller errors; --output json:FILE lists all outputs")
         yield from self._ways(found)
         yield from self._types(found)
         if _harmless(found):
-            text = "some values are outside the range, but all outputs are within tolerance"
+            text = f"some values are outside the range of {label}, but all outputs are within tolerance"
             yield from self._hung("note: ", text)
         yield Text()
 
@@ -127,7 +127,7 @@ class MeasureReport(ConsoleReport):
         wide = max(map(len, shown))
         operators = max(len(site.op) for site in worst)
         end = f"{format_.label}, {figure(format_.largest)}"
-        yield Text(f"closest to the end of {end}; each cell of a bar is a power of two:")
+        yield Text(f"tensors closest to the largest value of {end}; each cell of a bar is a power of two:")
         for site, name in zip(worst, shown, strict=True):
             line = Text("  ")
             line.append(name.ljust(wide), "bold" if site.origin else "")
@@ -145,7 +145,10 @@ class MeasureReport(ConsoleReport):
             return
         label = _format(found).label
         if kept.error is None or not kept.verified:
-            text = "no set of FP32 nodes makes all outputs accurate enough if the other nodes run in " + label
+            text = (
+                "the search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
+                + label
+            )
             yield from self._hung("keep in FP32: ", text, "red")
             yield Text()
             return
@@ -154,8 +157,8 @@ class MeasureReport(ConsoleReport):
             yield Text()
             return
         text = (
-            f"{plural(len(kept.nodes), 'node')}; with them the worst error is {kept.error:.2g}, verified"
-            f" ({plural(kept.runs, 'run')})"
+            f"{plural(len(kept.nodes), 'node')}; the worst output error is then {kept.error:.2g}, verified in"
+            f" {plural(kept.runs, 'run')}"
         )
         yield from self._hung("keep in FP32: ", text)
         margin = frozenset(kept.margin)
@@ -166,8 +169,8 @@ class MeasureReport(ConsoleReport):
             yield Text(f"  and {more}; --output json:FILE lists all nodes")
         if margin:
             text = (
-                "the nodes marked (for margin) are optional: if you remove a single one of "
-                "these nodes from the list, the error stays under the bound"
+                "each node marked (for margin) is optional: if you remove any one of these nodes "
+                "from the list, the error stays under the bound"
             )
             yield from self._hung("note: ", text)
         if not kept.complete:

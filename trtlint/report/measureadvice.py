@@ -77,7 +77,7 @@ def advice(
     if after:
         listed += [_with_casts(found, ranges, options), *weak]
     if _may_use_brain(found):
-        listed.append(_brain(found, "or BF16 in place of FP16"))
+        listed.append(_brain(found, "or use BF16 in place of FP16"))
     return listed
 
 
@@ -108,13 +108,10 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice for a model for which the measured type is unsuitable: build without the type.
-
-    The type is FP16, BF16 or TF32.
-    """
+    """Yield the advice to build without the measured type (FP16, BF16 or TF32), which is unsuitable."""
     label = found.type.upper()
     if found.typed:
-        yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")
+        yield MeasurementAdvice(f"export the model in FP32, because its types are {label}")
         return
     if _may_use_brain(found):
         yield _brain(found, "use BF16 in place of FP16")

@@ -28,7 +28,7 @@ GENERATED = (
 STYLES: dict[Verdict, str] = {"fine": "green", "broken": "red", "depends": "yellow"}
 _WAYS: dict[Way, str] = {
     "rounded": "every operator rounds",
-    "fused": "only the results of products and the outputs are rounded",
+    "fused": "only products and model outputs are rounded",
     "accumulated": "products accumulate in FP16",
 }
 
@@ -115,8 +115,8 @@ def verdict_words(found: Measurement) -> str:
         return WORDS[verdict] + by
     if found.build is not None:
         return (
-            f"{WORDS[verdict]}: the result depends on whether products accumulate in FP16, which "
-            f"{found.build.source} does not show"
+            f"{WORDS[verdict]}: the result depends on whether products accumulate in FP16; "
+            f"{found.build.source} does not show this"
         )
     band = found.error
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]

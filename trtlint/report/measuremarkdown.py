@@ -90,12 +90,15 @@ def _kept(found: Measurement) -> Iterator[Block]:
         return
     label = FORMATS[found.type].label
     if kept.error is None or not kept.verified:
-        yield f"No set of FP32 nodes makes all outputs accurate enough if the other nodes run in {label}."
+        yield (
+            "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
+            f"{label}."
+        )
         return
     if not kept.fits:
         yield f"{label} does not fit this model: {misfit(kept)}."
         return
-    yield f"{plural(len(kept.nodes), 'node')}; with them the worst error is {error_words(kept.error)}."
+    yield f"{plural(len(kept.nodes), 'node')}; the worst output error is then {error_words(kept.error)}."
     if not kept.complete:
         yield "The search reached its limit; --thorough continues it."
     margin = frozenset(kept.margin)

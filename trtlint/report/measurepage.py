@@ -192,13 +192,15 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
         return
     if kept.error is None or not kept.verified:
         yield tag(
-            "p", "No set of FP32 nodes makes all outputs accurate enough if the other nodes run in this type."
+            "p",
+            "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
+            f"{FORMATS[found.type].label}.",
         )
         return
     if not kept.fits:
         yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
     else:
-        words = f"{plural(len(kept.nodes), 'node')}; with them the worst error is {error_words(kept.error)}"
+        words = f"{plural(len(kept.nodes), 'node')}; the worst output error is then {error_words(kept.error)}"
         limit = "" if kept.complete else ". The search reached its limit; use --thorough to continue"
         yield tag("p", words + limit, ".")
         margin = frozenset(kept.margin)
@@ -211,8 +213,8 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
         )
         if margin:
             text = (
-                "Nodes for margin are optional: if you remove a single one of these nodes from the list, "
-                "the error stays under the bound."
+                "Each node marked (for margin) is optional: if you remove any one of these nodes from the "
+                "list, the error stays under the bound."
             )
             yield tag("p", text, class_="notes")
         if len(kept.nodes) > _KEPT:

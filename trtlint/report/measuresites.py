@@ -12,7 +12,7 @@ WORST = 5
 
 
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
-    """Return the tensors of the narrow type with the largest magnitudes, at most ``most`` tensors.
+    """Return up to ``most`` tensors of the measured type, those with the largest magnitudes.
 
     Tensors at which an overflow starts come first. The result is empty for TF32, which has the range of FP32.
     """

@@ -44,7 +44,7 @@ _SUFFIXES = {
     ".sarif": "sarif",
     ".txt": "text",
 }
-"""Formats by the suffix of a file, for messages."""
+"""The format that each file suffix suggests, for messages."""
 
 
 class ReportOutput(Struct, frozen=True):
@@ -128,7 +128,7 @@ def write_all(
 def _output(word: str, formats: Sequence[str]) -> ReportOutput:
     name, colon, file = word.partition(":")
     if not colon and (format := format_of_file(word)) in formats and word not in formats:
-        raise SettingError(f"{word}: no format is given; write it as {format}:{word}")
+        raise SettingError(f"{word}: no format is given; write {format}:{word}")
     name = known(name, formats)
     if not file or file == "-":
         return ReportOutput(name)
@@ -151,7 +151,7 @@ def _require_possible(output: ReportOutput, files: int) -> None:
         SettingError: the format does not fit, or a required package is not installed.
     """
     if output.format in OVERLAYS and files > 1:
-        raise SettingError(f"{output.format} is for one model, but {files} are given")
+        raise SettingError(f"{output.format} is for one model, but {files} models are given")
     if output.file is None:
         if output.format in BINARY:
             raise SettingError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
@@ -198,7 +198,7 @@ class Outputs:
             require_writable(output, self._protected)
 
     def _stream(self, output: ReportOutput) -> None:
-        """Add a writer for an output in a format for people."""
+        """Add a writer for an output in a text format that people read, such as ``full``."""
         file = self._stdout
         if output.file is not None:
             file = io.StringIO()
@@ -209,7 +209,7 @@ class Outputs:
         """Add the reports of one file. There is one report for each target.
 
         Args:
-            models: the reports, with located sources.
+            models: the reports. The source files in the reports are already located on this machine.
             fails: function that returns whether a finding gives exit code 1.
         """
         self._protected += [
@@ -224,7 +224,7 @@ class Outputs:
             self._fails.update((model.path, fails) for model in models)
 
     def close(self, notes: Sequence[str] = ()) -> None:
-        """Write the outputs that are written at the end.
+        """Write the outputs that were held back until the end of the run.
 
         Args:
             notes: notes about the whole run.
@@ -252,7 +252,7 @@ class Outputs:
 
 
 def _content(name: str, run: Run) -> str | bytes:
-    """Return the content of a file in a format that is written at the end of the run."""
+    """Return the content of a report file, for a format that needs the complete run."""
     if name in BINARY:
         content: bytes = binary_format(name).content(run)
         return content

@@ -74,7 +74,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _splits(found)
     yield from _logged(found)
     for text in found["dropped"][:_MOST_PLACES]:
-        yield f"  dropped by the provider: {text}"
+        yield f"  accepted by the parser, but not run by the provider: {text}"
 
 
 def _listed(parts: list[list[str]]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
             if split["why"]
             else ""
         )
-        yield f"  left: {plural(len(nodes), split['op'] + ' node')}{why}: {few(nodes)}"
+        yield f"  left to other providers: {plural(len(nodes), split['op'] + ' node')}{why}: {few(nodes)}"
         advice = [f"trtlint fix tries {', '.join(split['fixes'])}"] if split["fixes"] else []
         if split["parts"] is not None:
             what = plural(split["parts"], "part")

@@ -1,4 +1,4 @@
-"""Short lines for reports on many models: repeated findings, and the line about each model."""
+"""Short lines for reports on many models: one for each repeated finding, and one for each model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,10 @@ _SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
     "status": (lambda rule: rule.status, get_args(Status)),
     "severity": (lambda rule: rule.severity, SEVERITIES),
 }
-"""Properties to count rules by, each with a function that returns a rule's value, and all possible values."""
+"""The properties by which rules are counted.
+
+Each property has a function that returns the value for a rule, and a list of all possible values.
+"""
 
 
 def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:

@@ -14,8 +14,8 @@ def shown_path(source: Source, root: Path | None) -> str:
     If the file was not found, return the path in ``source``.
 
     Args:
-        source: a line of the file. If the file is in the repository, the path in ``source`` is relative to
-            the repository.
+        source: a position: the path of a source file and a line number. If the file is in the repository,
+            the path is relative to the repository.
         root: the repository; None if there is none.
     """
     if not source.found or root is None:

@@ -25,7 +25,7 @@ SCREEN = 24
 _FIXED = 8
 """Number of summary lines that are neither rules nor files, plus one line for the prompt."""
 _FILES = 4
-"""Largest number of unreadable files that a summary on one screen names."""
+"""Largest number of unreadable files that the summary names, so that it fits on one screen."""
 
 
 def writer(file: TextIO, style: Style) -> ReportWriter:

@@ -53,7 +53,7 @@ class ConsoleReport:
         self._print(*hang(first, Text(clean(text), style=style), self._width))
 
     def _wrapped(self, line: Text) -> Iterator[Text]:
-        """Yield the lines of a wrapped line of text."""
+        """Wrap one long line of text, and yield the shorter lines."""
         yield from hang(Text(), line, self._width)
 
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:

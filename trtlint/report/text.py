@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _FRAME = "bold blue"
 ANY_VERSION = "(any version)"
-"""Text in a target without a version."""
+"""Text in place of the version, for a target whose version is unset."""
 _UNSOURCED = "to see lines of your Python code, export the model with torch.onnx.export(..., dynamo=True)"
 """Hint for models without the metadata of source lines.
 https://docs.pytorch.org/docs/stable/onnx_export.html
@@ -333,9 +333,9 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Return whether a model lacks source lines because of the PyTorch exporter that wrote the model.
+    """Return whether a model lacks source lines because the TorchScript exporter wrote the model.
 
-    PyTorch has another exporter, which records the lines in the metadata of the model.
+    The other exporter of PyTorch (dynamo) records the lines in the metadata of the model.
     """
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)

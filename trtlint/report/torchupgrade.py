@@ -104,7 +104,7 @@ def summary(upgrade: TorchUpgrade) -> str:
     if upgrade.kind == "program":
         counts = {change: sum(e.change == change for e in upgrade.operators) for change in CHANGES}
         said = [
-            f"{plural(counts['falls back'], 'operator')} newly fall back",
+            f"{plural(counts['falls back'], 'operator')} newly fall back to PyTorch",
             f"{counts['converts']} newly convert",
             f"{counts['stays in PyTorch']} stay in PyTorch",
         ]
@@ -115,8 +115,8 @@ def summary(upgrade: TorchUpgrade) -> str:
     begin = [each for each in upgrade.calls if last in each.releases and 0 not in each.releases]
     end = [each for each in upgrade.calls if 0 in each.releases and last not in each.releases]
     if not upgrade.calls:
-        return "no change of the calls is known"
-    return f"{plural(len(begin), 'finding')} begin, {len(end)} end"
+        return "no known change affects the calls"
+    return f"{plural(len(begin), 'new finding')}, {len(end)} gone"
 
 
 def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:

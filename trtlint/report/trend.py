@@ -49,9 +49,8 @@ class Trend(Struct, frozen=True):
     """The differences between an earlier and a later scan.
 
     Attributes:
-        new: findings that are only in the later scan, for models in both scans that the earlier scan could
-            read.
-        gone: findings that are only in the earlier scan, for models that both scans could read.
+        new: findings that are only in the later scan. The earlier scan contains the model and could read it.
+        gone: findings that are only in the earlier scan. Both scans could read the model.
         still: findings in both scans.
         added: findings of models that the earlier scan lacks or could not read.
         models: the number of models by kind: ``both`` (in both scans), ``added``, ``removed``, ``changed``,
@@ -121,7 +120,7 @@ def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
                 fields[name] = texts[value]
         if length > _MOST_TEXT:
             raise RowsError(
-                f"the texts of the file exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time"
+                f"the strings in the file exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time"
             )
         found.append(ReportRow(**fields))
     if not found:
@@ -205,7 +204,7 @@ def as_text(trend: Trend) -> Iterator[str]:
 
 
 def rank(row: ReportRow) -> tuple[int, str, str]:
-    """Return a sort key: severe findings come first, then by rule and model."""
+    """Return a sort key for rows: by severity (the most severe first), then by rule and model."""
     order: tuple[str, ...] = SEVERITIES
     return order.index(row.severity) if row.severity in order else len(order), row.rule, row.model
 
@@ -249,4 +248,4 @@ def _write_lines(path: Path, lines: Path) -> None:
     if ended.answers:
         raise RowsError(str(ended.answers[0])[:_LONGEST_REASON])
     if ended.cause != "done":
-        raise RowsError(f"not readable Parquet: the reading process {ended.words}")
+        raise RowsError(f"not readable Parquet: the process that reads the file failed: it {ended.words}")

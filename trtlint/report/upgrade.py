@@ -128,7 +128,7 @@ class UpgradeReport(ConsoleReport):
                 self._hang(Text("  "), f"{caveat.severity}: {upgrade.path}: {caveat.message}")
 
     def _decision(self) -> None:
-        """Write the best version for all models, the rules with findings, and the remaining problems."""
+        """Write which version is best for all models, the rules with findings, and the open problems."""
         for key, sentence in sentences(self._upgrades):
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
@@ -207,7 +207,7 @@ class UpgradeReport(ConsoleReport):
     def _safest(self, upgrade: Upgrade) -> None:
         safest = upgrade.safest
         if safest is None:
-            self._field("safest version", "none: no version of the range supports this GPU", "bold red")
+            self._field("safest version", "none: no version in the range supports this GPU", "bold red")
             return
         best = upgrade.lines[safest.line]
         self._field("safest version", f"{best.line}, {why(upgrade)}", "bold green")

@@ -19,10 +19,9 @@ from trtlint.report.wording import fixable
 MANY = 30
 """Smallest number of models at which equal lines about different models are merged."""
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
-"""The ``trtlint convert`` command in the advice of a finding.
+"""Pattern of a ``trtlint convert`` command in an advice, with the type to convert to.
 
-The advice of a finding about the build contains this command if a conversion of the model resolves the
-finding.
+A finding about the build has such an advice if a conversion of the model resolves the finding.
 """
 _NAMED = 3
 """Largest number of model paths in a command. For more models, the command names the common folder."""
@@ -37,10 +36,10 @@ class RuleRow(Struct):
         severity: the highest severity of the findings.
         rule: id of the rule.
         name: name of the rule.
-        first: the release lines for which the first model has a finding, as text.
-        current: the current release line.
+        first: the release lines for which the first of the models has a finding, as text.
+        current: the release line from which the user upgrades.
         models: the paths of the models.
-        already: the models that have a finding for the current release line, too.
+        already: the models that already have a finding for ``current``.
         fixes: true if ``trtlint fix`` can fix all findings of the rule.
     """
 
@@ -80,9 +79,9 @@ class Decision(Struct, frozen=True):
 
 
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
-    """Choose the release line with the fewest errors, then the fewest warnings, over all models.
+    """Choose the release line with the fewest errors over all models.
 
-    If several release lines are equal, the newest of these is chosen.
+    If several release lines tie, the fewest warnings decide, and then the newest release line.
     """
     lines = range(len(upgrades[0].lines))
     usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
@@ -108,7 +107,10 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
-    """Return the confident errors and warnings about the graph at a release line, except refuted findings."""
+    """Return the errors and warnings about the graph at a release line.
+
+    Findings of low confidence and refuted findings are left out.
+    """
     return tuple(
         item
         for item in _found(upgrade, line)
@@ -143,9 +145,9 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors about the build command that a release line has, but the first release line lacks.
+    """Return the new errors about the build command at a release line, compared with the first one.
 
-    ``line`` is the index of the release line that has the errors.  Each text has the rule and the message
+    ``line`` is the index of the release line with the new errors.  Each text has the rule and the message
     of an error.
     """
     found = {
@@ -201,7 +203,7 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
     total = plural(len(upgrades), "model")
     yield "upgrade", f"{total} from {product} {lines[0].line} to {lines[-1].line}"
     if decision.line is None:
-        yield "version", "none: no version of the range supports this GPU"
+        yield "version", "none: no version in the range supports this GPU"
         return
     best = lines[decision.line].line
     newest = f" ({newest_words(upgrades[0])})" if decision.line == len(lines) - 1 else ""
@@ -220,18 +222,16 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         yield "fix them with", fix_all(upgrades, decision)
     if converted:
         types = " and ".join(dict.fromkeys(converted.values()))
-        need = (
-            f"{len(converted)} of {total} ({some(list(converted))}); without convert, these "
-            "models run in FP32"
-        )
-        yield f"convert needed to keep {types}", need
+        need = f"{len(converted)} of {total} ({some(list(converted))}); otherwise, these models run in FP32"
+        yield f"trtlint convert is needed to keep {types}", need
     if commands := changed_commands(upgrades, decision.line):
         yield "the build command must change", some(commands, "; ")
     if rules := changed_code(upgrades, decision.line):
         yield "the code must change", some(rules)
     if decision.open:
         old = sum(all(item.already for item in work) for _, work in decision.open)
-        known = f", {old} of these models with the same findings already on {lines[0].line}" if old else ""
+        verb = "has" if old == 1 else "have"
+        known = f" ({old} of them already {verb} these findings on {lines[0].line})" if old else ""
         yield "needs changes", f"{plural(len(decision.open), 'model')}{known}: see Exceptions"
 
 

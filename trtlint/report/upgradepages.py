@@ -98,7 +98,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
 
 
 def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
-    """Yield the lines about the version to choose as Markdown; see :func:`_decision`."""
+    """Yield the content of :func:`_decision` as Markdown lines."""
     yield ""
     yield from (f"* **{key}**: {plain(sentence)}" for key, sentence in sentences(upgrades))
     yield from ("", "### Rules and models", "")
@@ -112,7 +112,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
-    """Yield the best version, the rules with findings, and the models that ``trtlint fix`` cannot fix."""
+    """Yield HTML: the best version, the rules with findings, and the models that need manual changes."""
     terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
     yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
     rows = [

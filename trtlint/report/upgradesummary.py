@@ -1,4 +1,4 @@
-"""Findings that several models share in an upgrade, and one line for each model."""
+"""Summary of an upgrade of several models: the findings that they share, and one line for each model."""
 
 from __future__ import annotations
 

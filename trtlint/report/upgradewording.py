@@ -68,7 +68,7 @@ def _grave(line: Assessed) -> list[str]:
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
-    """Yield sentences about the problems that rule out versions other than the safest one."""
+    """Yield sentences that say why the other versions are worse than the safest version."""
     safest = upgrade.safest
     assert safest is not None
     ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
@@ -138,7 +138,7 @@ def since(item: Listed, names: Sequence[str]) -> str:
 
 
 def advice_of(item: Listed, names: Sequence[str]) -> Iterator[str]:
-    """Yield the advice for a finding. Advice for some versions begins with these versions."""
+    """Yield the advice for a finding. If an advice is only for some versions, it begins with their names."""
     for advice, lines in item.advice:
         yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
 

@@ -68,7 +68,7 @@ def sentences(spot: Spot) -> Iterator[str]:
 
 
 def full(spot: Spot) -> str:
-    """Return the message of a finding and all sentences about it, each on a line."""
+    """Return the text of a finding: its message and all further sentences, one on each line."""
     return "\n".join([clean(spot.finding.message), *sentences(spot)])
 
 
@@ -115,14 +115,15 @@ def fixable(finding: Finding) -> tuple[Finding, ...]:
 
 
 def included(finding: Finding) -> str:
-    """Format the number of included findings of a finding: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
+    """Count the findings that a finding includes: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
-    """Yield suggestions for files that would explain an error or a warning, each with its sentence.
+    """Yield suggestions, each with its sentence, if there is an error or a warning.
 
-    For several targets, the suggestion to measure the model with real inputs is yielded only once.
+    A suggestion names a command whose output file would explain the findings. For several targets, the
+    suggestion to measure the model with real inputs is yielded only once.
     """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     measured = False

@@ -96,7 +96,10 @@ def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
 
 
 def _quoted(value: object, *types: str) -> str:
-    """Return the hint ``: write "10.7"`` for a number where only a text is allowed, else an empty string."""
+    """Return the hint ``: write "10.7"`` if the value is a number, but must be a text.
+
+    Otherwise, return an empty string.
+    """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f': write "{value}"' if number and "string" in types else ""
 

@@ -1,4 +1,4 @@
-"""Data about a model that its HTML page shows: nodes, engine layers, times and ranges."""
+"""Data for the HTML page about a model: nodes, engine layers, times and ranges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Behind:
-    """Data about a model that its HTML page shows.
+    """Data for the HTML page about a model.
 
     Args:
         facts: the facts of the model and of its build.

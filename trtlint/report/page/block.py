@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 MOST_ROWS = 18
-"""Largest number of drawn nodes, unless more nodes are marked."""
+"""Largest number of drawn nodes. If more nodes are marked, all of these are drawn, up to ``MOST_MARKED``."""
 MOST_MARKED = 40
-"""Largest number of drawn nodes, even if more nodes are marked."""
+"""Largest number of drawn nodes in any case. Further marked nodes are not drawn."""
 _MOST_OUTSIDE = 6
 """Largest number of boxes for outside nodes at each edge of the picture."""
 _LONGEST_WAY = 12
 """Largest number of hidden nodes between two drawn nodes."""
 _MOST_MET = 64
-"""Largest number of values that the search visits from one input of a node."""
+"""Largest number of values visited to find the boxes that one input of a node depends on."""
 _MOST_USES = 200
 """Largest number of readers checked for one value."""
 
@@ -83,7 +83,7 @@ class SiteDiagram(Struct, frozen=True):
 def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
     """Return the picture of a site, or None if the model lacks nodes of the site.
 
-    For example, nodes are missing if the model has changed after the lint.
+    For example, nodes are missing if the model was changed after the lint.
     """
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:

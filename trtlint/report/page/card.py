@@ -27,7 +27,7 @@ _SOURCES = 12
 _WITNESSES = 8
 """Largest number of listed evidence lines."""
 _MOST_SITES = 20_000
-"""Largest number of sites of a finding whose names and source lines are collected."""
+"""Largest number of sites for which the names and source lines of one finding are collected."""
 
 
 class CardEntry(Struct, frozen=True):

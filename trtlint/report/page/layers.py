@@ -14,9 +14,9 @@ import networkx as nx
 from msgspec import Struct
 
 _ROUNDS = 8
-"""Number of downward and upward sweeps to reduce crossings."""
+"""Number of sweeps over the layers, downward and upward, to reduce the crossings of lines."""
 _STRAIGHTENINGS = 9
-"""Number of sweeps that straighten lines. The number must be odd."""
+"""Number of sweeps over the layers to straighten the lines between boxes. The number must be odd."""
 _BEND = 14.0
 """Width reserved for a line that passes a layer."""
 
@@ -35,8 +35,8 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         boxes: the middle and the upper edge of each box.
-        lines: the points that each line passes between its ends. In each layer that a line crosses,
-            the line has points at the edges and in the middle of the layer.
+        lines: one entry for each layer that a line crosses between its ends: the horizontal position of
+            the line there, the upper edge and the lower edge of the layer.
         width: width of the whole picture.
         height: height of the whole picture.
         crossings: number of pairs of lines that cross.
@@ -170,7 +170,10 @@ def _crossings(layers: _Layers, graph: nx.DiGraph[_Item]) -> int:
 def _straightened(
     layers: _Layers, graph: nx.DiGraph[_Item], widths: Mapping[_Item, float]
 ) -> dict[_Item, float]:
-    """Compute the horizontal middle of each item. Items are near their neighbours and do not overlap."""
+    """Compute the horizontal position of the middle of each item, without overlaps.
+
+    Each item is placed near the items that lines connect to it.
+    """
     middles: dict[_Item, float] = {}
     for layer in layers:
         x = 0.0
@@ -196,7 +199,7 @@ def _straightened(
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
     """Move ascending numbers as little as possible, until they keep minimum distances.
 
-    The sum of squared changes is minimal. The method pools adjacent violators:
+    The sum of squared changes is minimal. The method is the pool-adjacent-violators algorithm:
     https://doi.org/10.1214/aoms/1177728423
 
     Args:

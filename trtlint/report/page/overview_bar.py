@@ -1,7 +1,7 @@
 """Overview bar of a whole model: its nodes in topological order, with findings and times.
 
 The number of cells in the bar is limited, so a cell can stand for several nodes.  Positions are percentages
-of the page width. So the bar is as wide as the page, but the size of the texts in the bar does not change.
+of the page width, so the bar is as wide as the page. The texts in the bar have a fixed size.
 """
 
 from __future__ import annotations

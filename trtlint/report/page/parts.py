@@ -19,9 +19,9 @@ _MOST_SEGMENTS = 2000
 
 
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
-    """Return a bar of nodes for the first target, and text for all targets.
+    """Return a figure of the parts: a bar for the first target, and text for all targets.
 
-    The result is None if no execution provider was given.
+    A part is a sequence of nodes that the execution provider runs. Return None if no provider was given.
     """
     lines = [*lines_of_targets(reports)]
     if not lines:

@@ -51,7 +51,7 @@ _LONGEST = 400
 _LONGEST_DESC = 1200
 """Largest number of characters of the text description."""
 _MOST_VIA = 3
-"""Largest number of hidden operators that the picture names between two boxes."""
+"""Largest number of operators that the picture names on a line with hidden nodes."""
 
 
 class _Font(Struct, frozen=True):
@@ -251,7 +251,7 @@ def _strokes(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each line, the SVG path of the line and the SVG path of its arrow head.
 
-    Lines at the same box are ordered by the positions of the boxes at the other ends of the lines.
+    Several lines at one box are ordered from left to right, like the boxes at their other ends.
     """
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)
