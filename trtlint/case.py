@@ -218,7 +218,7 @@ class Case(Struct, frozen=True, dict=True):
         """Return the findings for each target, after the policy is applied.
 
         Args:
-            review: the review that all models of a run share; by default a new review.
+            review: the :class:`Review` object that all models of a run share; by default a new object.
 
         Raises:
             WheelError: as for :meth:`gathered`.

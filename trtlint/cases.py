@@ -51,7 +51,7 @@ class Keywords(TypedDict, total=False):
 
     Each keyword has the same meaning as the corresponding command-line option.
 
-    A target setting without a keyword is unknown, not off.
+    If a keyword for a target setting is omitted, the setting is unknown, not off.
     """
 
     trt: Texts
@@ -88,7 +88,7 @@ class Keywords(TypedDict, total=False):
     profile: AnyPath
     """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
-    """The files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
+    """Files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
     ranges: AnyPath | Measurement
     """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
     weights: bool

@@ -98,7 +98,9 @@ def lint(**options: Any) -> int:
 @build_file_options
 @ep_options
 @click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
-@click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models.")
+@click.option(
+    "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
+)
 def fix(**options: Any) -> int:
     """Apply automatic fixes to ONNX models and write the fixed copies.
 
@@ -144,7 +146,7 @@ def fix(**options: Any) -> int:
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="never",
-    help="Fail if the new version has a graph finding of at least this severity (default: never).",
+    help="Fail if the new version has a finding about the graph of at least this severity (default: never).",
 )
 @click.option(
     "-q",
@@ -153,7 +155,9 @@ def fix(**options: Any) -> int:
     help="Print only the support matrix, the changes that all models share, and one line for each model.",
 )
 @click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
-@click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models.")
+@click.option(
+    "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
+)
 @click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
 def upgrade(**options: Any) -> int:
     """Report what an upgrade of TensorRT changes for ONNX models, version by version.

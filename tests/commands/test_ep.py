@@ -18,8 +18,8 @@ def test_the_report_shows_parts_and_nodes_left(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     result = printed(tmp_path, "lint", str(path), "--ep", "tensorrt", "--trt", "10.13", "--no-cache")
     assert "the TensorRT provider runs 3 of 5 nodes (60 %) in 3 parts (predicted)" in result.out
-    assert "left: 2 Unique nodes [BLD2" in result.out
-    assert "if TensorRT accepted these nodes: 1 part, 0 left" in result.out
+    assert "left to other providers: 2 Unique nodes [BLD2" in result.out
+    assert "if TensorRT accepted these nodes, there would be 1 part, and 0 nodes left" in result.out
 
 
 def test_a_model_of_one_node_has_its_own_words(tmp_path: Path) -> None:

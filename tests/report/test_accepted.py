@@ -31,7 +31,7 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
         "2 findings below --min-confidence (see them with --min-confidence low)"
     )
     accepted.add([replace(handmade.clean_model(), gone=(StaleBaselineEntry("ACC102", "f", "blocks.1"),))] * 2)
-    assert accepted.line.endswith(", 1 place in the baseline no longer found (remove with --update-baseline)")
+    assert accepted.line.endswith(", 1 stale place in the baseline (remove with --update-baseline)")
 
 
 def test_nothing_accepted_is_no_line() -> None:

@@ -156,15 +156,16 @@ def test_tensors_at_borders(borders: dict[str, int], words: str) -> None:
             split("Exp", "a", fixes=["f"], parts=1, left=2),
             [
                 "  left to other providers: 1 Exp node: a",
-                "    trtlint fix tries f; if TensorRT accepted these nodes: 1 part as now, 2 left on other "
-                "providers",
+                "    trtlint fix tries f; if TensorRT accepted these nodes, there would be 1 part as now, "
+                "and 2 nodes left to other providers",
             ],
         ),
         (
             split("Exp", "a", parts=0),
             [
                 "  left to other providers: 1 Exp node: a",
-                "    if TensorRT accepted these nodes: 0 parts, 0 left on other providers",
+                "    if TensorRT accepted these nodes, there would be 0 parts, and 0 nodes left to "
+                "other providers",
             ],
         ),
     ],

@@ -48,8 +48,8 @@ PREVIEW = _switch("preview", "Also run preview rules.")
 BUILD = click.option(
     "--build",
     metavar="COMMAND|FILE",
-    help="Take the precision from this trtexec command (or from a script with such commands, or from "
-    "a Triton config.pbtxt), and check the command itself.",
+    help="Check this trtexec command, and take the precision from it. Also accepts a script with such "
+    "commands, or a Triton config.pbtxt.",
 )
 
 _TARGET: tuple[Callable[[Any], Any], ...] = (
@@ -106,12 +106,12 @@ build_options = bundle(*_TARGET[2:])
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
-    """Remove the options that name build files from ``options``, and return their values."""
+    """Take the options for build files out of ``options``, and return their values."""
     return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:
-    """Remove the options that describe the target from ``options``, and return their values."""
+    """Take the target options out of ``options``, and return their values."""
     given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
     flags = tuple((flag, value) for flag, value in given if value is not None)
     names = options.pop("plugins")

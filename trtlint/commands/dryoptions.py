@@ -100,7 +100,7 @@ dry_options = bundle(
 
 
 def take_dry_options(options: dict[str, Any]) -> DryOptions:
-    """Remove the options of a dry build from ``options``, and return their values.
+    """Take the dry build options out of ``options``, and return their values.
 
     Raises:
         SettingError: two of these options contradict each other.

@@ -27,7 +27,7 @@ ep_options = bundle(
 
 
 def take_ep_options(options: dict[str, Any]) -> EpOptions:
-    """Remove the options of an execution provider from ``options``, and return their values.
+    """Take the execution provider options out of ``options``, and return their values.
 
     Raises:
         SettingError: provider options are given without a provider.

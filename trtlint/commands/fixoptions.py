@@ -31,7 +31,7 @@ fix_options = bundle(
         "--ranges",
         multiple=True,
         metavar="FILE",
-        help="In 16-bit models, keep in FP32 the nodes that this file from `trtlint measure` lists; "
+        help="Keep nodes of 16-bit models in FP32: those that this file from `trtlint measure` lists; "
         "repeatable.",
     ),
     click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),

@@ -34,8 +34,8 @@ def input_options(verb: str) -> Callable[[Any], Any]:
         click.option(
             "--data-loader-script",
             metavar="FILE.py[:FUNCTION]",
-            help="Run this Python script, and use the inputs that its data loader (as for "
-            "Polygraphy) yields.",
+            help="Run this Python script, and use the inputs from its data loader. Polygraphy defines the "
+            "form of the loader.",
         ),
     )
 

@@ -38,8 +38,8 @@ lint_options = bundle(
     click.option(
         "--source-root",
         metavar="DIR",
-        help="Root folder of the Python code of the model, for models whose recorded source paths "
-        "do not exist here.",
+        help="Root folder of the model's Python code, if the source paths in the model do not exist on "
+        "this machine.",
     ),
     click.option(
         "--statistics", is_flag=True, help="Also print the number of models and places for each rule."
@@ -75,7 +75,9 @@ lint_options = bundle(
     torch_options,
     ep_options,
     click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one."),
-    click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models."),
+    click.option(
+        "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
+    ),
     click.option("--show-settings", is_flag=True, help="Print the settings of each file, then exit."),
     click.option(
         "--baseline",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
-    """Return the engine layers that ``trtlint measure`` simulates, or None if no option names them.
+    """Return the engine layers that ``trtlint measure`` simulates, or None if no option requests layers.
 
     Raises:
         SettingError: the file cannot be read or belongs to another model, or the dry build fails.

@@ -22,8 +22,8 @@ torch_options = bundle(
     click.option(
         "--torch-python",
         metavar="PATH",
-        help="Python interpreter that runs --dry-build for a .pt2 program; needs torch, torch-tensorrt and "
-        "tensorrt-rtx (default: the current one).",
+        help="Python interpreter that runs --dry-build for a .pt2 program. It needs torch, torch-tensorrt "
+        "and tensorrt-rtx (default: the current one).",
     ),
     click.option(
         "--torch-wheel",
@@ -40,7 +40,7 @@ torch_options = bundle(
 
 
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
-    """Remove the options for Torch-TensorRT from ``options``, and return their values.
+    """Take the Torch-TensorRT options out of ``options``, and return their values.
 
     ``--build`` is also removed if its value is a call of Torch-TensorRT or a script.
 

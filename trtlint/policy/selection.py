@@ -42,7 +42,7 @@ class Selectable(Protocol):
 
     @property
     def group(self) -> str:
-        """Return the group of the rule, or an empty string if it is unknown."""
+        """Return the group of the rule, or an empty string if the group is unknown."""
 
     @property
     def status(self) -> str:

@@ -205,9 +205,9 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Return whether comparing the suppressions of a model with its findings takes little time.
+    """Return whether the suppressions of a model can be compared with its findings in a short time.
 
-    An untrusted model can have very many findings and very long names.
+    An untrusted model can have so many findings, and such long names, that a comparison would take too long.
     """
     globs = sum(len(glob) for entry in entries for glob in (entry.node, entry.module) if glob is not None)
     places = [
@@ -264,9 +264,9 @@ def notes(
     Args:
         entries: the suppressions that were applied.
         used: number of sites that each suppression matches.
-        ran: the rules that ran.  Only suppressions for these rules are reported as unused.
-        known: all rules. A suppression for a rule that is not in this list is reported as unused, except if
-            the rule was removed.
+        ran: the rules that ran.  A suppression for another known rule is not reported as unused.
+        known: all rules. A suppression for an unknown rule is reported as unused, except if trtlint once had
+            the rule and removed it.
         today: date for the comparison with expiry dates.
     """
     ran, known = list(ran), list(known)

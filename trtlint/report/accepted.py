@@ -61,8 +61,7 @@ class Accepted(Struct):
             )
         if self.gone:
             parts.append(
-                f"{plural(self.gone, 'place')} in the baseline no longer found (remove "
-                "with --update-baseline)"
+                f"{plural(self.gone, 'stale place')} in the baseline (remove with --update-baseline)"
             )
         return ", ".join(parts)
 

@@ -18,9 +18,9 @@ ELLIPSIS = "…"
 _ELIDED = 2
 """Width in cells of ``…/``, which replaces a folder path if no part of the path fits."""
 _NARROWEST = 20
-"""Smallest width of text beside other text, in cells. If less room is left, the text gets separate lines."""
+"""Smallest width of a text beside its label, in cells. With less room, the text is below the label."""
 _MARGIN = 8
-"""Indent of text on separate lines, in cells."""
+"""Indent of a text below its label, in cells."""
 
 
 def shorten(names: Sequence[str], width: int | None) -> list[str]:

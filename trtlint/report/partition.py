@@ -109,8 +109,9 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
         if split["parts"] is not None:
             what = plural(split["parts"], "part")
             advice.append(
-                f"if TensorRT accepted these nodes: {what}{'' if split['parts'] != now else ' as now'}, "
-                f"{split['left']} left on other providers"
+                f"if TensorRT accepted these nodes, there would be {what}"
+                f"{'' if split['parts'] != now else ' as now'}, and {plural(split['left'], 'node')} left to "
+                "other providers"
             )
         if advice:
             yield f"    {'; '.join(advice)}"

@@ -14,7 +14,7 @@ from trtlint.report.layout import hang
 
 
 class _Console(Console):
-    """A rich console that raises an error if the reader of its output closes the pipe.
+    """A console of the package rich that raises an error if the output pipe is closed.
 
     The caller sets the exit code for this error.
     """

@@ -33,7 +33,7 @@ def safest_line(upgrade: Upgrade) -> str:
 
 
 def why(upgrade: Upgrade) -> str:
-    """Explain the choice of the safest version by the errors and warnings of all versions."""
+    """Explain why the safest version was chosen: compare the errors and warnings of all versions."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
     risks = f"{' and '.join(_grave(best)) or 'no error or warning'} known for this graph"
