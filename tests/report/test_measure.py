@@ -256,7 +256,7 @@ def test_markdown() -> None:
         "it does not",
         "Measured on 2 batches of calib.npz",
         "### Error",
-        "Largest output error for each rounding model; errors up to 0.01 are accepted.",
+        "Largest output error under each assumption about rounding; accepted up to 0.01.",
         "| Rounding | Error | Verdict |",
         "|---|---|---|",
         "| every operator rounds | 0.001 | fine |",

@@ -113,7 +113,7 @@ def choose_by_layers(
 
     Args:
         rules: all rules. Without selectors, all of them run, except rules in preview.
-        layers: the layers, outermost first.  Inner layers take precedence.
+        layers: the selectors by source, the least specific source first.  Later sources take precedence.
         preview: if false, a preview rule runs only if its own id or name is selected.
 
     Raises:

@@ -103,7 +103,7 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
     try:
         entries = suppression.tables(old) if old else []
     except ValueError as error:
-        raise SettingError(f"cannot add to the metadata {SUPPRESS_KEY} of the model: {error}") from None
+        raise SettingError(f"cannot add the suppression to the metadata {SUPPRESS_KEY}: {error}") from None
     return json.dumps(entries if entry in entries else [*entries, entry])
 
 

@@ -52,7 +52,7 @@ class TypeLine(Struct, frozen=True):
 
     Attributes:
         label: the name of the type.
-        errors: the largest error of all outputs, for each rounding model.
+        errors: the largest error of all outputs, under each assumption about rounding (rounding model).
         verdict: the verdict on the errors.
     """
 

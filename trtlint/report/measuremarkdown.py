@@ -51,7 +51,7 @@ def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> st
 
 def _errors(found: Measurement) -> Iterator[Block]:
     if lines := way_lines(found):
-        yield f"Largest output error for each rounding model; errors up to {found.bound:g} are accepted."
+        yield f"Largest output error under each assumption about rounding; accepted up to {found.bound:g}."
         rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
         yield DocumentTable(["Rounding", "Error", "Verdict"], rows)
     if found.rehearsed and found.outputs:

@@ -46,7 +46,7 @@ _LONGEST = 160
 _POWERS = 16
 """Number of powers of two that the chart shows on each side of the limit of the type."""
 _CELL, _HEIGHT = 7.0, 12.0
-"""Width of a power of two and height of a bar, in pixels."""
+"""Pixels of a bar for each power of two, and height of a bar in pixels."""
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
 
 
@@ -95,7 +95,7 @@ def _errors(found: Measurement) -> Iterator[Markup]:
     if lines:
         yield tag(
             "p",
-            "The largest error of an output for each rounding model, relative to the largest "
+            "The largest error of an output under each assumption about rounding, relative to the largest "
             f"magnitude of the output. Errors up to {found.bound:g} are accepted.",
         )
         rows: list[list[Content]] = [

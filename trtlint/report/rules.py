@@ -60,7 +60,7 @@ def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
 
 
 def _standing(rule: Rule) -> str:
-    """Return the evidence level of a rule, with the rule's status unless it is ``stable``."""
+    """Return the evidence level of a rule. Add the status of the rule, unless the status is ``stable``."""
     return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 

@@ -58,7 +58,7 @@ def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
 
 
 def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
-    """Yield the ``trtlint fix`` command for a finding, if it can be fixed."""
+    """Yield the ``trtlint fix`` command for a finding, if the command can fix the finding."""
     if fixable(item.finding):
         yield fix_command(item.finding, upgrade.path)
 

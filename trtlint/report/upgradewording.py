@@ -108,7 +108,7 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
 
 
 def _titles(items: Iterable[Listed]) -> str:
-    """Return the ids and names of the rules of some findings, each once."""
+    """Return the ids and names of the rules that the findings belong to, without duplicates."""
     return ", ".join(dict.fromkeys(f"{item.finding.rule} {item.finding.name}" for item in items))
 
 
