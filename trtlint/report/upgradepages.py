@@ -112,7 +112,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
-    """Yield HTML: the best version, the rules with findings, and the models that need manual changes."""
+    """Yield the best version, the rules with findings, and the models that need more than ``trtlint fix``."""
     terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
     yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
     rows = [
