@@ -154,7 +154,10 @@ def test_only_a_failure_has_a_reason_in_the_log(
     monkeypatch.setattr(measuring, "run", process)
     with pytest.raises(NotRunError) as error:
         measuring._ask(request(tmp_path), {}, lambda _: None)
-    assert str(error.value) == f"the process that ran the model {process.result.words}{reason}"
+    assert (
+        str(error.value)
+        == f"the process that ran the model gave no result: it {process.result.words}{reason}"
+    )
 
 
 def test_limits_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

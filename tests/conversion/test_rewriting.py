@@ -144,7 +144,7 @@ POWERS = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[2,4] x, float[4,3] z, float[3] c, float[1,4,5,5] i, float16[2,4] h, float16[4,3] k) => (float[] y)
 < float[4,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, float[2,4,1,1] f = {1, 2, 3, 4, 5, 6, 7, 8},
   float[2] b = {1, 2} > { [p] a = %s y = Neg (a) }"""
-SCALES = "scales the operands of p by 2^-{0} and its result by 2^{0}"
+SCALES = "scales the operands of p by 2^-{0} in all, and the result by 2^{0}"
 
 
 def powers(call: str, **greatest: float) -> tuple[str, dict[str, int]]:

@@ -254,7 +254,7 @@ FOLD = f"a = MatMul (x, w) r = Reshape (a, three) {GATHERS.format(1)} {SUM}"
 COLUMNS_MOVED = "the Reshape after the product does not keep the columns together"
 TOO_MANY = "the result has too many parts"
 NOT_SPLIT = "the result is not split"
-INDEX = "the index of a Gather is not a single stored integer in the range"
+INDEX = "the index of a Gather is not a single stored integer within the axis"
 
 
 @pytest.mark.parametrize(

@@ -44,4 +44,4 @@ def test_the_last_line_is_the_reason_of_a_failure_alone(
     monkeypatch.setattr(measure, "run", run)
     with pytest.raises(MeasureError) as caught:
         measure.measure(MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx"))
-    assert str(caught.value) == f"the process that ran the model {words}"
+    assert str(caught.value) == f"the process that ran the model gave no result: it {words}"

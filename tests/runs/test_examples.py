@@ -134,7 +134,7 @@ def test_a_process_that_ends_between_examples_is_a_bug() -> None:
         yield ExampleResult("XYZ900", Path("m.md"), 1, "fires", "fires")
         os._exit(3)
 
-    message = r"^a bug in trtlint: the process that runs the examples ended with code 3$"
+    message = r"^a bug in trtlint: the process for the examples failed: it ended with code 3$"
     with pytest.raises(BugError, match=message):
         list(run_limited(ending))
 

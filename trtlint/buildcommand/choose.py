@@ -46,7 +46,8 @@ def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCo
 
     - the commands whose ``--onnx`` has the same file name as the model,
     - the commands whose ``--onnx`` is a shell variable,
-    - the only command of the script, because the model may have another file name on the build machine.
+    - the only command of the script, whatever file it names. The model may have another file name on the
+      build machine.
     """
     builds = [command for command in commands if command.builds]
     named = [command for command in builds if file_name(command.model or "") == model.name]

@@ -19,8 +19,8 @@ from trtlint.knowledge.providers import PROVIDERS, Provider
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
 """The program that builds the engine. It determines the names of the options.
 
-For ``triton``, the options are the keys of the accelerator in a configuration. For ``onnxruntime``, they are
-the options of the execution provider, and ``provider`` and ``model``.
+For ``triton``, the options are the keys of the accelerator in a configuration. For ``onnxruntime``, the
+options are ``provider``, ``model``, and all options of the execution provider.
 """
 Role = Literal["input", "output"]
 
@@ -38,7 +38,7 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
 }
 """The builder setting of each option: the setting's name in targets, and whether the option turns it on."""
 _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
-"""The builder settings that the values of ``precision_mode`` turn on.
+"""For each value of ``precision_mode``, the builder setting that it turns on.
 
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """

@@ -149,10 +149,9 @@ def diagnose(log: Log) -> Diagnosis:
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
-    """Return the outcome of a record in the pattern table.
+    """Return the outcome that the pattern table gives for a record of the log.
 
-    If the outcome is ``cause`` or ``refused`` but the line is not printed as an error, the result is
-    ``passed``.
+    For ``cause`` and ``refused``, the result is ``passed`` if the log does not print the line as an error.
 
     Args:
         record: a record of the log.

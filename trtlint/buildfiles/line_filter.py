@@ -95,7 +95,7 @@ class BlockFilter:
             self._context[self._literals.index(literal)] = context
 
     def counts(self) -> dict[bytes, int]:
-        """Return the number of lines that were counted instead of returned, by literal."""
+        """Return, for each literal, how many lines the filter counted without returning them."""
         return {
             text: int(self._counts[index]) for index, text in enumerate(self._literals) if self._counts[index]
         }

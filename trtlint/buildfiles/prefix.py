@@ -69,11 +69,11 @@ _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
     "gst": ("gst", "deepstream", None, True),
     "logging": ("logging", "logger", None, True),
 }
-"""Properties of each form of prefix, by the name of the last group that matched.
+"""Properties of each form of prefix. The key is the last group of the regular expression that matched.
 
 An entry has four parts:
 
-- the group of the severity
+- the name of the group that captures the severity
 - the tool
 - True if the TensorRT library printed the line, False if the tool did, None if unknown
 - True if any program may print this form

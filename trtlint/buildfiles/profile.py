@@ -1,4 +1,4 @@
-"""Read measured times: ``--exportProfile``, the ``--dumpProfile`` table of a log, ``--exportTimes``.
+"""Read the times that ``--exportProfile``, ``--exportTimes`` and ``--dumpProfile`` (in a log) write.
 
 The formats come from https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleReporting.cpp.
 """
@@ -26,7 +26,7 @@ _LARGEST = 1e12
 class LayerTime(Struct, frozen=True):
     """The time of one layer in milliseconds: total, average and median.
 
-    ``share`` is the share in the time of all layers, 0 to 1.
+    ``share`` is this time divided by the time of all layers.
     """
 
     name: str

@@ -61,10 +61,10 @@ class LayerDump(Struct, frozen=True):
 class Log(Struct, frozen=True):
     """A parsed log.
 
-    ``records`` has the first records of each pattern, and ``counts`` the number of all matching lines, both
-    by pattern name. ``severities`` counts the lines that are printed as W, E and F.  ``options`` are the
-    values in trtexec's ``=== ... Options ===`` blocks. ``notes`` report the parts of the log that were not
-    read.
+    ``records`` maps each pattern name to the first records that match it. ``counts`` maps the name to the
+    number of all matching lines. ``severities`` counts the lines with the severities W, E and F.  ``options``
+    are the values in trtexec's ``=== ... Options ===`` blocks. ``notes`` report the parts of the log that
+    were not read.
     """
 
     lines: int

@@ -48,10 +48,10 @@ _TAIL = 1 << 12  # bytes at the end that are stored for the last line
 class Scanner:
     """Reads a stream and yields, in order, batches of lines that may be informative.
 
-    ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` is the number of lines
-    that were read so far, and ``size`` is the number of bytes that were read so far.  The shape of a log
-    prefix shows which tool printed the prefix.  ``shapes`` has the names of the tools whose prefixes
-    occurred.  ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
+    ``literals`` are the first characters of the relevant messages that are less severe than a warning.
+    ``lines`` is the number of lines that were read so far, and ``size`` is the number of bytes that were read
+    so far.  Each tool prints its own form (shape) of log prefix. ``shapes`` names the forms that occurred.
+    ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Scanner:
         return self.lines - self._tail[len(ending) :].removesuffix(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
-        """From now on, count the lines that begin with ``literal`` instead of returning them.
+        """From now on, count the lines that begin with ``literal`` without returning them.
 
-        If ``context`` is true, the scanner still returns the nearest such line before each candidate. In any
-        case, the scanner may return further lines that begin with ``literal``.
+        With ``context``, the scanner still returns the nearest such line before each line that it returns.
+        The scanner may also return a few more of these lines.
         """
         if self._filter:
             self._filter.enough(literal, context)

@@ -332,7 +332,7 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "version": Collector._version,
     "weak_typing": Collector._weak_typing,
 }
-"""For each value of ``LogPattern.settles``, the method that reads the groups."""
+"""For each value of ``LogPattern.settles``, the method that reads the groups of the match."""
 
 
 def from_json(root: object) -> BuildSettings | None:

@@ -49,7 +49,7 @@ class Ending(NamedTuple):
     """The end of a traceback that is truncated, or that ends with an exception without a message.
 
     Attributes:
-        line: number of the last line; for a truncated traceback, number of its heading.
+        line: line number of the last line; for a truncated traceback, line number of its heading.
         message: the exception or the truncation, with the last frame.
     """
 

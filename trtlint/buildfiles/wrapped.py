@@ -162,7 +162,7 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
-    """Return a line without wrappers, and its log prefix from any logger (None if it has none)."""
+    """Return a line without wrappers, and the log prefix in it (None if no known logger printed one)."""
     prefix = parse_prefix(line)
     return unwrap(line) if prefix is None else (line, prefix)
 

@@ -43,14 +43,14 @@ Batches whose errors last exceeded the limit come first.
 _SAMPLE_SECONDS = 0.5
 """Time in seconds for all batches of one product in a comparison. At least one batch runs."""
 _MOST_EXTENSIONS = 12
-"""Maximum number of validation batches that can make more operators stay in FP32."""
+"""Maximum number of validation batches after which the search may keep more operators in FP32."""
 _LISTED = 40
 """Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13
 """Smallest magnitude of a tensor that is reported as close to the limit of FP16."""
 _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
-"""Smallest divisor of an error in one batch, as a share of the output's largest magnitude in all batches."""
+"""Smallest divisor of an error in one batch. The unit is the output's largest magnitude in all batches."""
 _MARGIN = 2.0
 """Safety factor for the limit of the 16-bit type.
 

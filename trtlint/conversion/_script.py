@@ -45,7 +45,9 @@ class Anything:
 
 
 class Names:
-    """An enumeration that accepts names that TensorRT-RTX lacks, such as ``BuilderFlag.FP16``.
+    """Stand-in for an enumeration.
+
+    It also accepts names that TensorRT-RTX lacks, such as ``BuilderFlag.FP16``.
 
     Args:
         names: the enumeration of TensorRT-RTX.
@@ -139,7 +141,7 @@ class RecordingNetwork:
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Parse a model, run the user's function, and send the data types that it sets for layers."""
+    """Parse a model, run the user's function, and send the layer types that the function sets."""
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)

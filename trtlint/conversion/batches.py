@@ -13,7 +13,7 @@ from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialErr
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
-"""From this number of batches on, a quarter of the batches is used only for the check."""
+"""Smallest number of batches for which a quarter of the batches is used only for the check."""
 _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
@@ -87,8 +87,8 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
     """Return the batches for one use: search (``measured``), check (``held back``) or ``validation``.
 
-    - With fewer than four batches, the search and the check use all batches and different noisy copies. The
-      validation uses only further noisy copies.
+    - With fewer than four batches, the search and the check both use all batches, each with its own copies
+      with added noise. The validation uses only other noisy copies.
     - With four or more batches, the first search uses three quarters of the batches, and the check after this
       search uses the last quarter. All later searches and checks use all batches and noisy copies. There is
       no validation.

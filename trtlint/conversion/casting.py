@@ -207,7 +207,7 @@ class Casting:
         return behind
 
     def _retype(self, proto: onnx.NodeProto) -> None:
-        """Set the attribute for the output type, such as ``to`` of a Cast, to the 16-bit type."""
+        """If an attribute gives the output type, as ``to`` of a Cast does, set it to the 16-bit type."""
         names = {text(attribute.name): attribute for attribute in proto.attribute}
         for name, attribute in names.items():
             if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:

@@ -66,7 +66,7 @@ def search_in_process(
     attempt: int = 0,
     before: Found | None = None,
 ) -> Found:
-    """Search for the operators to keep in FP32, in a separate process.
+    """Run the search for operators to keep in FP32 in a separate process.
 
     Args:
         request: the settings of the conversion.
@@ -74,8 +74,8 @@ def search_in_process(
         labels: the operators of the model.
         ranges: the stored tensors whose numbers do not suit the 16-bit type.
         listen: function that receives the current step.
-        attempt: number of earlier searches. The result of each of these searches failed its check.
-        before: the result of the last search.
+        attempt: number of earlier searches; the results of all of them failed their checks.
+        before: the result of the previous search; None before the first search.
 
     Raises:
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.
@@ -170,4 +170,4 @@ def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callab
             raise NotRunError(last["text"])
         lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
     reason = f": {lines[-1].strip()}" if lines and ended.cause == "failed" else ""
-    raise NotRunError(f"the process that ran the model {ended.words}{reason}")
+    raise NotRunError(f"the process that ran the model gave no result: it {ended.words}{reason}")

@@ -35,7 +35,7 @@ _FREE_INPUTS: Mapping[str, frozenset[int]] = {
     "ConstantOfShape": frozenset({0}),
     "EyeLike": frozenset({0}),
 }
-"""Indices of inputs that accept either type, so that no Cast is needed."""
+"""Indices of inputs that accept FP32 and 16-bit tensors alike, so that no Cast is needed."""
 SPLIT_NORM_OPSET = 15
 """First opset in which BatchNormalization has separate types for its data and its parameters."""
 QUANTIZED_OPSET = 19

@@ -125,7 +125,7 @@ def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
 
 
 def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
-    """Yield rewrites that split a joint product for Q, K and V, so that V can be in 16 bits."""
+    """Yield rewrites that split one product for Q, K and V into three. Then V can be in 16 bits."""
     if opset_of(model) < SINCE:
         return
     for node in model.graph.nodes:
@@ -164,7 +164,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
     draft.again(node, inputs, [small])
     draft.op("Mul", small, _constant(draft, total), out=node.output.name)
     return draft.patch(
-        f"scales the operands of {node.path} by 2^-{total} and its result by 2^{total}", [node]
+        f"scales the operands of {node.path} by 2^-{total} in all, and the result by 2^{total}", [node]
     )
 
 

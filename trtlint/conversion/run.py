@@ -37,9 +37,9 @@ _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
 """Maximum number of searches for operators to keep in FP32. Each new search uses more inputs."""
 _CLEAR = 0.95
-"""Share of the tolerance. If the error of a check is larger, the search runs again with more inputs."""
+"""If the error of a check is above this share of the tolerance, the search runs again with more inputs."""
 _LEAST_SHARE = 0.5
-"""Share of the FLOPs. If FP16 operators compute a smaller share, trtlint recommends BF16."""
+"""If FP16 operators compute less than this share of the FLOPs, trtlint recommends BF16."""
 
 
 def run(

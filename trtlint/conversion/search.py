@@ -31,7 +31,8 @@ If the error exceeds the limit of the search, the function may return any number
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use. The rest is for the operators between the products."""
 _MOST_SINGLE = 16
-"""Maximum number of products, and of regions, to try one by one after errors on new inputs."""
+"""After errors on new inputs, the search tries at most this number of products, and of regions, one by one.
+"""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -209,7 +210,7 @@ class Search(Struct, frozen=True):
 
         Args:
             order: the groups with products.
-            everything: the operators that may stay in FP32.
+            everything: the operators that the search may keep in FP32.
             limit: the largest allowed error.
         """
 

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _Write = Callable[[Draft, str], object]
-"""Function that inserts the operators that read a new product, given the name of the product's result."""
+"""Function that gets the name of a new product's result, and inserts the operators that read this result."""
 
 
 class _Columns(Struct, frozen=True):
@@ -43,7 +43,7 @@ class _Columns(Struct, frozen=True):
 
 
 class _Split(Struct, frozen=True):
-    """The new products that replace a product.
+    """The matrix products that replace one larger matrix product.
 
     Attributes:
         parts: the columns of each new product.
@@ -186,7 +186,7 @@ def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Spl
         if reader.op != "Gather" or reader.domain or _axis(reader, rank) != axis or index is None:
             raise NotApplicable("the result is not split")
         if index.ndim or index.dtype.kind != "i" or not -parts <= int(index) < parts:
-            raise NotApplicable("the index of a Gather is not a single stored integer in the range")
+            raise NotApplicable("the index of a Gather is not a single stored integer within the axis")
         begin = int(index) % parts
         found.append(_Columns(begin, begin + 1, _squeezed(reader, axis)))
     if len({part.begin for part in found}) != len(found):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LEAST_NORMAL = 2.0**-14
 """Smallest normal FP16 number.  Smaller numbers lose precision."""
 _FEW = 16
-"""Largest number of elements of a tensor that can be a fill value, such as the number that masks scores."""
+"""Tensors with up to this number of elements may be fill values, such as the number that masks scores."""
 
 
 class Range(Struct, frozen=True):
@@ -57,14 +57,14 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
         if found.beyond:
             clamped.add(value.name)
             text = (
-                f"{found.beyond:,} numbers with a magnitude above {format_.largest:,.0f}, up to "
-                f"{found.largest:.3g}"
+                f"{found.beyond:,} numbers with a magnitude above {format_.largest:,.0f} (the largest: "
+                f"{found.largest:.3g})"
             )
             listed.append(Stored(value.name, "clamped", text))
             if found.used > _FEW:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
         elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
-            text = f"only numbers of up to {found.largest:.3g}, where FP16 has few digits"
+            text = f"no magnitude above {found.largest:.3g}; FP16 stores such small numbers with few digits"
             listed.append(Stored(value.name, "vanishing", text))
             if any(map(is_product, readers)) or found.vanishing == found.used:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)

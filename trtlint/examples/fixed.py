@@ -38,14 +38,14 @@ from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 FIXED = "fixed"
-"""The heading of these examples in a rule file, in lower case."""
+"""The heading, in lower case, of the section with these examples in a rule file."""
 _TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 _SIZE = 3
 """Size of dynamic dimensions when an example runs."""
 _DIGITS = 5
-"""Number of significant digits of stored numbers that are compared."""
+"""Number of significant digits to which stored numbers are compared."""
 _MOST_COMPARED = 256
-"""Largest stored tensor, in elements, that is compared element by element."""
+"""Stored tensors with at most this number of elements are compared element by element."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

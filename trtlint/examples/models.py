@@ -28,7 +28,9 @@ _DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "d
 _HALF = re.compile(
     r"\b(float16|bfloat16)(\s{0,80}\[[^\[\]]{0,400}\])?(\s{0,80}(?:\w{1,400}\s{0,80})?(?:=\s{0,80})?)\{([^{}]*)\}"
 )
-"""A tensor of 16-bit floats.  Each part has a length limit, so that the search is linear in the text."""
+"""Pattern of a tensor of 16-bit floats in ONNX's text form. Its repetitions have limits to keep the search
+time linear.
+"""
 _MOST_ZEROS = 64 << 20
 """Largest size in bytes of all zero-filled tensors of a model."""
 _PLACE = re.compile(r"line: (\d+) column")

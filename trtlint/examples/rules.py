@@ -95,7 +95,7 @@ class Example(Struct, frozen=True):
         expected: the expected outcome.
         target: the target; by default the newest version that the rule applies to.
         command: the build command; None without a build command.
-        blocks: the model, the files of its build, or both.
+        blocks: the code blocks with the model, with the files of its build, or with both.
         checked: whether the ONNX checker must accept the model.
         at: the expected nodes; None to accept any nodes.
         times: the expected number of sites; None to accept any number.
@@ -145,7 +145,7 @@ class ExampleResult(Struct, frozen=True):
 Begin = Callable[[ExampleResult], bool]
 """Function that is called before each example, and returns whether to run it.
 
-The argument of the function describes the example.  The outcome in the argument has no meaning.
+The argument describes the example. Its outcome is only a placeholder, because the example has not run.
 """
 
 

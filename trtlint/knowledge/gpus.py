@@ -136,7 +136,7 @@ A virtual GPU is called ``GRID T4-16Q`` or ``NVIDIA A10-24Q``: the suffix is the
 https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html
 """
 _INSTANCE = re.compile(r" MIG \d+[cg][.\w+]*$", re.IGNORECASE)
-"""Pattern of the part of a GPU at the end of its name, as in ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
+"""Pattern of the suffix for a MIG instance, as in ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
 _MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
 """Pattern of the words at the end of the name of a GPU in a laptop."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")

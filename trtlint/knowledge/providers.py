@@ -56,8 +56,9 @@ class ProviderOption(Struct, frozen=True, rename={"only": "rtx"}):
     Attributes:
         name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
         kind: the kind of values that the option allows, a key of :data:`WORDS`.
-        since: the first release with the option; empty if the oldest known release has the option.
-        group: ``precision`` or empty.
+        since: the release that added the option; empty if unknown, because the oldest known release already
+            has it.
+        group: ``precision`` for an option that sets the precision; otherwise empty.
         only: the build of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
             ``plug-in`` (a separate library); empty if both builds have the option.
     """

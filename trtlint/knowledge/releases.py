@@ -14,7 +14,7 @@ Product = Literal["tensorrt", "tensorrt-rtx"]
 Typing = Literal["weak", "choice", "strong"]
 
 PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorRT-RTX"}
-"""Names of the products in reports, by product."""
+"""For each product, its name in reports."""
 
 
 class Release(Struct, frozen=True):

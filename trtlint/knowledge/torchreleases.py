@@ -210,8 +210,8 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the name of the operator that has no converter: the tested operator, or an operator of its
-            decomposition.
+        lowered: the name of the operator without a converter. It is the tested operator itself, or a part of
+            its decomposition.
     """
 
     asked: tuple[str, ...]

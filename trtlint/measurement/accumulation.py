@@ -22,7 +22,7 @@ from trtlint.model.graph import Node, Value
 STEP = 16
 """Number of products that one tensor core instruction adds."""
 EXACT = 128
-"""Largest number of products in a sum for which every instruction is simulated."""
+"""The simulation covers every instruction of sums with at most this number of products."""
 _LONG = 512
 """Largest number of products in a sum of 4 blocks.
 
@@ -50,7 +50,9 @@ class Sum(Struct, frozen=True):
 
 
 def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
-    """Return the sum in a matrix product or convolution, or None if trtlint does not simulate the operator.
+    """Describe the sum that computes each output element of a matrix product or convolution.
+
+    The result is None if trtlint does not simulate the operator.
 
     Args:
         proto: the operator, without a bias.

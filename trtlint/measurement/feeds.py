@@ -152,7 +152,8 @@ def _batches_of_script(script: str) -> Iterator[Mapping[str, Any]]:
             raise InputsError(f"{file}: no function {function!r}")
         for batch in found():
             if not isinstance(batch, Mapping):
-                raise InputsError(f"{script}: yields {type(batch).__name__}, not a dict from input to array")
+                got = type(batch).__name__
+                raise InputsError(f"{script}: the function yields {got}, not a dict of arrays by input name")
             yield batch
     except InputsError:
         raise

@@ -21,8 +21,8 @@ class Figures:
 
     Args:
         narrow: true if the model computes in a narrow type.
-        second: the tensors for which further statistics are computed; None for the usual statistics of all
-            tensors.
+        second: None to compute the usual statistics of all tensors. Otherwise, the tensors whose further
+            statistics are computed instead.
         write: writer of the graph.
     """
 

@@ -35,7 +35,7 @@ _LEAST_OPSET = 9
 """First opset in which BatchNormalization has no attribute ``spatial``."""
 _SPATIAL_OPSET = 7
 _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
-"""Operators that the builder never computes in advance."""
+"""Operators that the builder never folds into constants."""
 
 
 class Affine(Struct, frozen=True):

@@ -9,7 +9,7 @@ import onnx
 from msgspec import Struct
 
 Range = Literal["overflow", "underflow", "ok"]
-"""Whether a number is in the range of a format."""
+"""Result of comparing a number with the range of a format."""
 
 
 class Format(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Format(Struct, frozen=True):
     operands_only: bool = False
 
     def fits(self, magnitude: float) -> Range:
-        """Return ``overflow`` if a number rounds to infinity, ``underflow`` if to 0, else ``ok``."""
+        """Return ``overflow`` if a number becomes infinite, ``underflow`` if it becomes 0, else ``ok``."""
         if magnitude >= self.infinite_from:
             return "overflow"
         return "underflow" if 0 < magnitude <= self.zero_below else "ok"

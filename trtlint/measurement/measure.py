@@ -38,9 +38,12 @@ _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MEMORY = 8 << 30
 """Default limit of memory in bytes.  The memory for the weights is added."""
 _MEMORY_PER_BYTE = 8
-"""Bytes of memory for each byte of weights: FP32 weights, copies of the largest weight, and activations."""
+"""Bytes of memory that each byte of weights adds to the limit.
+
+The memory is for the weights in FP32, copies of the largest weight, and activations.
+"""
 _MOST_BYTES = 64 << 30
-"""Size in bytes above which a model does not raise the limits further.
+"""Size of a model, in bytes, up to which the limits grow with the size.
 
 This cap is needed, because a sparse file can claim any size.
 """
@@ -103,7 +106,7 @@ def limits_for(model: Model, seconds: float | None = None, memory: int | None = 
     """Return the limits of time and memory for a measurement.
 
     Args:
-        model: the model. Its size decides the limits that are None.
+        model: the model. Its size decides each limit that the caller does not set.
         seconds: the limit of time; None for the default.
         memory: the limit of memory in bytes; None for the default.
     """
@@ -158,4 +161,4 @@ def measure(
         limit = f"the memory limit of {allowed.memory / (1 << 30):.2g} GB"
         raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
     reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
-    raise MeasureError(f"the process that ran the model {ended.words}{reason}")
+    raise MeasureError(f"the process that ran the model gave no result: it {ended.words}{reason}")

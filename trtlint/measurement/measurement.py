@@ -204,7 +204,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """Return a band with the largest error over all outputs in each rounding model.
+        """Return the largest error over all outputs, once for each rounding model.
 
         The result is None without a simulation.
         """

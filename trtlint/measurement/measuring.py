@@ -286,7 +286,8 @@ def _limits(
     chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:
         limits.append(
-            f"these operators drew the same random numbers in each run (fixed seed): {_listed(chance)}"
+            "these operators used a fixed seed, so they drew the same random numbers in each run: "
+            f"{_listed(chance)}"
         )
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)
     if unknown:

@@ -54,8 +54,8 @@ def rewrite(
         skeleton: the model.
         narrowing: the settings of the simulation; None for FP32.
         probed: true if the model measures its tensors.
-        second: tensors whose further statistics the model measures; None for the usual statistics of all
-            tensors.
+        second: None to measure the usual statistics of all tensors. Otherwise, the tensors whose further
+            statistics the model measures instead.
 
     Raises:
         TrialError: the model cannot be run.
@@ -64,7 +64,7 @@ def rewrite(
 
 
 class _Versions(Struct):
-    """The names of the exact and of the rounded tensor of a value in the rewritten model."""
+    """The names of two tensors of the rewritten model: a value before and after rounding."""
 
     scope: WrittenGraph
     exact: str = ""
@@ -203,7 +203,7 @@ class _Rewriting(FormulaWriter):
         self.kept = outer
 
     def _is_written_later(self, node: Node) -> bool:
-        """Return True for a convolution that is written together with a later BatchNormalization."""
+        """Return True for a convolution that is written later, merged with its BatchNormalization."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 

@@ -31,7 +31,9 @@ THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
 """The limits with ``--thorough``."""
 _MARGIN = 0.5
-"""Share of the allowed error that the search aims at. Another order of operations can double an error."""
+"""The search aims at this share of the allowed error. The margin is needed, because another order of
+operations can double an error.
+"""
 _PRODUCT_COST = 64.0
 """Cost of keeping a product in FP32. Any other operator with the same number of elements has the cost 1."""
 _FEW = 3
@@ -95,11 +97,11 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the rounding models with which the search tests sets, at most two.
+        """Return the one or two rounding models with which the search tests each set.
 
-        Constants beyond the range are either clamped or become infinite. If the error with a treatment is too
-        large, the result has one rounding model with this treatment. The remaining settings combine the
-        settings of all rounding models whose errors are too large.
+        Constants beyond the range are either clamped or become infinite. The result has a rounding model for
+        each of these treatments whose error is too large. The other settings of the result combine all
+        rounding models whose errors are too large.
         """
         bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -222,16 +224,17 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units of a set that are not needed.
+        """Return the units that can be removed from a set.
 
-        If one of these units is removed, the set still passes. If only one run is left, the search removes
-        two or three units together.
+        If the search removes any one of these units, the set still passes. To test a unit, the search runs
+        the model without it. If the budget has runs for only one more test, the search removes the last two
+        or three units together.
 
         Args:
             chosen: the set.
             units: the units to test, all of them in the set.
-            complete: function, such as :meth:`_closed`, that adds to a set the nodes that must be in FP32
-                together with the set.
+            complete: function, such as :meth:`_closed`. It adds the nodes that must be in FP32 if the nodes
+                of a set are in FP32.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -325,10 +328,11 @@ class KeepSearch:
         return max(sizes, default=1.0) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
     def _whole_set_passes(self, everything: frozenset[str]) -> bool:
-        """Return whether the set of all nodes passes.
+        """Return whether the error is small enough if all nodes are in FP32.
 
-        The search first requires an error that is smaller than the limit by a safety margin. If the set of
-        all nodes passes only without this margin, the search continues without the margin.
+        At first, the search requires an error that is smaller than the limit by a safety margin. If even the
+        set of all nodes misses this margin but stays within the limit, the search continues without the
+        margin.
         """
         if self._enough(everything):
             return True
@@ -353,8 +357,8 @@ class KeepSearch:
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
         """Return the key under which the error of a set with one rounding model is stored.
 
-        Constants beyond the range are either clamped or become infinite. If only nodes of the set read these
-        constants, both treatments give the same error, so both share a key.
+        A rounding model either clamps constants beyond the range or makes them infinite. If only nodes in
+        FP32 read these constants, both treatments give the same error, so they share a key.
         """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths

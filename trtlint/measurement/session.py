@@ -21,7 +21,7 @@ Feeds = Mapping[str, Array]
 
 _FATAL = 4
 _LINES = 2
-"""Largest number of lines of ONNX Runtime's message that an error contains."""
+"""Maximum number of lines that an error quotes from ONNX Runtime's message."""
 
 
 class RehearsalSession:

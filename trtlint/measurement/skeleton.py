@@ -31,7 +31,7 @@ Tensors are copied if no file holds their elements in the required form.
 
 
 _OLDEST_OPSET = 7
-"""The oldest opset that ONNX Runtime supports, and in which arithmetic broadcasts without an attribute:
+"""The oldest opset that ONNX Runtime supports. In it, arithmetic already broadcasts without an attribute:
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _DEFAULT_OPSET = 17
@@ -69,7 +69,7 @@ class Skeleton(Struct, frozen=True):
 
     @property
     def narrow(self) -> frozenset[str]:
-        """Return the element types, such as ``f32``, that become the narrow type in a build."""
+        """Return the element types, such as ``f32``, that a build converts to the narrow type."""
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:

@@ -55,7 +55,7 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
 
 
 def sentence(found: Mapping[str, str]) -> str:
-    """Return a sentence that names the first output in ``found``, and the number of further outputs."""
+    """Return a sentence that names the first output in ``found`` and counts the other outputs."""
     name, reason = next(iter(found.items()))
     count = len(found) - 1
     more = "" if not count else ", as is 1 more output" if count == 1 else f", as are {count} more outputs"

@@ -87,9 +87,9 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Return ``moved`` with the final graph for the nodes of each branch.
+    """Return a copy of ``moved`` that maps each branch to the graph where its nodes end up.
 
-    The target of a branch may be another branch, whose nodes also move.
+    In ``moved``, the target of a branch may be another branch. The nodes of this branch move, too.
     """
     found = {}
     for scope, target in moved.items():

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from trtlint.knowledge.providers import Provider
 
 Basis = Literal["predicted", "parser"]
-"""How trtlint knows which nodes TensorRT accepts: from its findings, or from NVIDIA's parser."""
+"""Source of the nodes that TensorRT accepts: the findings of trtlint, or NVIDIA's parser."""
 
 
 class ProviderSettings(Struct, frozen=True):

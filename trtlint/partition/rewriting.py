@@ -128,9 +128,9 @@ def _casts(graph: onnx.GraphProto) -> set[str]:
 
 
 def _remove_casts(graph: onnx.GraphProto) -> bool:
-    """Remove the added Casts of ONNX Runtime from a graph and its subgraphs.
+    """Remove the Casts that ONNX Runtime added to a graph and its subgraphs.
 
-    Return whether the graphs had added Casts.
+    Return whether there were such Casts.
     """
     found = [_remove_casts(body) for body in _bodies(graph)]
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]

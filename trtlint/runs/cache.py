@@ -50,7 +50,7 @@ _UNSETTLED = 2_000_000_000
 """Time in nanoseconds. Two changes of a file within this time may have the same time stamp."""
 
 _ELSEWHERE = "elsewhere"
-"""Key of external data outside of the model's folder. Such data are not read."""
+"""Identity of an external data file outside of the model's folder. Such a file is not read."""
 
 _LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20

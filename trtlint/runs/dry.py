@@ -67,9 +67,10 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 
 
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
-    """Copy the result of a dry build for another target.
+    """Copy the result of a dry build for a target that shares this dry build.
 
-    For both targets, the nearest GPU that dry builds support is the same.  The dry build was for that GPU.
+    Dry builds support only some GPUs, so targets with different GPUs can share a dry build. It is for the
+    supported GPU that is nearest to all of them.
     """
     if made.build is None:
         return made

@@ -319,5 +319,5 @@ READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, RangeR
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Yield the build files that command-line options name, each with its kind."""
+    """Yield each build file from the command line, with the kind that its option states."""
     return ((path, kind) for kind, path in given.items())

@@ -119,7 +119,7 @@ def _forked(examples: Examples) -> Iterator[ExampleResult]:
         if child.finished:
             return
         if child.pending is None:
-            raise BugError(f"a bug in trtlint: the process that runs the examples {child.reason}")
+            raise BugError(f"a bug in trtlint: the process for the examples failed: it {child.reason}")
         progress.broken.add(child.pending.path)
         progress.done = child.begun
         yield child.broken

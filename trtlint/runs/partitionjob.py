@@ -61,7 +61,7 @@ class PartitionJob(Struct, frozen=True):
         about = (
             ()
             if found.partition is not None
-            else (f"could not compute the partition with NVIDIA's parser: the process {found.ended}",)
+            else (f"the process for NVIDIA's parser computed no partition: it {found.ended}",)
         )
         return (PartitionEvidence(self.provider, self.settings, found, notes=about),)
 

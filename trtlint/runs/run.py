@@ -24,7 +24,7 @@ from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 _WAITING = 4
 """Number of batches that are queued for each worker, so that no worker waits."""
 _MOST_UNSORTED = 10_000
-"""Maximum number of finished outcomes that wait for the outcome of a job before them."""
+"""Maximum number of finished outcomes that wait for the outcome of an earlier job."""
 _LOOK_EVERY = 2.0
 """If no outcome arrives for this number of seconds, trtlint checks whether workers exist."""
 _PATIENCE = 20.0
@@ -229,7 +229,7 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
     """Yield the index, the job and the outcome of each job in a finished batch.
 
-    If the future has an exception, the executor failed.
+    An exception in ``future`` means that the executor failed to lint the batch.
     """
     try:
         found = future.result()

@@ -93,7 +93,7 @@ def renamed(report: ModelReport, name: str) -> ModelReport:
 def _requiring_data(report: ModelReport, model: Path) -> ModelReport:
     """Add an error to a report for each external data file that Git LFS has not fetched."""
     missing = tuple(
-        Problem(report.path, f"external data {name!r} are {lfs.POINTER}")
+        Problem(report.path, f"the external data file {name!r} is {lfs.POINTER}")
         for name in report.data_files
         if lfs.is_pointer(model.parent / name)
     )

@@ -102,7 +102,7 @@ class _Asked:
             self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
-        """Change functions of the compiler so that they report their calls, until ``undo`` is closed."""
+        """Patch functions of the compiler to report their calls. Closing ``undo`` restores the functions."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support

@@ -26,7 +26,7 @@ _SCALES = ("shift", "scale", "power")
 
 
 class LayerReader:
-    """Reads one network, and the program node from which each layer comes.
+    """Reads the layers of one network, and finds the program node that each layer comes from.
 
     Args:
         trt: the module of TensorRT's Python API.

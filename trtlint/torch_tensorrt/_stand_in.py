@@ -53,7 +53,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     Args:
         release: the required release.
         tensorrt: the version of TensorRT to report to the package.
-        sm: compute capability times ten of the GPU to report to the package.
+        sm: compute capability of the GPU to report to the package, times ten.
         wheel: a folder with an unpacked wheel; None for the installed wheel.
         folder: folder to copy the Python files of the package to.
 

@@ -55,7 +55,7 @@ def converter_faults() -> tuple[ConverterFault, ...]:
 
 
 def matches(fault: ConverterFault, node: ProgramNode) -> bool:
-    """Return whether an operator certainly meets all conditions of a fault."""
+    """Return whether an operator certainly meets all conditions under which a converter fails."""
     if fault.ops and node.op not in fault.ops:
         return False
     if not fault.ops and not node.op.startswith("aten."):
@@ -137,7 +137,8 @@ def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
 def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether a tensor has a dynamic size along an axis that has no index.
 
-    ``pair`` has two argument names. The first argument is the tensor, and the second one has the indexes.
+    ``pair`` names two arguments of the operator: the tensor, and the list with one index per axis. None in
+    this list means that the axis has no index.
     """
     tensor, indexes = _tensor(node, pair[0]), _tensors(node, pair[1])
     if tensor is None or not indexes:

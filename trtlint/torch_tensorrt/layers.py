@@ -66,8 +66,7 @@ class Made(Struct, frozen=True):
         attributes: the attributes of the operator.
         stored: the type, shape and bytes of each stored input. Stored inputs come after all other inputs of
             the operator.
-        rest: true if the second input of the layer, and each input after the second, is an input of the
-            operator, too.
+        rest: true if the operator also has the second and all later inputs of the layer.
         shape: shape of the result. The last operator of a layer needs no shape.
         domain: the domain of the operator.
     """

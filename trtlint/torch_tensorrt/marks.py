@@ -1,6 +1,6 @@
 """Find parts of a script that affect the compilation.
 
-These parts are, for example, ranges of inputs, and operators of the modules.
+Such parts are shape ranges of inputs, operators in modules, and calls that export or trace a model.
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ class _Engine:
     def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
         """Return the inputs of an operator.
 
-        The inputs are the result of the previous operator, further inputs of the layer, and constants.
+        One layer can become several operators. The inputs of each operator are the result of the previous
+        operator, further inputs of the layer, and constants.
         """
         stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
         return [*value, *(names[1:] if step.rest else []), *stored]

@@ -38,9 +38,9 @@ class Outcome(Struct, frozen=True):
 
 
 def faults_of(program: Program) -> Iterator[tuple[ProgramNode, ConverterFault]]:
-    """Yield the operators that meet a known fault, in the order of the graph.
+    """Yield the operators that a known converter fault affects, in the order of the graph.
 
-    Each operator comes with the first fault that it meets.
+    Each operator comes with the first fault that affects it.
     """
     minor = torch_release(program.release).minor
     faults = [fault for fault in converter_faults() if fault.affects(minor)]
@@ -51,7 +51,7 @@ def faults_of(program: Program) -> Iterator[tuple[ProgramNode, ConverterFault]]:
 
 
 def outcome_of(program: Program, node: ProgramNode, fault: ConverterFault) -> Outcome:
-    """Return the result of the dry run for an operator with a fault."""
+    """Return what the dry run found about an operator that a converter fault affects."""
     run = program.run
     if run is None or run.unasked:
         return Outcome()

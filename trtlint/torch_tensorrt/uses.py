@@ -41,7 +41,10 @@ _DEEPEST = 20
 _DYNAMIC_DEPTH = 6
 _MOST_ITEMS = 100
 _MOST_STEPS = 10_000
-"""Largest number of expressions in the search for dynamic sizes.  Nested lists may repeat names."""
+"""Largest number of expressions that the search for dynamic sizes visits.
+
+The limit is needed, because nested lists of repeated names would take exponential time.
+"""
 _PRIVATE = "torch.export._trace._export"
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
@@ -222,7 +225,7 @@ def _product(node: ast.expr, place: Place, front_end: FrontEnd) -> Product:
 
 
 def _compiled(node: ast.expr, place: Place) -> int:
-    """Return the line of the compiler call that returned the module ``node``, or 0 if it is unknown."""
+    """Return the line of the call that compiled the module ``node``, or 0 if the line is unknown."""
     found = _followed_call(node, place)
     if found is None:
         return 0
@@ -234,8 +237,8 @@ def _compiled(node: ast.expr, place: Place) -> int:
 def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
     """Return whether a program, or an input of its compilation, certainly has dynamic sizes.
 
-    The search follows at most ``depth`` nested expressions, and takes one item of ``steps`` for each
-    expression.
+    The search follows at most ``depth`` nested expressions. For each expression, it takes one item from
+    ``steps``, and stops if none is left.
     """
     found = _followed(node, place) if depth > 0 and next(steps, None) is not None else None
     if found is None:
