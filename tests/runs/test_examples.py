@@ -215,10 +215,13 @@ def zeros(shape: str) -> str:
 BROKEN = {
     "deep": (deep(9000), "its process crashed (SIG"),
     "nested": (nested(5000), "the model cannot be stored: "),
-    "large": (zeros("30000,40000"), "tensors without stored values would take more than 64 MiB of zeros"),
+    "large": (
+        zeros("30000,40000"),
+        "the zeros for tensors without stored values would take more than 64 MiB",
+    ),
     "beyond": (
         zeros("3000000,4000000"),
-        "tensors without stored values would take more than 64 MiB of zeros",
+        "the zeros for tensors without stored values would take more than 64 MiB",
     ),
 }
 

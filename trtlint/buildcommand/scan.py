@@ -151,7 +151,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _open_quote(line: str, quote: str) -> str:
-    """Return the quote that is open after a line, or an empty string.  ``quote`` is open before the line."""
+    """Return the quotation mark that is still open at the end of a line, or an empty string.
+
+    ``quote`` is the mark that is open before the line.
+    """
     escaped = False
     for char in line:
         if escaped:

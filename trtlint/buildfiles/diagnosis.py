@@ -45,8 +45,8 @@ class Diagnosis(Struct, frozen=True):
     Attributes:
         failed: True if a build, load or run failed and no later attempt succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
-        line: the record that explains the failure best. It is None in two cases: nothing failed, or ``cause``
-            is set and no unknown error comes before ``cause``.
+        line: the record to report in place of ``cause``, or in addition to it. It is None if nothing failed,
+            or if ``cause`` comes before the first error that matches no entry of the table.
     """
 
     failed: bool = False

@@ -93,11 +93,11 @@ class Join(Struct, frozen=True):
     """The mapping between the layers of an engine and the nodes of a graph.
 
     Attributes:
-        nodes: by layer index, the nodes that the layer computes, in graph order.
-        layers: by node, the layers that compute the node, in engine order and without reformats.
-        absorbed: by layout operator (such as a Transpose) that has no layer of its own, the layers that do
-            the operator's work by accessing memory in a different order. These layers read the operator's
-            result. If no layer reads the result, they are the layers that compute the operator's input.
+        nodes: for each layer index, the nodes that the layer computes, in graph order.
+        layers: for each node, the layers that compute it, in engine order and without reformats.
+        absorbed: for each layout operator (such as a Transpose) without a layer of its own, the layers that
+            do its work by accessing memory in a different order. These are the layers that read the
+            operator's result. If there are none, they are the layers that compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -190,7 +190,7 @@ def _island(found: LayerNames, names: NodeNames, claimed: set[Node]) -> tuple[No
 
 
 def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
-    """Return the ONNX nodes of each Myelin island that the log lists, by name of the island's layer."""
+    """For each Myelin island in the log, return the name of its layer and its ONNX nodes."""
     if log is None:
         return {}
     return {

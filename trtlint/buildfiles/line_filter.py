@@ -59,8 +59,8 @@ class BlockFilter:
     """Finds the lines of a log that need a closer look, without a Python object for each line.
 
     The filter returns the lines whose message begins with one of ``literals``. In addition, it returns every
-    line whose prefix it does not recognize as a prefix of low severity. The shape of a prefix shows which
-    tool printed the prefix. ``shapes`` contains the names of the tools whose prefixes occurred.
+    line whose prefix it does not recognize as a prefix of low severity. ``shapes`` has the names of the tools
+    whose log prefixes occurred. The form of a prefix shows the tool.
     """
 
     def __init__(self, literals: Iterable[bytes]) -> None:

@@ -28,7 +28,7 @@ from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # maximum number of continuation lines of a message
 _QUOTES = (" In function ", "--- Begin node ---")
-"""Beginnings of parser messages whose following lines quote other messages."""
+"""Beginnings of parser messages. The lines that follow such a message quote other messages."""
 _BARE = Prefix("", "", 0, None)
 _EXCEPTION = "exception"
 """Name of the pattern for an exception that ended a Python program."""
@@ -374,7 +374,8 @@ class LogReader:
 def _joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    If the first line ends before the reason of an error, join this line and the reason with spaces.
+    If the first line announces an error whose reason follows on further lines, these lines are joined with
+    spaces.
     """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()

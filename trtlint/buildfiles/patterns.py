@@ -21,7 +21,7 @@ SEARCHED = 1500
 The limit is necessary, because some expressions take cubic time. Patterns for whole messages have no limit.
 """
 _BEFORE = 500
-"""Number of the ``SEARCHED`` characters before the text that made the message a candidate."""
+"""Of the ``SEARCHED`` characters, the number before the text that made the message a candidate."""
 KEY = 6
 """Number of bytes at the beginning of a message that select entries. No ``starts`` literal is shorter."""
 
@@ -71,7 +71,7 @@ class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     - ``meaning`` explains the message, and ``source`` is a public URL that shows such a line.
     - At most ``keep`` records are stored. Later records are only counted.
     - If ``decisive`` is true, the beginning of a line decides whether it matches. ``regex`` is not searched.
-    - If ``context`` is true, the lines name the node or layer that the warnings below the line are about.
+    - If ``context`` is true, the message names the node or layer that the next warnings are about.
 
     The header of ``patterns.yaml`` explains the remaining fields.
     """
@@ -128,7 +128,7 @@ class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
 
 
 Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, LogPattern, bool]]]"
-"""Entries by the first bytes of a message.
+"""For the first bytes of a message, the entries that may match.
 
 Each entry has the full beginning, the pattern, and True if the beginning alone identifies the pattern.
 """

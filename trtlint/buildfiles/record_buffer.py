@@ -20,7 +20,7 @@ _OTHERS = 400  # warnings and errors without a pattern
 class RecordBuffer:
     """Stores the first records of each pattern, counts all records, and collects build settings.
 
-    ``records`` are the stored records and ``counts`` the numbers of all records, both by pattern name.
+    ``records`` has the stored records of each pattern name, and ``counts`` the number of all its records.
     """
 
     def __init__(self, collector: Collector) -> None:

@@ -50,8 +50,8 @@ class Scanner:
 
     ``literals`` are the first characters of the relevant messages that are less severe than a warning.
     ``lines`` is the number of lines that were read so far, and ``size`` is the number of bytes that were read
-    so far.  Each tool prints its own form (shape) of log prefix. ``shapes`` names the forms that occurred.
-    ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
+    so far.  ``shapes`` has the names of the tools whose log prefixes occurred. The form of a prefix shows the
+    tool. ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Scanner:
     def _overwritten(self, data: bytes) -> Iterator[Batch]:
         r"""Process lines with progress bars.  In these lines, ``\r`` overwrites text.
 
-        Each overwritten part counts as a line with the same number.
+        Each overwritten part counts as a line of its own, with the number of the whole line.
         """
         for line in data.split(b"\n"):
             self.lines += 1

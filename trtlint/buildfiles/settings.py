@@ -28,7 +28,7 @@ _TOOLS = (
     "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy",
     "vs-mlrt", "polygraphy", "python", "logger",
 )  # fmt: skip
-"""Names of programs that use TensorRT. The outermost program comes first."""
+"""Names of programs that use TensorRT. A program comes before the programs that it contains."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
 _TORCH_DTYPE = re.compile(
     r"(?:torch\.|dtype\.)(float16|half|bfloat16|float32|float|int8|float8\w*|f16|f32|bf16|i8|f8)\b"
@@ -181,8 +181,8 @@ class Collector:
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
         """Return all settings that were found so far.
 
-        The shape of a log prefix shows which tool printed it. ``shapes`` has the names of the tools whose
-        prefixes occurred.
+        ``shapes`` has the names of the tools whose log prefixes occurred. The form of a prefix shows the
+        tool.
         """
         self._date()
         self.set("version", *self._table)

@@ -26,7 +26,7 @@ _MANY = 1000  # number of searched lines of a batch after which only the marks i
 _SHORTEST = 6
 """Length of the shortest informative line, ``Killed``, in bytes."""
 _LAYERS = 4
-"""Maximum number of wrappers around a line that are removed."""
+"""Maximum number of wrappers to remove around a line."""
 _WRAPPER = re.compile(
     rb"[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
     rb"|\[[\w./ -]{1,100}-\d{1,6}\] "  # ROS launch
@@ -168,7 +168,7 @@ def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
-    """Return the prefix that TensorRT printed after the prefix ``outer`` of a program's logger.
+    """Find TensorRT's own log prefix in a line that a program's logger printed with the prefix ``outer``.
 
     If TensorRT printed no prefix with a severity, return ``outer``.
     """

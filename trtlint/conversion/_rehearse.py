@@ -41,7 +41,8 @@ _SAMPLED = 3
 Batches whose errors last exceeded the limit come first.
 """
 _SAMPLE_SECONDS = 0.5
-"""Time in seconds for all batches of one product in a comparison. At least one batch runs."""
+"""Time limit, in seconds, for all batches of one product when products are compared. At least one batch runs.
+"""
 _MOST_EXTENSIONS = 12
 """Maximum number of validation batches after which the search may keep more operators in FP32."""
 _LISTED = 40
@@ -342,7 +343,7 @@ def _compared(
     Args:
         reference: the outputs in FP32.
         outputs: the outputs in 16 bits.
-        least: the smallest divisor of the error, by output.
+        least: for each output, the smallest divisor of the error.
     """
     found: dict[str, float | None] = {}
     for name, smallest in least.items():

@@ -19,7 +19,9 @@ _NOISE = 0.5
 _MOST_COPIES = 4
 """Largest number of noisy copies of each batch. There are copies only if there are few batches."""
 _COPIED_BYTES = 4 << 20
-"""Largest size of all copies in bytes. Even above this size, each batch has one copy."""
+"""Limit, in bytes, for the total size of all noisy copies. Each batch has at least one copy, whatever its
+size.
+"""
 _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation. Copies for the search and the check have smaller seeds."""
 

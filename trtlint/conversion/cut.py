@@ -165,7 +165,7 @@ class _MinimumCut:
         return seen
 
     def connect(self, value: Value) -> None:
-        """Connect the operator that computes a value to its readers, with the cost of a Cast."""
+        """Connect the operator that computes a value to the readers of the value, with the cost of a Cast."""
         producer = value.producer
         if value in self.problem.known or (producer is not None and is_stored(producer)):
             return

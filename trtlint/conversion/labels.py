@@ -72,7 +72,7 @@ class Labels:
 
     @property
     def preferred(self) -> dict[Node, bool]:
-        """Return the operators whose type the build prefers.  True means 16 bits, and False means FP32."""
+        """For each operator whose type the build prefers, return True for 16 bits, False for FP32."""
         if self.asked.binding:
             return {}
         return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}

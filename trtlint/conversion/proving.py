@@ -135,7 +135,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         return check(verdict, f"{text}, but {best}{why or ' in the source model'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
-        text += f", {own.norms} fused normalizations, but {norms} in FP32 or with every operator in 16 bits"
+        text += f", {own.norms} fused normalizations, but {norms} in the FP32 or the entirely 16-bit build"
         return check("unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:

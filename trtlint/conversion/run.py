@@ -32,7 +32,7 @@ _MOST_PARSED = 256 << 20
 _MOST_REWRITES = 2
 """Number of attempts with rewrites: first all rewrites, then only the rewrites that helped."""
 _SECONDS = 180.0
-"""Seconds for all runs of a small model, if the user sets no limit for each run."""
+"""Default time limit, in seconds, for all runs of a small model together."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
 """Maximum number of searches for operators to keep in FP32. Each new search uses more inputs."""

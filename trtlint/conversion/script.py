@@ -24,7 +24,7 @@ class NetworkScriptError(SettingError):
 
 
 def of_script(model: Path, given: str) -> LayerTypes:
-    """Run the user's function on the parsed network, and return the data types that it sets for layers.
+    """Run the user's function on the parsed network, and return the layer types that the function sets.
 
     Only the command line can name the script, because trtlint executes the script.
 

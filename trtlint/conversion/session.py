@@ -171,7 +171,7 @@ class ConversionSession:
         """Find the operators whose numbers need FP32.
 
         Args:
-            attempt: number of earlier searches. The result of each of these searches failed its check.
+            attempt: number of earlier searches; the results of all of them failed their checks.
 
         Raises:
             InputsError: the inputs cannot be used.

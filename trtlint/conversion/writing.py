@@ -23,7 +23,7 @@ from trtlint.model.wire import header
 from trtlint.model.writer import write_to
 
 _MOST_INLINE = (2 << 30) - (64 << 20)
-"""Largest size of tensors inside the protobuf message, in bytes.
+"""Largest total size, in bytes, of the tensors inside the protobuf message.
 
 The rest of the 2 GB that protobuf allows is for the graph.
 """

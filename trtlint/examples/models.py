@@ -32,7 +32,7 @@ _HALF = re.compile(
 time linear.
 """
 _MOST_ZEROS = 64 << 20
-"""Largest size in bytes of all zero-filled tensors of a model."""
+"""Largest total size, in bytes, of the zero-filled tensors of a model."""
 _PLACE = re.compile(r"line: (\d+) column")
 
 
@@ -125,7 +125,9 @@ def _fill(graph: onnx.GraphProto) -> None:
             room -= math.prod(shape) * dtype.itemsize
             if room < 0 or any(size < 0 for size in shape):
                 limit = f"{_MOST_ZEROS >> 20} MiB"
-                raise BrokenTextError(f"tensors without stored values would take more than {limit} of zeros")
+                raise BrokenTextError(
+                    f"the zeros for tensors without stored values would take more than {limit}"
+                )
             zeros = np.full(shape, "", dtype) if dtype == np.object_ else np.zeros(shape, dtype)
             tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
 

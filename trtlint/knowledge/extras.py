@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 _MARKERS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
-"""Extras whose packages exist for some platforms only, each with these platforms."""
+"""Extras whose packages exist for some platforms only. Each extra comes with the names of its platforms."""
 
 
 def how_to_install(extra: str) -> str:

@@ -18,11 +18,12 @@ class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
         name: the option with its dashes, such as ``--fp16``.
         group: the kind of setting: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark`` or empty.
-        since: the first release line that has the option; None if the oldest known line has the option.
+        since: the release line that added the option; None if unknown, because the oldest known line already
+            has it.
         deprecated: the first release line that deprecates the option; None if no line deprecates it.
         removed: the first release line without the option; None if no line removed it.
-        absent: the first and the last release line without the option, if later lines have the option again;
-            otherwise None.
+        absent: for an option that was removed and came back, the first and the last release line without the
+            option; None for any other option.
         noop: the first release line that ignores the option; None if no line ignores it.
         instead: the option to use instead; empty if unknown.
     """

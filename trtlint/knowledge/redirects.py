@@ -59,7 +59,9 @@ def first_id(id_: str) -> str:
 
 @cache
 def redirects_by_word() -> Mapping[str, Redirect]:
-    """Return the renamings and removals of rules, by old id in lower case and by old name.
+    """Return the renamings and removals of rules.
+
+    The keys are the old ids, in lower case, and the old names.
 
     If a replacement was itself replaced, ``to`` is the newest rule.
     """
@@ -78,7 +80,7 @@ def redirects_by_word() -> Mapping[str, Redirect]:
 
 @cache
 def _first_ids() -> Mapping[str, str]:
-    """Return the first id of each renamed rule, by the current id of the rule."""
+    """Map the current id of each renamed rule to its oldest id."""
     found: dict[str, str] = {}
     for each in redirects():
         if each.to is not None and each.to != each.id:

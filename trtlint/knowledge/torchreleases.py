@@ -1,4 +1,4 @@
-"""Read the releases of Torch-TensorRT, and the arguments that each release reads."""
+"""Look up the releases of Torch-TensorRT, and the arguments that each release uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
     "windows": ("windows", "windows_front"),
     "engine": ("engine",),
 }
-"""Names of the tables of arguments, by kind of call.  The first table of each kind has the defaults."""
+"""For each kind of call, the names of its tables of arguments.  The first table has the defaults."""
 _FILES: Mapping[str, str] = {
     "compile": "dynamo/_compiler.py",
     "windows": "dynamo/_compiler.py",
@@ -241,7 +241,7 @@ class TorchOperator(Struct, frozen=True):
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:
-    """Return the operators that PyTorch, not TensorRT, runs in at least one release, by name.
+    """Return, by name, the operators that at least one release runs in PyTorch, not in TensorRT.
 
     An operator has up to two keys: its own name, and the name in its field ``lowered``.
     """

@@ -24,9 +24,9 @@ STEP = 16
 EXACT = 128
 """The simulation covers every instruction of sums with at most this number of products."""
 _LONG = 512
-"""Largest number of products in a sum of 4 blocks.
+"""Sums of up to this number of products are simulated in 4 blocks.
 
-Longer sums need only 2 blocks, because many errors average out.
+For longer sums, 2 blocks are enough, because many errors average out.
 """
 _SLICE_INPUTS = 10
 """First opset in which Slice reads its bounds from inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""

@@ -56,7 +56,9 @@ BF16 = Format(
     2.0**-134,
     8,
 )
-"""The upper half of an FP32 number: https://en.wikipedia.org/wiki/Bfloat16_floating-point_format"""
+"""A BF16 number is the upper half of an FP32 number:
+https://en.wikipedia.org/wiki/Bfloat16_floating-point_format
+"""
 TF32 = Format(
     "tf32",
     "TF32",
@@ -67,7 +69,8 @@ TF32 = Format(
     11,
     operands_only=True,
 )
-"""The range of FP32 with 10 bits of mantissa. Only operands of products are TF32; all other numbers are FP32:
+"""The range of FP32, but only 10 bits of mantissa. In TF32 mode, products round only their operands; all
+other numbers are FP32:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/accuracy-considerations.html
 """
 

@@ -143,7 +143,9 @@ FORMULAS: Mapping[str, Formula] = {
     "ReduceLogSum": _log_of_sum,
     "LpNormalization": _lp_normalization,
 }
-"""Decompositions of operators whose internal numbers are measured, by type in the default domain."""
+"""Decompositions of operators whose internal numbers are measured. The keys are operator types of the default
+domain.
+"""
 
 ROUNDED: Mapping[str, Formula] = {
     "Softmax": _softmax,

@@ -38,7 +38,9 @@ _LEAST_IR = 4
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
 _WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
-"""Operators that are decomposed if the build fuses operators, so that a bias is added after the product."""
+"""Operators that are decomposed to simulate fusion. A product is decomposed into the product without bias,
+and an Add of the bias.
+"""
 
 
 def rewrite(

@@ -23,7 +23,7 @@ T. J. Dekker, A floating-point technique for extending the available precision, 
 https://doi.org/10.1007/BF01397083
 """
 _MOST_SPLIT = 2.0**110
-"""Largest magnitude that can be split.  Larger numbers are not rounded."""
+"""Largest magnitude that this multiplication can split without overflow.  Larger numbers are not rounded."""
 
 
 def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:

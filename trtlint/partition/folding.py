@@ -21,7 +21,7 @@ _HALF_FOLDED = REARRANGING | CAST | {
     *("Concat", "Constant", "ConstantOfShape", "Expand", "Gather", "GatherND", "QuantizeLinear"),
     *("ScatterND", "Slice", "Split"),
 }  # fmt: skip
-"""Operators that ONNX Runtime 1.32 computes for stored operands even if a tensor is FP16.
+"""Operators with stored operands that ONNX Runtime 1.32 computes in advance, even in FP16.
 
 These operators have a CPU kernel for FP16:
 https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.md

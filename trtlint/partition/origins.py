@@ -82,7 +82,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the nodes that rewrites merged into other nodes, by the path of the node that remains."""
+    """For the path of each remaining node, return the nodes that rewrites merged into it."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

@@ -30,7 +30,7 @@ from trtlint.partition.regions import (
 from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 
 _MOST_SPLITS = 8
-"""Largest number of refused operator types for which trtlint predicts a partition without the refusal.
+"""Largest number of refused operator types for which trtlint predicts the effect of the refusal.
 
 The prediction counts the parts that the model would have if TensorRT accepted the type.  Each count needs a
 walk through the graph.

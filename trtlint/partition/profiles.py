@@ -18,7 +18,7 @@ _SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
     "Tile": (1,),
     "TopK": (1,),
 }
-"""By operator, the indexes of the inputs whose values TensorRT uses as a shape."""
+"""For each operator, the indexes of the inputs whose values TensorRT uses as a shape."""
 _PASSING = MOVING | CAST | {"Concat"}
 _DEEPEST = 20
 

@@ -57,7 +57,7 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
-    """Return the types that ONNX Runtime infers for the values ``names``, by name.
+    """For each value in ``names``, return the type that ONNX Runtime infers.
 
     ONNX Runtime also knows the types of its own operators.  The result is empty if onnxruntime is not
     installed or cannot load the model.

@@ -243,7 +243,7 @@ class _Sender:
         self._file: Path | None = None
 
     def begin(self, example: ExampleResult) -> bool:
-        """Send the parent a message that an example starts.  Return False to skip the example."""
+        """Tell the parent process that an example starts.  Return False to skip the example."""
         self._seen += 1
         if self._seen <= self._progress.done:
             return False

@@ -112,7 +112,7 @@ class _Kept:
     def __init__(self, options: LintOptions, notify: Notify) -> None:
         self._notify = notify
         if options.cache_dir == "":
-            raise SettingError("--cache-dir: is empty; name a folder")
+            raise SettingError("--cache-dir is empty; name a folder")
         self.folder: Path | None = None
         if options.cache:
             named = options.cache_dir

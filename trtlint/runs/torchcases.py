@@ -1,4 +1,4 @@
-"""Read scripts and programs for Torch-TensorRT, with keywords of the Python API."""
+"""Read scripts and programs for Torch-TensorRT that are passed to the Python API."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trtlint.torch_tensorrt.calls import TorchCall
 
 TEXT = "--build"
-"""Name in reports of a call that is given as the value of ``--build``."""
+"""The name that reports give to a call in the value of ``--build``."""
 
 
 def torch_tasks(

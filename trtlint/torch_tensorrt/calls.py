@@ -56,7 +56,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""The name of each compiler function, and the kind of its calls, by the full name of the function."""
+"""For the full name of each compiler function: the public name, and the kind of its calls."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),

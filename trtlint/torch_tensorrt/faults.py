@@ -112,7 +112,7 @@ def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _rank(node: ProgramNode, least: int) -> bool:
-    """Return whether an argument or the first result has at least ``least`` axes."""
+    """Return whether the first result, or any argument, has at least ``least`` axes."""
     result = node.type.count(",") + 1 if "[" in node.type else 0
     return result >= least or any(len(each.sizes) >= least for each in _all_known(node))
 

@@ -12,9 +12,9 @@ _MOST_NODES = 400_000
 _MOST_DEEP = 150
 """Largest depth of nested brackets. Older Python versions crash at a depth of a few hundred."""
 _LONG_LINE = 1000
-"""Length of a line, in characters, from which the line may be nested too deeply.
+"""Only a line of at least this number of characters can be nested too deeply.
 
-Python allows about 1000 levels.
+Python allows about 1000 levels of nesting.
 """
 
 

@@ -290,7 +290,7 @@ def _example(node: ast.expr | None, place: Place) -> Inputs:
 
 
 def _makes(node: ast.expr, kind: Literal["spec", "tensor"], place: Place) -> bool:
-    """Return whether the value of an expression certainly has a kind.
+    """Return whether the value of an expression is certainly of the kind ``kind``.
 
     If ``kind`` is ``spec``, the value must be a ``torch_tensorrt.Input``. If it is ``tensor``, the value must
     be a tensor.

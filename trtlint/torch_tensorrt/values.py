@@ -349,7 +349,7 @@ _LAST_LINE = sys.maxsize
 
 
 def _may_change(node: ast.expr | None) -> bool:
-    """Return whether a call may change the value of an expression, because it is a container."""
+    """Return whether an expression may be a container, whose value a call can change."""
     if isinstance(node, ast.Tuple):
         return len(node.elts) > _MOST_ITEMS or any(map(_may_change, node.elts))
     if isinstance(node, ast.BinOp):
@@ -367,7 +367,7 @@ _PRIVATE_MODULES: Mapping[str, str] = {
     "torch_tensorrt.dynamo._compiler": "torch_tensorrt.dynamo",
     "torch_tensorrt.dynamo._tracer": "torch_tensorrt.dynamo",
 }
-"""The public module that exports the names of a private module, by the private module:
+"""For each private module, the public module that exports its names:
 
 - https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/__init__.py
 - https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/dynamo/__init__.py
