@@ -132,7 +132,7 @@ def test_the_folder_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert _Kept(OPTIONS, notify).cache is None
     with pytest.raises(SettingError) as error:
         _Kept(replace(OPTIONS, cache_dir=""), notify)
-    assert str(error.value) == "--cache-dir: is empty; name a folder"
+    assert str(error.value) == "--cache-dir is empty; name a folder"
 
 
 def test_a_folder_that_is_no_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,7 +117,7 @@ def test_a_release_that_was_not_tested(tmp_path: Path) -> None:
 
 def test_a_process_that_crashes_is_no_answer() -> None:
     run = result_of([{"stage": "load"}, {"stage": "network"}], "crashed (SIGSEGV)", 1.0, None)
-    assert run.unasked == "the process crashed (SIGSEGV) while it was at the stage 'network'"
+    assert run.unasked == "at the stage 'network' of the dry run, the process crashed (SIGSEGV)"
 
 
 def fallback(name: str, op: str, kind: str) -> dict[str, Any]:

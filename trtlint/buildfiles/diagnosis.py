@@ -97,7 +97,7 @@ def successes(log: Log) -> Successes:
 
 
 def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
-    """Yield the numbers of the log lines to which the pattern table gives this outcome."""
+    """Yield the numbers of the log lines to which the pattern table gives ``outcome``."""
     names = (entry.name for entry in table().patterns if entry.says == outcome)
     return (record.line for name in names for record in log.records.get(name, ()))
 

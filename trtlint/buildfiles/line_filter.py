@@ -18,7 +18,7 @@ import numpy as np
 from trtlint.buildfiles.patterns import KEY
 
 LONG = KEY + 8
-"""Number of bytes of a literal that are hashed. For a shorter literal, ``KEY`` bytes are hashed."""
+"""The hash of a literal covers this number of bytes. For a shorter literal, it covers ``KEY`` bytes."""
 
 _SURE = LONG + 8  # bytes that are compared before a line is counted without another check
 _BATCH = 1 << 14
@@ -85,7 +85,7 @@ class BlockFilter:
         self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
 
     def enough(self, literal: bytes, context: bool) -> None:
-        """From now on, count the lines that begin with ``literal`` instead of returning them.
+        """From now on, count the lines that begin with ``literal`` without returning them.
 
         The call has no effect if ``literal`` is too short or too long to identify a line. If ``context`` is
         true, the filter still returns the last such line before each candidate line.

@@ -23,7 +23,9 @@ The limit is necessary, because some expressions take cubic time. Patterns for w
 _BEFORE = 500
 """Of the ``SEARCHED`` characters, the number before the text that made the message a candidate."""
 KEY = 6
-"""Number of bytes at the beginning of a message that select entries. No ``starts`` literal is shorter."""
+"""The entries for a message are looked up by this number of its first bytes. No ``starts`` literal is
+shorter.
+"""
 
 
 Outcome = Literal[

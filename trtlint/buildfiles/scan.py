@@ -90,7 +90,7 @@ class Scanner:
             self._enough.append((literal, context))
 
     def counts(self) -> dict[bytes, int]:
-        """Return the number of lines that were counted instead of returned, by their beginning."""
+        """Return, for each beginning of a line, how many lines the scanner counted without returning them."""
         return self._filter.counts() if self._filter else {}
 
     def __iter__(self) -> Iterator[Batch]:

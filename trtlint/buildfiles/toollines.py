@@ -19,7 +19,7 @@ class ToolLines:
     """Reads the lines that a tool prints itself, one after the other.
 
     Args:
-        quiet: patterns of lines of low severity, by the beginning of the line.
+        quiet: for the beginning of a line of low severity, the patterns to try.
         kept: stores the records.
         collector: collects the settings.
     """

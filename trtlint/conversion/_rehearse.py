@@ -32,9 +32,9 @@ from trtlint.model.operators import PRODUCTS
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.75, "bf16": 0.9}
-"""Share of the tolerance that the search aims at, because new inputs may give larger errors."""
+"""The search aims at this share of the tolerance, because new inputs may give larger errors."""
 _VALID = 0.9
-"""Share of the tolerance. If an error on validation inputs is larger, more operators stay in FP32."""
+"""If an error on validation inputs is above this share of the tolerance, more operators stay in FP32."""
 _SAMPLED = 3
 """Maximum number of batches for the comparison of single products.
 
@@ -48,7 +48,7 @@ _MOST_EXTENSIONS = 12
 _LISTED = 40
 """Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13
-"""Smallest magnitude of a tensor that is reported as close to the limit of FP16."""
+"""A tensor with at least this magnitude is reported as close to the limit of FP16."""
 _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
 """Smallest divisor of an error in one batch. The unit is the output's largest magnitude in all batches."""

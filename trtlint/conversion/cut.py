@@ -31,7 +31,7 @@ _FP32_PER_ELEMENTS = 16_384
 _PRODUCT = 2_000_000
 """Total cost of computing all products in FP32."""
 _SMALL_SHARE = 1e-3
-"""Products with a smaller share of the FLOPs may stay in FP32 if that avoids a Cast."""
+"""A product with less than this share of the FLOPs may stay in FP32 if that avoids a Cast."""
 
 _PREFERENCE = 20 * _CAST
 """Cost of a layer whose type differs from the type that the user's build prefers."""

@@ -17,7 +17,7 @@ from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
-"""Largest allowed number of layers in the converted engine, divided by the number in the source engine."""
+"""Largest allowed ratio of the layers in the converted engine to the layers in the source engine."""
 _NORM_WARNING = "norm_overflow"
 """Name of the message pattern for the builder's warning about a normalization in 16 bits."""
 _SPARE_LAYERS = 2

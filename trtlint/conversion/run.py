@@ -26,7 +26,9 @@ from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
-"""Maximum number of attempts. After each attempt, the operators that the parser rejects stay in FP32."""
+"""Maximum number of conversions of one model. After each one, the operators that the parser rejects in 16
+bits stay in FP32.
+"""
 _MOST_PARSED = 256 << 20
 """Size of the weights in bytes. Above this size, the parser runs only if the model is also run or built."""
 _MOST_REWRITES = 2

@@ -47,7 +47,7 @@ WORDS: Mapping[str, str] = {
     "text": "a text",
     "path": "a path",
 }
-"""Descriptions of the allowed values for messages, by kind of option."""
+"""For each kind of option, the words that describe its allowed values in messages."""
 
 
 class ProviderOption(Struct, frozen=True, rename={"only": "rtx"}):

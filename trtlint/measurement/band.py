@@ -51,7 +51,7 @@ class Band(Struct, frozen=True):
         return worst(self.errors)
 
     def verdict(self, bound: float) -> Verdict:
-        """Return ``fine`` if all errors are within ``bound``, ``broken`` if no error is, else ``depends``."""
+        """Return ``fine`` if all errors are within ``bound``, ``broken`` if none is, else ``depends``."""
         return verdict_of(self.errors, bound)
 
 
@@ -73,7 +73,7 @@ class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"
     accumulated: float | None
 
     def verdict(self, bound: float) -> Verdict:
-        """Return ``fine`` if both errors are within ``bound``, ``broken`` if neither is, else ``depends``."""
+        """Return ``fine`` if both errors are within ``bound``, ``broken`` if both exceed it, or ``depends``."""
         return verdict_of((self.error, self.accumulated), bound)
 
 
@@ -101,7 +101,7 @@ def within(error: float | None, bound: float) -> bool:
 
 
 def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
-    """Return ``fine`` if all errors are within ``bound``, ``broken`` if no error is, else ``depends``.
+    """Return ``fine`` if all errors are within ``bound``, ``broken`` if all exceed it, else ``depends``.
 
     >>> verdict_of((0.02, 0.001, None), 0.01)
     'depends'

@@ -38,7 +38,7 @@ MOST_BATCHES = 1024
 _MOST_BYTES = 2 << 30
 """Largest size of all batches together, in bytes."""
 _ELEMENT_BYTES = 8
-"""Bytes of a generated number before the conversion to the type of the input."""
+"""Size, in bytes, of a generated number before it is converted to the type of the input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
 """Largest number of values in a JSON file.  An encoded array counts as one value.

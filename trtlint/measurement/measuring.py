@@ -267,7 +267,9 @@ def _limits(
         )
     infinite = [name for name in trial.ranged.outputs[0] if name not in trial.judged]
     if infinite:
-        limits.append(f"not compared because FP32 already gives infinity or NaN: output {_listed(infinite)}")
+        limits.append(
+            f"outputs not compared, because FP32 already gives infinity or NaN: {_listed(infinite)}"
+        )
     joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
     if joined:
         limits.append(

@@ -42,7 +42,7 @@ _FEW = 3
 The last step finds the units that are kept only as a safety margin.
 """
 _MOST_UNITS = 8
-"""Maximum number of units per remaining run for which the last step starts."""
+"""The last step starts only if there are at most this many units for each remaining run."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input."""
 

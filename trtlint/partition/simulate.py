@@ -119,8 +119,8 @@ def _with_merged(
 
     Args:
         parts: the paths of the nodes of each part.
-        merged: the nodes that ONNX Runtime merged into another node, by the path of the node that remains.
-            They join the part of the node that remains.
+        merged: for the path of each remaining node, the nodes that ONNX Runtime merged into it. They join the
+            part of the remaining node.
         added: the paths of the nodes that ONNX Runtime added.  They are left out.
     """
     found = []

@@ -42,7 +42,7 @@ from trtlint.runs import cachefolder
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
-"""Environment variable with the cache folder for commands that have no option for it."""
+"""Environment variable with the default cache folder. A cache option such as ``--cache-dir`` overrides it."""
 
 LARGE = 64 << 20
 """Size in bytes. Larger files are identified by their status instead of their content."""

@@ -30,7 +30,7 @@ _LOOK_EVERY = 2.0
 _PATIENCE = 20.0
 """If there are no workers for this number of seconds, the run stops. A cluster may replace dead workers."""
 _GONE = "the executor has no workers left"
-_DIED = "the process that linted this file ended: out of memory, or a crash of a library"
+_DIED = "the process that linted this file ended; it ran out of memory, or a library crashed"
 _BATCH_DIED = " (the process linted {} files together, and any of these may be the cause)"
 
 

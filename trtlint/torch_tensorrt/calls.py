@@ -82,7 +82,7 @@ _CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
-"""Largest number of characters of a shown value."""
+"""Reports show at most this number of characters of a value."""
 
 
 class Argument(Struct, frozen=True):

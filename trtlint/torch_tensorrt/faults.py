@@ -220,7 +220,8 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
     """Return whether each argument in ``expected`` has a boolean mask whose rank is high enough.
 
-    The arguments are lists of tensors.  ``expected`` has the lowest rank by the name of the argument.
+    The arguments are lists of tensors.  ``expected`` maps the name of each argument to the lowest sufficient
+    rank.
     """
     return all(
         any(each and each.element == "bool" and len(each.sizes) >= least for each in _tensors(node, name))

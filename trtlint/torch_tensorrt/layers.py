@@ -23,7 +23,7 @@ TYPES: Mapping[str, int] = {
     "FLOAT": 1, "UINT8": 2, "INT8": 3, "INT32": 6, "INT64": 7, "BOOL": 9, "HALF": 10, "BF16": 16, "FP8": 17,
     "INT4": 22, "FP4": 23,
 }  # fmt: skip
-"""ONNX's numbers of element types by TensorRT's names.
+"""For TensorRT's name of each element type, the number of the type in ONNX.
 
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html

@@ -111,7 +111,7 @@ class _Engine:
         self._tensors = [(str(name), str(dtype), shape) for name, dtype, shape in graph["tensors"]]
         self._names = [shared.new(name) for name, _, _ in self._tensors]
         self._values: dict[int, bytes | None] = {}
-        """The bytes of stored tensors, by position; None if the bytes are unknown."""
+        """For the position of each stored tensor, its bytes; None if the bytes are unknown."""
         self._readers: dict[int, set[str]] = defaultdict(set)
         for layer in graph["layers"]:
             for position in layer["inputs"]:

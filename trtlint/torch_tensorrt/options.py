@@ -26,7 +26,7 @@ DTYPES: Mapping[str, str] = {
     "float8_e4m3fn": "float8_e4m3fn", "f8": "float8_e4m3fn", "fp8": "float8_e4m3fn",
     "float4_e2m1fn_x2": "float4_e2m1fn_x2", "f4": "float4_e2m1fn_x2", "fp4": "float4_e2m1fn_x2",
 }  # fmt: skip
-"""Names of element types in torch by their names and aliases in torch and torch_tensorrt:
+"""For each name or alias of an element type in torch or torch_tensorrt, its name in torch:
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_enums.py
 """
 _OPERATOR = re.compile(r"torch\.ops\.\w{1,100}\.\w{1,100}(\.\w{1,100})?")

@@ -145,7 +145,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
                 failures.append(Failure(build["engine"], "build", words))
     unasked = str(answer_data.get("unasked", ""))
     if not unasked and ended:
-        unasked = f"the process {ended} while it was at the stage {stage or 'import'!r}"
+        unasked = f"at the stage {stage or 'import'!r} of the dry run, the process {ended}"
     return DryRun(
         unasked=unasked,
         torch=str(answer_data.get("torch", "")),

@@ -124,7 +124,7 @@ class ScriptScope:
                     self._bound.add(name)
 
     def binds(self, name: str) -> bool:
-        """Return whether a statement of the scope changes a name, other than by a call."""
+        """Return whether a statement in the scope changes a name. Calls that change it do not count."""
         return name in self._bound
 
     def may_go_on(self) -> bool:
@@ -233,7 +233,7 @@ class Place(Struct, frozen=True, eq=False):
         return Place(self.scope, event.block, event.line)
 
     def _outer(self, name: str) -> Place | None:
-        """Return the end of the outer scope, as the place where an outer scope has set a name.
+        """Return the place from which to look up a name in the outer scope: the end of that scope.
 
         Return None if this scope may set the name, or if there is no outer scope.
         """
@@ -345,7 +345,7 @@ class Place(Struct, frozen=True, eq=False):
 
 
 _LAST_LINE = sys.maxsize
-"""Line number after every real line.  With this number, a function sees all names of its module."""
+"""A number above all line numbers.  A lookup at this line sees all names that the module sets anywhere."""
 
 
 def _may_change(node: ast.expr | None) -> bool:
