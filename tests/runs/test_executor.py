@@ -226,7 +226,10 @@ def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
     [
         ({}, "no workers"),
         ({"tcp://w:1": "0.0.1"}, "the worker tcp://w:1 has trtlint 0.0.1, not"),
-        ({"tcp://w:1": ModuleNotFoundError("No module named 'trtlint'")}, "cannot run trtlint: No module"),
+        (
+            {"tcp://w:1": ModuleNotFoundError("No module named 'trtlint'")},
+            "cannot import trtlint (No module",
+        ),
     ],
 )
 def test_clusters_that_would_find_something_else(

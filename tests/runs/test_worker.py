@@ -120,7 +120,7 @@ def test_external_data_that_was_not_fetched(case: Case) -> None:
     report = ModelReport("m", "T", data_files=("a.data", "b.data", "c.data"), errors=(Problem("m", "old"),))
     named = renamed(report, "name")
     assert finish(Job(case, "name"), [report]) == Outcome((named,), Exit.UNREADABLE)
-    more = Problem("name", f"external data 'a.data' are {POINTER}")
+    more = Problem("name", f"the external data file 'a.data' is {POINTER}")
     assert finish(Job(case, "name", require_lfs=True), [report]) == Outcome(
         (replace(named, errors=(Problem("name", "old"), more)),), Exit.UNREADABLE
     )

@@ -16,7 +16,7 @@ from msgspec import Struct, convert, field
 from trtlint.knowledge import parsed
 
 SEARCHED = 1500
-"""Maximum number of characters of a message that are searched for a regular expression.
+"""The search for a regular expression covers at most this number of characters of a message.
 
 The limit is necessary, because some expressions take cubic time. Patterns for whole messages have no limit.
 """

@@ -42,7 +42,7 @@ _OTHER = re.compile(
 _EMBEDDED = re.compile(_DATE + rb" \[(?:[FEWIV]\]|TRT\] \[[FEWIV]\])")
 _CI_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 _TAIL = 300
-"""Number of bytes at the end of a message that are searched for a source location."""
+"""The search for a source location covers this number of bytes at the end of a message."""
 _ORT_TAIL = re.compile(rb" \[[\w./]*tensorrt_execution_provider[^\]]*\]$")
 _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
 """Triton files that forward TensorRT's messages:

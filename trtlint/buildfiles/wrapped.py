@@ -19,9 +19,9 @@ from trtlint.buildfiles.jsonlines import json_message
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
 _HEAD = 200
-"""Number of bytes of a line that are searched for the severity and the library name."""
+"""The search for the severity and the library name covers this number of bytes of a line."""
 _LOOKED_AT = 4000
-"""Number of bytes of a line that are searched for ``MARKS``."""
+"""The search for ``MARKS`` covers this number of bytes of a line."""
 _MANY = 1000  # number of searched lines of a batch after which only the marks in the batch are used
 _SHORTEST = 6
 """Length of the shortest informative line, ``Killed``, in bytes."""
@@ -186,7 +186,7 @@ def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
 
 
 def _is_error(line: bytes, start: int) -> bool:
-    """Return whether the message at ``start`` is an error. The log prefix of the line has no severity."""
+    """Return whether the message at ``start`` is an error, for a line whose log prefix has no severity."""
     return _CODE.match(line, start) is not None or _NUMBERED.match(line, start) is not None
 
 

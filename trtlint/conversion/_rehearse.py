@@ -38,7 +38,7 @@ _VALID = 0.9
 _SAMPLED = 3
 """Maximum number of batches for the comparison of single products.
 
-Batches whose errors last exceeded the limit come first.
+The batches that most recently exceeded the limit come first.
 """
 _SAMPLE_SECONDS = 0.5
 """Time limit, in seconds, for all batches of one product when products are compared. At least one batch runs.
@@ -55,7 +55,7 @@ _LEAST_MAGNITUDE = 1e-4
 _MARGIN = 2.0
 """Safety factor for the limit of the 16-bit type.
 
-Numbers above the limit divided by this factor count as beyond the range.
+The limit is divided by this factor. Numbers above the result count as beyond the range.
 """
 
 Say = Callable[[Any], None]
@@ -215,7 +215,7 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 class TrialErrors:
     """Measurement of the errors of a model in 16 bits with some operators in FP32.
 
-    The batch that last exceeded the limit is measured first.
+    The batch that most recently exceeded the limit is measured first.
 
     Args:
         trial: the source model, run in FP32.
@@ -246,7 +246,7 @@ class TrialErrors:
     def sample(self, paths: Paths) -> float | None:
         """Return the largest error over a few batches.
 
-        Batches whose errors last exceeded the limit come first.
+        The batches that most recently exceeded the limit come first.
         """
         if self._sampled is None:
             began = time.monotonic()

@@ -87,7 +87,7 @@ def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[N
 
     Args:
         nodes: the operators to choose from.
-        ports: by operator, the inputs and outputs that change type with the operator.
+        ports: for each operator, the inputs and outputs that change type with the operator.
     """
     return frozenset(node for node in nodes if node in ports and _copies(node, ports[node]))
 

@@ -30,7 +30,8 @@ _MOST_ROUNDS = 8
 bits stay in FP32.
 """
 _MOST_PARSED = 256 << 20
-"""Size of the weights in bytes. Above this size, the parser runs only if the model is also run or built."""
+"""If the weights have more than this number of bytes, the parser runs only if the model is also run or built.
+"""
 _MOST_REWRITES = 2
 """Number of attempts with rewrites: first all rewrites, then only the rewrites that helped."""
 _SECONDS = 180.0

@@ -34,7 +34,7 @@ _MOST_SINGLE = 16
 """After errors on new inputs, the search tries at most this number of products, and of regions, one by one.
 """
 _SENSITIVITY_TIME = 0.4
-"""Share of the time for simulations of single products."""
+"""Simulations of single products may use this share of the time limit."""
 
 
 class Candidates(Struct, frozen=True):
@@ -220,7 +220,7 @@ class Search(Struct, frozen=True):
         return bisect_right(range(1, len(order) + 1), False, key=fails)
 
     def _reasons(self, kept: Paths, forced: Paths | None = None) -> dict[str, str]:
-        """Return the operators in ``kept`` that are not fixed, each with the reason.
+        """Return the operators in ``kept`` but not in ``Candidates.fixed``, each with the reason.
 
         ``forced`` contains the operators with numbers beyond the range; by default, all operators of
         ``Candidates.forced``.

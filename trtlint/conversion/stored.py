@@ -32,7 +32,8 @@ class Range(Struct, frozen=True):
     """The stored tensors whose numbers are too large or too small for the 16-bit type.
 
     Attributes:
-        clamped: names of tensors whose numbers beyond the range become the largest number of the type.
+        clamped: names of tensors with numbers beyond the range. These numbers become the largest number of
+            the type.
         kept: the operators that stay in FP32 because of their stored tensors, each with the reason. The field
             is used only if ONNX Runtime does not run the model.
         stored: the tensors to report.

@@ -181,7 +181,8 @@ def _setting(attribute: onnx.AttributeProto) -> str:
 def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Outcome, str]:
     """Run the models before and after the fix in ONNX's reference evaluator, and compare their results.
 
-    If 16-bit results differ, run both models in FP64, because the rewrite may intentionally change rounding.
+    If their 16-bit results differ, compare the models again in FP64. A rewrite may change rounding on
+    purpose.
     """
     rng = np.random.default_rng(0)
     feeds = {value.name: _random(value, rng) for value in model.graph.inputs}

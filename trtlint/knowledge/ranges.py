@@ -64,12 +64,10 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """Return the first version (``end`` is 0) or the last version (``end`` is -1) of consecutive releases.
+    """Name the first (``end`` is 0) or the last (``end`` is -1) of consecutive releases.
 
-    The result is a minor version, such as ``10.7``, in two cases:
-
-    - ``end`` is 0, and the version is the first release of its minor version.
-    - ``end`` is -1, and the version is the last release of its minor version.
+    The name is the full version, such as ``10.7.1``. If no other release of its minor version is beyond this
+    end, the minor version, such as ``10.7``, is enough.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from trtlint.knowledge import data
 
 _SEARCHED = 1500
-"""Number of characters of a message that are searched for a source line."""
+"""The search for a source line covers this number of characters of a message."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
 """Texts that occur in messages with a known source line: each such message contains one of them.
 
@@ -20,7 +20,7 @@ For a message without these texts, the table of source lines is not read.
 
 
 def release_of(message: str) -> Mapping[str, str]:
-    """Return the releases that printed an error message, by product.
+    """For each product, return the releases that can have printed an error message.
 
     The source code of these releases contains the message at the file and line that the message names.  The
     text for a product is empty if the product's release is unknown.  The mapping is empty if the message

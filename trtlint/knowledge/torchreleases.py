@@ -191,7 +191,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments that the argument ``name`` needs.
+    """Return the arguments of which the argument ``name`` needs at least one.
 
     ``name`` has an effect only if at least one of the returned arguments is set.
     """

@@ -73,7 +73,7 @@ class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"
     accumulated: float | None
 
     def verdict(self, bound: float) -> Verdict:
-        """Return ``fine`` if both errors are within ``bound``, ``broken`` if both exceed it, or ``depends``."""
+        """Return ``fine`` if both errors are within ``bound``, ``broken`` if neither is, or ``depends``."""
         return verdict_of((self.error, self.accumulated), bound)
 
 

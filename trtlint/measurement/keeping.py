@@ -16,7 +16,7 @@ Try = Callable[[frozenset[str]], bool]
 """Function that returns whether the error is small enough with the given nodes in FP32."""
 
 _SHORT = 3
-"""Maximum length of a range in which the search tries the units one by one."""
+"""In a range of at most this number of units, the search tries the units one by one."""
 
 
 class Budget:

@@ -35,7 +35,7 @@ _MARGIN = 0.5
 operations can double an error.
 """
 _PRODUCT_COST = 64.0
-"""Cost of keeping a product in FP32. Any other operator with the same number of elements has the cost 1."""
+"""Keeping a product in FP32 costs this many times as much as keeping another operator of the same size."""
 _FEW = 3
 """Largest number of units that the last step tests in one run.
 

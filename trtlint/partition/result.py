@@ -126,7 +126,7 @@ class Partition(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Number of nodes inside and outside of parts.
+        """Number of all nodes, inside or outside of parts.
 
         Nodes that ONNX Runtime computes before it divides the model are not counted.
         """

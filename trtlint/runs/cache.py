@@ -45,9 +45,9 @@ ENVIRONMENT = "TRTLINT_CACHE_DIR"
 """Environment variable with the default cache folder. A cache option such as ``--cache-dir`` overrides it."""
 
 LARGE = 64 << 20
-"""Size in bytes. Larger files are identified by their status instead of their content."""
+"""Files above this size, in bytes, are identified by their status instead of their content."""
 _UNSETTLED = 2_000_000_000
-"""Time in nanoseconds. Two changes of a file within this time may have the same time stamp."""
+"""Two changes of a file within this number of nanoseconds may have the same time stamp."""
 
 _ELSEWHERE = "elsewhere"
 """Identity of an external data file outside of the model's folder. Such a file is not read."""

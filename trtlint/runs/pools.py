@@ -180,6 +180,6 @@ def _require_same_version(address: str, versions: dict[str, object]) -> None:
         raise ExecutorError(f"{address} has no workers")
     for worker, version in versions.items():
         if isinstance(version, Exception):
-            raise ExecutorError(f"{address}: the worker {worker} cannot run trtlint: {version}")
+            raise ExecutorError(f"{address}: the worker {worker} cannot import trtlint ({version})")
         if version != __version__:
             raise ExecutorError(f"{address}: the worker {worker} has trtlint {version}, not {__version__}")

@@ -18,7 +18,7 @@ UNTRUSTED = (
     "trust the file, use --trust-pickle"
 )
 OLDEST = 6
-"""Minor number of the first release whose networks TensorRT-RTX supports."""
+"""Minor number of the first Torch-TensorRT release whose networks TensorRT-RTX supports."""
 USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 

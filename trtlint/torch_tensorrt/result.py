@@ -13,7 +13,7 @@ _REASONS = {
     "static": "the converter accepts static shapes only",
     "excluded": "torch_executed_ops names the operator",
     "complex": "the operator computes with complex numbers",
-    "cpu": "torch uses this operator only on a CPU, not on a GPU",
+    "cpu": "torch uses this operator only on a CPU, and another operator on a GPU",
     "data": "fallback_data_dependent_ops leaves the operator to PyTorch",
 }
 
