@@ -115,7 +115,7 @@ def test_a_model_in_fp16_is_for_measure_and_fix(capsys: pytest.CaptureFixture[st
     assert run(["convert", "half.onnx", "--to", "fp16", "--no-measure"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "nothing to convert: " in out
-    assert "the model already has 16-bit types: use trtlint measure and trtlint fix" in out
+    assert "for a model that already has 16-bit types, use trtlint measure and trtlint fix" in out
 
 
 def test_types_of_layers_come_from_the_build_command() -> None:

@@ -92,7 +92,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
         "model_metrics": (26, *_SKIPPED),
     },
 }
-"""The declared fields of each message, by name.
+"""For the name of each message, the fields that this module declares.
 
 Each field has its number, its type, and the name of its enum or message.  ``*`` marks repeated fields.
 """

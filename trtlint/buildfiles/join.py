@@ -18,8 +18,9 @@ from trtlint.model.protos import text
 _OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
 """Prefixes of the names of layers that the parser adds."""
 _OF_IF = "_OutputLayer"
-"""Suffix that the parser adds to the name of an If, to name the layer that selects the output of the If:
-https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp"""
+"""Suffix that the parser adds to the name of an If. The result is the name of the layer that selects the If's
+output: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
+"""
 _ISLANDS = 500
 """Maximum number of Myelin islands whose nodes are searched.
 
@@ -161,8 +162,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return, in graph order, the nodes from the first to the last node of a Myelin island.
 
-    If the first or last name belongs to an initializer, use the nodes that read the initializer instead of
-    a node with this name.  If the graph has only the first or only the last node, return only this node.
+    The name of an initializer stands for the nodes that read the initializer.  If the graph has only the
+    first or only the last node, return only this node.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:

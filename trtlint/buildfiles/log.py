@@ -238,7 +238,7 @@ class LogReader:
             self._begin(number, rest, prefix)
 
     def _ended(self, ending: Ending) -> None:
-        """Record a traceback that is truncated, or that ends with an exception without a message."""
+        """Record a truncated traceback, or a traceback whose exception has no message."""
         pattern = self._table.named(_EXCEPTION)
         raised = self._traceback.raised(ending.line)
         self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message}, raised=raised)

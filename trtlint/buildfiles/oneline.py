@@ -56,7 +56,7 @@ class DumpReader:
     def wants(self, text: str) -> bool:
         """Return whether a line without a log prefix can belong to the list.
 
-        Lines that do not belong to the list are the output of the program that builds the engine.
+        All other lines are output of the program that builds the engine.
         """
         listed = text.startswith(("Name: ", "Layer(")) or not text.strip() or text.rstrip() in _SECTIONS
         return listed or self._section != "layers"

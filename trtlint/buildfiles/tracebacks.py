@@ -46,7 +46,7 @@ class Raised(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a traceback that is truncated, or that ends with an exception without a message.
+    """The end of a truncated traceback, or of a traceback whose exception has no message.
 
     Attributes:
         line: line number of the last line; for a truncated traceback, line number of its heading.

@@ -22,10 +22,10 @@ WITNESSES: Mapping[FileKind, str] = {
     "layers": "Layer information of the engine (trtexec --exportLayerInfo), or the engine file itself.",
     "profile": "Layer times (--exportProfile).",
 }
-"""Description of each kind of build file, for the help of its option."""
+"""For each kind of build file, the help text of its option."""
 
 BuildFiles = Mapping[FileKind, str]
-"""The files of a build by their kind. Kinds that were not given are missing."""
+"""For each kind, the file of a build. Kinds without a file are missing."""
 
 GivenAs = Literal["any"] | FileKind
 """The kind of a file according to the user; ``any`` if the content of the file decides the kind."""

@@ -74,7 +74,7 @@ _CODE = re.compile(
     rb"|\w[\w:]{0,80}: Error Code \d|Error Code:? \d"
 )
 _NUMBERED = re.compile(rb"\d{1,2}: [A-Z\[]")
-"""Pattern of the start of an error of TensorRT 8: the error code."""
+"""Pattern of the error code that begins an error of TensorRT 8."""
 _HOLDS = (
     b"TRT",
     b"rt",

@@ -32,7 +32,7 @@ The function gets the value, and a flag that is true if the Cast converts the va
 
 
 class Casting:
-    """Conversion of the ONNX protobuf of a model to the types of a plan.
+    """Converts the ONNX protobuf of a model to the types in a plan.
 
     Args:
         proto: the protobuf, with inlined functions; changed in place.

@@ -34,7 +34,7 @@ _SMALL_SHARE = 1e-3
 """A product with less than this share of the FLOPs may stay in FP32 if that avoids a Cast."""
 
 _PREFERENCE = 20 * _CAST
-"""Cost of a layer whose type differs from the type that the user's build prefers."""
+"""Cost of a layer that does not get the type that the user's build prefers."""
 
 _FP32, _NARROW = "fp32", "narrow"
 _Key = object

@@ -46,7 +46,7 @@ class Candidates(Struct, frozen=True):
             in 16 bits passes.
         products: groups with products, in the order of the graph.
         regions: groups of the remaining operators.
-        costs: the FLOPs of each product by path.
+        costs: for the path of each product, its FLOPs.
     """
 
     fixed: Paths

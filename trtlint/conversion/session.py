@@ -162,7 +162,9 @@ class ConversionSession:
                     for same in self.model.graph.values.values()
                     for value in same
                 ):
-                    reason += "; the model already has 16-bit types: use trtlint measure and trtlint fix"
+                    reason += (
+                        "; for a model that already has 16-bit types, use trtlint measure and trtlint fix"
+                    )
                 self.unchanged = "; ".join((reason, *self.labels.notes))
                 return
             self.ranges = ranges_of(self.model, self.labels, FORMATS[request.type])

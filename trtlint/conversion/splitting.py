@@ -29,7 +29,7 @@ _Write = Callable[[Draft, str], object]
 
 
 class _Columns(Struct, frozen=True):
-    """A range of columns that a new product computes, and a function that connects its readers.
+    """The columns that a new product computes, and a function that inserts the readers of these columns.
 
     Attributes:
         begin, end: the range of columns in the old product.

@@ -50,7 +50,7 @@ class Converted(Struct, frozen=True):
     format: Format
 
     def pieces(self, tensor: TensorProto) -> list[Piece] | None:
-        """Return the parts of a tensor that is rounded, or None for a tensor that is copied unchanged."""
+        """Return the parts of a rounded tensor, or None for a tensor that is copied unchanged."""
         made = self.tensor(tensor)
         if made is None:
             return None

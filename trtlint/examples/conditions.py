@@ -105,7 +105,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """Parse an example of an entry. ``applies`` gives the range of releases of the entry, by product.
+    """Parse an example of an entry. ``applies`` maps each product to the entry's range of releases.
 
     Raises:
         ValueError: the text is not an example, or names an unknown option, release or GPU.

@@ -290,7 +290,7 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
     """Return the target and the build command that command-line options describe.
 
     Args:
-        applies: the version range that the example is about, by product.
+        applies: for each product, the version range that the example is about.
         words: the options.
 
     Raises:

@@ -138,7 +138,7 @@ https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html
 _INSTANCE = re.compile(r" MIG \d+[cg][.\w+]*$", re.IGNORECASE)
 """Pattern of the suffix for a MIG instance, as in ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
 _MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
-"""Pattern of the words at the end of the name of a GPU in a laptop."""
+"""Pattern of the words that end the name of a laptop GPU."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
 
 

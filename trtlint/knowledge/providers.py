@@ -21,7 +21,7 @@ CLASSES: Mapping[str, Provider] = {
     "NvTensorRTRTXExecutionProvider": "nv-tensorrt-rtx",
     "NvTensorRtRtx": "nv-tensorrt-rtx",
 }
-"""Providers by their names in ONNX Runtime and its tools."""
+"""For each name in ONNX Runtime or its tools, the provider."""
 BOOLEANS: Mapping[str, bool] = {
     "1": True,
     "true": True,

@@ -56,7 +56,7 @@ class Folding(Struct, frozen=True):
     """The operators of a model that TensorRT folds into stored weights.
 
     Attributes:
-        affine: the folded BatchNormalizations, by path.
+        affine: for the path of each folded BatchNormalization, its scale and shift.
         partner: maps the path of each convolution with a folded BatchNormalization to the path of the
             BatchNormalization, and vice versa.
         constants: paths of the nodes that read only stored tensors.

@@ -132,7 +132,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     def proves(self, bound: float) -> bool:
         """Return whether the error of this output is conclusive.
 
-        A small error of an output that is constant or 0 does not show that the narrow type is good.
+        If the output is constant or 0, a small error does not show that the narrow type is good.
         """
         small = all(within(error, bound) for error in self.errors)
         return self.finite and not (self.trivial and small)

@@ -247,7 +247,7 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[MeasuredOutput]:
 def _limits(
     model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
 ) -> list[str]:
-    """Return sentences about the limits of the measurement, such as inputs that were generated."""
+    """Return sentences about the limits of the measurement, such as the use of generated inputs."""
     limits = [
         "the errors are simulated on a CPU, without TensorRT's kernels. The range of errors shows "
         "the effect of fusion and of accumulators; errors on a GPU can be outside this range"

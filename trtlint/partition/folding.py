@@ -33,10 +33,10 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: for each branch that a constant condition selects, the scope of the graph to which ONNX Runtime
-            moves the nodes of the branch. The key is the scope of the branch.
-        renamed: for each output of an If with a constant condition, the name of the value that replaces the
-            output. The key is the name of the output.
+        moved: the branches that constant conditions select. The scope of each branch is mapped to the scope
+            of the graph that gets its nodes.
+        renamed: the outputs of Ifs with constant conditions. The name of each output is mapped to the name of
+            the value that replaces it.
     """
 
     nodes: frozenset[Node]

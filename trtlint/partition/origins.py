@@ -56,7 +56,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
     """Assign to each rewritten node the path of a node in the file, where possible.
 
     Args:
-        before: the marked nodes of the file by path.
+        before: for the path of each node in the file, the marked node.
         after: the model after the rewrites. A new node gets the path of a node that it replaces.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Predict the parts that TensorRT runs, from the nodes that TensorRT refuses."""
+"""From the nodes that TensorRT refuses, predict the parts of a model that TensorRT runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def predict(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Predict which parts of a model TensorRT runs, from the nodes that TensorRT refuses.
+    """From the nodes that TensorRT refuses, predict which parts of a model it runs.
 
     Args:
         graph: the graph of the model.

@@ -188,7 +188,7 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
 
 
 def parts_with_bodies(graphs: Iterable[DividedGraph[_Node]]) -> list[list[_Node]]:
-    """Return the nodes of each part of the main graph and of all subgraphs.
+    """Return, for the main graph and all subgraphs, the nodes of each part.
 
     If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
     Scan. If TensorRT rejects this If, Loop or Scan, the nodes of the subgraph belong to no part.

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from trtlint.knowledge.providers import Provider
 
 Basis = Literal["predicted", "parser"]
-"""Source of the nodes that TensorRT accepts: the findings of trtlint, or NVIDIA's parser."""
+"""How trtlint knows which nodes TensorRT accepts: from trtlint's own findings, or from NVIDIA's parser."""
 
 
 class ProviderSettings(Struct, frozen=True):
@@ -93,8 +93,8 @@ class Partition(Struct, frozen=True):
 
     Attributes:
         provider: the execution provider that divides the model.
-        basis: how trtlint knows which nodes TensorRT accepts: ``predicted`` (from its findings) or ``parser``
-            (from NVIDIA's parser).
+        basis: how trtlint knows which nodes TensorRT accepts: ``predicted`` (from trtlint's own findings) or
+            ``parser`` (from NVIDIA's parser).
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.

@@ -16,7 +16,7 @@ from trtlint.files.telemetry import onnx_runtime
 from trtlint.partition.naming import bodies
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
-"""Prefixes of the names of added Casts, and of the names of their results.
+"""Prefixes of the names that ONNX Runtime gives to added Casts and to their results.
 
 ONNX Runtime adds these Casts to run FP16 on a CPU.  A GPU provider never gets them:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc

@@ -224,8 +224,8 @@ def known_by(path: Path) -> str:
 
     Raises:
         OSError: the file cannot be read.
-        UncertainError: the file is not regular, or was changed just now.  In the latter case, another change
-            may not be visible.
+        UncertainError: the file is not regular, or was changed just now, so that a further change may not be
+            visible.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

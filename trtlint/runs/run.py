@@ -51,7 +51,7 @@ class JobRunner(Struct, frozen=True):
     batch: int = 1
 
     def outcomes(self, jobs: Iterable[tuple[Job, Cache | None]]) -> Iterator[Outcome]:
-        """Run jobs and yield their outcomes, in the same order.
+        """Run jobs and yield their outcomes, in the order of the jobs.
 
         Args:
             jobs: pairs of a job and its cache.  The cache is None for a job without a cache.

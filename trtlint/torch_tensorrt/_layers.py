@@ -132,7 +132,7 @@ def _size(weights: Any) -> int:
 
 
 def watch_owners(interpreter: Any) -> tuple[dict[int, int], list[Any]]:
-    """Patch an interpreter so that it records the program node from which each layer comes.
+    """Patch an interpreter so that it records, for each layer, the program node that the layer comes from.
 
     Returns:
         A dictionary and the list of nodes. The dictionary maps the index of each layer to the position of its

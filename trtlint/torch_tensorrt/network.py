@@ -103,7 +103,7 @@ class _Shared:
 
 
 class _Engine:
-    """Converts the network of one engine, and adds the operators to a graph."""
+    """Converts the network of one engine to operators, and adds these operators to a graph."""
 
     def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _Shared) -> None:
         self._graph, self._made, self._new = graph, made, shared.new
