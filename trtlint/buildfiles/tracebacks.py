@@ -50,7 +50,7 @@ class Ending(NamedTuple):
 
     Attributes:
         line: line number of the last line; for a truncated traceback, line number of its heading.
-        message: the exception or the truncation, with the last frame.
+        message: a text about the exception or the truncation, and the last frame.
     """
 
     line: int

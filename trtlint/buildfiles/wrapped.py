@@ -102,7 +102,7 @@ MARKS = (
 )  # fmt: skip
 """Lower-case texts for a quick check of lines without a log prefix.
 
-Every informative line contains at least one of them.
+Every informative line without a log prefix contains at least one of these texts.
 """
 
 

@@ -47,8 +47,8 @@ class Casting:
 
     Attributes:
         casts: the Casts that were inserted.
-        made: the large initializers to round while the file is written, by number. The protobuf has a marker
-            with the number instead of the initializer.
+        made: the large initializers to round while the file is written, each with a number. In the protobuf,
+            a marker with this number replaces the initializer.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
 _MOST_ELEMENTS = 64
-"""Largest number of elements of a computed value that is written as a constant."""
+"""Computed values with at most this number of elements are written as constants."""
 _EXACT = frozenset(
     {
         *("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"),

@@ -107,7 +107,7 @@ class ConversionCheck(Struct, frozen=True):
         name: ``checker``, ``rehearsal``, ``parser`` or ``builder``.
         verdict: the result: proven, failed or unproven.
         text: the result in words.
-        figures: for each name of a number behind the result, the number.
+        figures: the numbers behind the result, with their names.
     """
 
     name: str

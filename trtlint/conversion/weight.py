@@ -63,7 +63,7 @@ def _flops(node: Node) -> int:
 def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
     """Return the number of multiplications of an Einsum: the product of the sizes of all index letters.
 
-    ``result`` is the number of elements of the result.
+    ``result`` is the size of the Einsum's result, in elements.
     """
     sizes: dict[str, int] = {}
     for term, shape in zip(equation.replace(" ", "").split("->")[0].split(","), shapes, strict=False):

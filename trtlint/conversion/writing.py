@@ -141,7 +141,7 @@ def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[Tenso
 
 
 def require_writable(proto: onnx.ModelProto) -> None:
-    """Check that a model has no large sparse tensors, because ONNX does not allow them as external data.
+    """Check that a model has no large sparse tensors. ONNX does not allow sparse tensors as external data.
 
     Raises:
         ConversionError: the model has large sparse tensors.

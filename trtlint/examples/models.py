@@ -115,7 +115,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Fill the initializers of a graph that have no elements with zeros, or with empty strings."""
+    """Add zeros, or empty strings, to the initializers of a graph that have no elements."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL

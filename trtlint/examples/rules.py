@@ -83,7 +83,7 @@ Outcome = Literal[
 """
 
 _SHOWN = 5
-"""Largest number of nodes that the message about an ``elsewhere`` example names."""
+"""The message about an ``elsewhere`` example names at most this number of nodes."""
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 

@@ -66,8 +66,8 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
     """Name the first (``end`` is 0) or the last (``end`` is -1) of consecutive releases.
 
-    The name is the full version, such as ``10.7.1``. If no other release of its minor version is beyond this
-    end, the minor version, such as ``10.7``, is enough.
+    The name is the full version, such as ``10.7.1``. For the first (or last) release of a minor version, the
+    name is only the minor version, such as ``10.7``.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

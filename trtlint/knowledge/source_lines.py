@@ -13,7 +13,7 @@ from trtlint.knowledge import data
 _SEARCHED = 1500
 """The search for a source line covers this number of characters of a message."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
-"""Texts that occur in messages with a known source line: each such message contains one of them.
+"""Every message with a known source line contains one of these texts.
 
 For a message without these texts, the table of source lines is not read.
 """

@@ -106,7 +106,9 @@ def _folds_input(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Return whether TensorRT folds input ``port`` of ``reader`` before converting it to the narrow type."""
+    """Return whether TensorRT folds input ``port`` of ``reader`` before it rounds this input to the narrow
+    type.
+    """
     if reader.path in constants:
         return True
     if reader.path in affine:

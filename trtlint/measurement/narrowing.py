@@ -21,7 +21,7 @@ These are two shares of elements, and the smallest nonzero magnitude.
 SOUNDNESS = ("ReduceL1",)
 """Operator for the statistic of a tensor in a narrow type.
 
-The sum of magnitudes is finite only if all numbers are finite.
+The statistic is the sum of magnitudes, which is finite only if all numbers are finite.
 """
 
 

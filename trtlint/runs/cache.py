@@ -310,7 +310,7 @@ def read(entry: Path) -> bytes | None:
 
 
 def write(entry: Path, data: bytes) -> None:
-    """Write a cache entry: the data after their checksum.
+    """Write a cache entry: a checksum, followed by the data.
 
     Raises:
         OSError: the disk is full, or the folder is not a cache of trtlint.

@@ -28,7 +28,8 @@ _MOST_UNSORTED = 10_000
 _LOOK_EVERY = 2.0
 """If no outcome arrives for this number of seconds, trtlint checks whether workers exist."""
 _PATIENCE = 20.0
-"""If there are no workers for this number of seconds, the run stops. A cluster may replace dead workers."""
+"""The run stops if there are no workers for this number of seconds. Until then, a cluster may replace them.
+"""
 _GONE = "the executor has no workers left"
 _DIED = "the process that linted this file ended; it ran out of memory, or a library crashed"
 _BATCH_DIED = " (the process linted {} files together, and any of these may be the cause)"

@@ -99,7 +99,7 @@ def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
 def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether the element type in an argument differs from the element type of a tensor.
 
-    ``pair`` has two argument names. The first argument is the element type, and the second one is the tensor.
+    ``pair`` names two arguments of the operator: the element type and the tensor.
     """
     argument = node.argument(pair[0])
     tensor = _tensor(node, pair[1])
@@ -124,8 +124,7 @@ def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
 def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Return whether the size of a tensor along an axis is dynamic.
 
-    ``pair`` has two argument names. The first argument is the tensor, and the second one is the axis. The
-    default axis is 0.
+    ``pair`` names two arguments of the operator: the tensor and the axis. The default axis is 0.
     """
     tensor, axis = _tensor(node, pair[0]), node.argument(pair[1])
     index = 0 if axis is None else axis.value
@@ -242,7 +241,7 @@ def _tensors(node: ProgramNode, name: str) -> tuple[TensorType | None, ...]:
 
 
 def _tensor(node: ProgramNode, name: str) -> TensorType | None:
-    """Return the type of an argument's first tensor, or None if it is omitted or unknown."""
+    """Return the type of an argument's first tensor, or None if the argument is omitted or unknown."""
     return next(iter(_tensors(node, name)), None)
 
 

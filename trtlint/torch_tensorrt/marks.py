@@ -45,7 +45,7 @@ class ScriptMark(Struct, frozen=True):
 
 
 def mark_of(node: ast.Call, place: Place) -> ScriptMark | None:
-    """Return the mark of a call that makes a range, an export or a trace, or None for other calls."""
+    """Return the mark for a call that sets a range, exports or traces; None for any other call."""
     name = place.dotted(node.func)
     if name == "torch_tensorrt.Input":
         given = {each.arg: each.value for each in node.keywords if each.arg}
