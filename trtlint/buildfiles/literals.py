@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 _BEGINNING = re.compile(r"\b\w{3}")
-"""The first three characters of a word. A text is found by the beginning of one of its words."""
+"""Pattern of the first three characters of a word. The index finds a text by the beginning of one of its
+words.
+"""
 
 
 class Literals:

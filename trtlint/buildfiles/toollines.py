@@ -37,7 +37,7 @@ class ToolLines:
 
     @property
     def options(self) -> Mapping[str, Mapping[str, str]]:
-        """The options that the tool has printed, as values by section and name."""
+        """The options that the tool has printed: for each section, the value of each name."""
         found = self._options.items()
         return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
 

@@ -121,11 +121,13 @@ def _constraints(value: str) -> Constraints:
 
 
 def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
-    """Find the operators whose type the build sets. If a layer has several types, the last one applies.
+    """Find the operators whose type the build sets.
+
+    If the build sets several types for a layer, the last one applies.
 
     Args:
         nodes: the operators of the model.
-        types: the types of layers.
+        types: the types that the build sets for layers.
         type_: ``fp16`` or ``bf16``.
     """
     found = AskedTypes({}, {}, types.constraints == "obey")

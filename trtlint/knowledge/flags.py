@@ -40,7 +40,7 @@ class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
-    """Return the histories of the options that a release added, deprecated or removed, by option name."""
+    """For the name of each option that a release added, deprecated or removed, return its history."""
     return {row.name: row for row in convert(data("flags")["flags"], list[FlagHistory])}
 
 

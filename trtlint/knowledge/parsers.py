@@ -110,7 +110,7 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
     """Return the plugin for an operator type, and the release lines that use the plugin.
 
-    The plugin is in TensorRT's own plugin library.  Its name is empty if no release needs a plugin.
+    The plugin is in TensorRT's own plugin library.  The name of the plugin is empty if no release needs one.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:

@@ -106,9 +106,7 @@ def _folds_input(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Return whether TensorRT folds input ``port`` of ``reader`` before it rounds this input to the narrow
-    type.
-    """
+    """Return whether TensorRT folds input ``port`` of ``reader`` before it rounds this input."""
     if reader.path in constants:
         return True
     if reader.path in affine:

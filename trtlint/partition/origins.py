@@ -25,7 +25,7 @@ https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 
 
 Merged = dict[str, list[list[str]]]
-"""Paths and operator types of merged nodes, by the path of the node that replaces them."""
+"""For the path of each remaining node, the path and operator type of each node that was merged into it."""
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:

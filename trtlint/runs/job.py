@@ -46,7 +46,10 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The outcome of a job: a report for each target, and the lowest exit code that the run can have."""
+    """The outcome of a job: a report for each target, and an exit code.
+
+    The run exits with at least this code.
+    """
 
     reports: tuple[ModelReport, ...]
     exit: Exit = Exit.CLEAN

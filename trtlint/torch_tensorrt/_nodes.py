@@ -14,7 +14,7 @@ _MOST_NODES = 2000
 _LONGEST = 1000
 _LONGEST_TRACE = 4000
 _LONGEST_OWN_TRACE = 2000
-"""Largest number of characters of source lines that are sent for a node with layers."""
+"""For each node with layers, at most this number of characters of its source lines is sent."""
 
 
 def operators(torch: Any, module: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ ELEMENT_TYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
     9: "complex32", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 29: "float8_e4m3fn",
 }  # fmt: skip
-"""Names of element types by their number in the JSON of a program:
+"""For the number of each element type in the JSON of a program, the name of the type:
 https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py
 """
 

@@ -289,7 +289,7 @@ class Operators:
         return [Made("Gather", (("axis", axis),))] if plain and not batched else []
 
     def _attention(self) -> list[Made]:
-        """Return ``Attention``. Its scale is 1, because the layer does not scale the scores."""
+        """Return the operator ``Attention``. Its scale is 1, because the layer does not scale the scores."""
         causal = int(bool(self._settings.get("causal")))
         return [Made("Attention", (("scale", 1.0), ("is_causal", causal)))]
 
