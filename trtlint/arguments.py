@@ -25,6 +25,7 @@ from trtlint.knowledge.providers import PROVIDERS
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.policy.options import MOST_SECONDS, RELEASE, FailOn
 from trtlint.remote.addresses import is_address, parse
+from trtlint.runs.evidencefiles import EVIDENCE_FILES, EvidenceFile
 from trtlint.target.flags import Flag
 from trtlint.target.target import Target
 
@@ -234,12 +235,14 @@ def _record(name: str, value: object) -> object:
     return value
 
 
-def _ranges(name: str, value: object) -> object:
-    from trtlint.measurement.measurement import Measurement
+def _evidence(kind: EvidenceFile) -> Reader:
+    """Return a reader that accepts a path, or the data of this kind of evidence."""
+    path = _path(kind.expected)
 
-    if isinstance(value, Measurement):
-        return value
-    return _path("a path, or the attribute `measurement` of a result of trtlint.measure")(name, value)
+    def read_evidence(name: str, value: object) -> object:
+        return value if kind.load().is_data(value) else path(name, value)
+
+    return read_evidence
 
 
 def _dry_build(name: str, value: object) -> bool | str:
@@ -375,7 +378,7 @@ ARGUMENTS: Mapping[str, Reader] = {
     "paths": _build_files,
     "plugins": _plugins,
     "product": _choice(*PRODUCTS),
-    "ranges": _ranges,
+    **{kind.name: _evidence(kind) for kind in EVIDENCE_FILES},
     "record": _record,
     **dict.fromkeys(("expires", "format", "module", "node", "reason", "rule"), _text("a text")),
     "rtx": _VERSIONS,

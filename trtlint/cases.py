@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,11 +33,11 @@ from trtlint.policy.selection import RuleLayer, choose_by_layers, split
 from trtlint.policy.targets import options_among, targets_of
 from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
+from trtlint.runs.evidencefiles import EVIDENCE_FILES, EvidenceKeywords
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
-    from trtlint.measurement.measurement import Measurement
     from trtlint.runs.dryjob import DryJob
 
 AnyPath = str | os.PathLike[str]
@@ -46,7 +46,7 @@ _SELECTORS = ("select", "extend_select", "ignore")
 _DRY = ("dry_build", "dry_parse", "compare")
 
 
-class Keywords(TypedDict, total=False):
+class Keywords(EvidenceKeywords, total=False):
     """Keywords that the functions of the Python API share.
 
     Each keyword has the same meaning as the corresponding command-line option.
@@ -89,8 +89,6 @@ class Keywords(TypedDict, total=False):
     """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
     """Files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
-    ranges: AnyPath | Measurement
-    """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
     weights: bool
     """Check all weights for NaN, infinity and values outside FP16."""
     dry_build: bool | str
@@ -292,7 +290,7 @@ class _Given:
 
     def require_here(self, address: Address) -> None:
         """Raise an error if the model is remote, but a keyword needs a local model."""
-        for name in ("ranges", *_DRY):
+        for name in (*(kind.name for kind in EVIDENCE_FILES), *_DRY):
             if self._keywords.get(name):
                 raise SettingError(f"{address.name}: {name} needs a local model; download it first")
 
@@ -365,12 +363,9 @@ class _Given:
                 asked = next(name for name in _DRY if self._keywords.get(name))
                 raise SettingError(f"{path}: {asked} needs a file; save the model first")
             yield self._dry_job(path, self._level)
-        ranges = self._keywords.get("ranges")
-        if ranges is not None:
-            from trtlint.engine.evidence.ranges import RangeEvidence
-            from trtlint.measurement.given import measurement_of
-
-            yield RangeEvidence(measurement_of(ranges, path if source is None else None))
+        for kind in EVIDENCE_FILES:
+            if kind.name in self._keywords:
+                yield kind.load().of_keyword(self._keywords[kind.name], path if source is None else None)
 
     def _dry_job(self, path: Path, level: Level) -> DryJob:
         from trtlint.dry_build.given import command_shapes, fixed_shapes

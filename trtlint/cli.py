@@ -19,6 +19,7 @@ from trtlint.commands.arguments import (
     build_file_options,
     build_files,
     build_options,
+    evidence_files,
     target,
     target_options,
 )
@@ -75,7 +76,17 @@ def lint(**options: Any) -> int:
         raise SettingError("no path given: trtlint PATH... (see trtlint --help)")
     dry, ep, outputs = take_dry_options(options), take_ep_options(options), take_lint_outputs(options)
     revisions = any(output.format in ROWS for output in outputs)
-    given = LintOptions(left=left, target=target, dry=dry, torch=torch, ep=ep, revisions=revisions, **options)
+    evidence = evidence_files(options)
+    given = LintOptions(
+        left=left,
+        evidence=evidence,
+        target=target,
+        dry=dry,
+        torch=torch,
+        ep=ep,
+        revisions=revisions,
+        **options,
+    )
     return run_lint(given, outputs)
 
 
@@ -121,7 +132,13 @@ def fix(**options: Any) -> int:
     outputs = take_outputs(options)
     own = given(options)
     ep = take_ep_options(options)
-    lint = LintOptions(target=target_options(options), left=build_files(options), ep=ep, **options)
+    lint = LintOptions(
+        target=target_options(options),
+        left=build_files(options),
+        evidence=evidence_files(options),
+        ep=ep,
+        **options,
+    )
     return run_fix(FixOptions(lint, outputs=outputs, **own))
 
 

@@ -43,9 +43,7 @@ def test_the_report_names_random_operators(tmp_path: Path) -> None:
     found = measure(
         model_of("() => (float[4] y) { y = RandomNormal <shape = [4], seed = 3.0> () }"), None, tmp_path
     )
-    assert any(
-        "same random numbers in each run: RandomNormal_0" in limit for limit in found.limits
-    )
+    assert any("same random numbers in each run: RandomNormal_0" in limit for limit in found.limits)
 
 
 @pytest.mark.parametrize("given", [False, True])

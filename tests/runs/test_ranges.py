@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from trtlint.engine.evidence.base import Evidence
 from trtlint.errors import SettingError
-from trtlint.measurement import identity, measurement
 from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.report.measureadvice import to_keep
-from trtlint.runs.evidence import RangeReader, Read
+from trtlint.runs import ranges
+from trtlint.runs.ranges import RangeReader
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Found:
 
 
 def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exception], *files: str) -> list[Any]:
-    """Attach measurements to tasks; their digests are their names."""
+    """Return the measurement of each model; the digests of measurements are their names."""
 
     def digest(path: Path) -> str:
         found = digests[path.name]
@@ -36,16 +35,12 @@ def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exceptio
             raise found
         return found
 
-    monkeypatch.setattr(identity, "digest", digest)
-    monkeypatch.setattr(measurement, "read_measurement", lambda path: Found(path.name))
-    options = SimpleNamespace(ranges=files)
-    reader = RangeReader(options, (), ())  # type: ignore[arg-type]
-    evidence: list[Any] = []
-    for name in digests:
-        read = reader.read(SimpleNamespace(file=Path(name)), Read())  # type: ignore[arg-type]
-        evidence += [each.data for each in read.evidence if isinstance(each, Evidence)] or [None]
+    monkeypatch.setattr(ranges, "digest", digest)
+    monkeypatch.setattr(ranges, "read_measurement", lambda path: Found(path.name))
+    reader = RangeReader(files)
+    evidence = [reader.about(Path(name)) for name in digests]
     reader.close()
-    return evidence
+    return [None if each is None else each.data for each in evidence]
 
 
 def test_each_model_gets_its_own_measurement(monkeypatch: pytest.MonkeyPatch) -> None:

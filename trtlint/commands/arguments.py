@@ -9,6 +9,7 @@ import click
 
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.policy.options import TargetOptions
+from trtlint.runs.evidencefiles import EVIDENCE_FILES
 from trtlint.target.flags import Flag
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -103,6 +104,26 @@ target = bundle(*_TARGET)
 
 build_options = bundle(*_TARGET[2:])
 """The options of the target, without the version."""
+
+
+def evidence_options(*, fix: bool = False) -> Callable[[_Command], _Command]:
+    """Return the options for evidence from files. ``fix`` selects the help of ``trtlint fix``."""
+    return bundle(
+        *(
+            click.option(
+                kind.option,
+                multiple=True,
+                metavar="FILE",
+                help=kind.fix_help if fix and kind.fix_help else kind.help,
+            )
+            for kind in EVIDENCE_FILES
+        )
+    )
+
+
+def evidence_files(options: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Take the options for evidence from files out of ``options``, and return their values."""
+    return {kind.name: options.pop(kind.name) for kind in EVIDENCE_FILES}
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:

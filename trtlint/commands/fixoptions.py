@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import bundle
+from trtlint.commands.arguments import bundle, evidence_options
 from trtlint.commands.inputoptions import input_options
 from trtlint.commands.reportoptions import HTML
 
@@ -27,13 +27,7 @@ fix_options = bundle(
         "networks with ONNX Runtime.",
     ),
     input_options("Verify"),
-    click.option(
-        "--ranges",
-        multiple=True,
-        metavar="FILE",
-        help="Keep nodes of 16-bit models in FP32: those that this file from `trtlint measure` lists; "
-        "repeatable.",
-    ),
+    evidence_options(fix=True),
     click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),
 )
 _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trtlint.commands.arguments import BUILD, PREVIEW, SELECTORS, build_file_options, bundle
+from trtlint.commands.arguments import BUILD, PREVIEW, SELECTORS, build_file_options, bundle, evidence_options
 from trtlint.commands.dryoptions import dry_options
 from trtlint.commands.epoptions import ep_options
 from trtlint.commands.reportoptions import NO_RESULT
@@ -60,12 +60,7 @@ lint_options = bundle(
         type=click.Choice(["confirmed", "high", "medium", "low"]),
         help="Show only findings of at least this confidence, and count the hidden ones (default: low).",
     ),
-    click.option(
-        "--ranges",
-        multiple=True,
-        metavar="FILE",
-        help="Use this measurement, which `trtlint measure -o` wrote; repeatable.",
-    ),
+    evidence_options(),
     click.option(
         "--weights", is_flag=True, help="Also check all weights for NaN, infinity and values outside FP16."
     ),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
+from trtlint.runs.evidencefiles import EVIDENCE_FILES
+
 GROUPS: Mapping[str, Sequence[str]] = {
     "Target": (
         *("trt", "rtx", "gpu", "first", "last", "product", "fp16", "bf16", "int8", "fp8", "best"),
@@ -16,7 +18,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("format_", "output", "outputs", "quiet", "show_conditional", "statistics", "diff", "source_root"),
         *("fail_on", "exit_zero"),
     ),
-    "Evidence": ("log", "layers", "profile", "inputs", "ranges", "weights"),
+    "Evidence": ("log", "layers", "profile", "inputs", *(kind.name for kind in EVIDENCE_FILES), "weights"),
     "Dry build": ("dry_build", "dry_parse", "no_dry_build", "compare", "shapes", "rtx_path"),
     "ONNX Runtime": ("ep", "ep_options"),
     "Torch-TensorRT": ("torch_tensorrt", "torch_python", "torch_wheel", "trust_pickle"),

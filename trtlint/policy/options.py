@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -150,8 +151,8 @@ class LintOptions(Struct, frozen=True):
     dry: DryOptions = DryOptions()
     torch: TorchOptions = TorchOptions()
     ep: EpOptions = EpOptions()
-    ranges: tuple[str, ...] = ()
-    """Files from ``trtlint measure``."""
+    evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Files of each kind of evidence in :mod:`trtlint.runs.evidencefiles`, by the name of the kind."""
     weights: bool = False
     """True to read all weights."""
     show_conditional: bool = False

@@ -1,13 +1,13 @@
 """Read evidence, such as build logs, that the command line or the configuration names.
 
-A new kind of evidence needs a reader class here, and an entry in :data:`READERS`.
+:mod:`trtlint.runs.evidencefiles` lists the kinds of evidence from files that need no reader here.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,11 @@ from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 from trtlint.policy.settings import FileSettings
+from trtlint.runs.evidencefiles import EVIDENCE_FILES
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.gather import BuildInput
     from trtlint.dry_build.shapes import ShapeRange
-    from trtlint.measurement.measurement import Measurement
     from trtlint.network.compare import CompareRequest
     from trtlint.runs.dryjob import DryJob
 
@@ -243,49 +243,23 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
             yield from fixed_shapes([(name, shape)])
 
 
-class RangeReader(EvidenceReader):
-    """Reads measurement files, and finds the measurement of each model.
-
-    A measurement of an older version of the model is an error.
-    """
+class FileReaders(EvidenceReader):
+    """Reads the files of each kind in :data:`~trtlint.runs.evidencefiles.EVIDENCE_FILES`."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:
         super().__init__(options, models, files)
-        self._read: Mapping[str, Measurement] = {}
-        self._used: set[str] = set()
-        if not options.ranges:
-            return
-        from trtlint.measurement.measurement import MeasurementError, read_measurement
-
-        try:
-            self._read = {file: read_measurement(Path(file)) for file in options.ranges}
-        except MeasurementError as error:
-            raise SettingError(str(error)) from None
+        given = ((kind, options.evidence.get(kind.name)) for kind in EVIDENCE_FILES)
+        self._readers = [kind.load()(paths) for kind, paths in given if paths]
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the measurement of one model.  The result is empty if no measurement is about the model."""
-        if not self._read:
-            return Read()
-        from trtlint.engine.evidence.ranges import RangeEvidence
-        from trtlint.measurement.identity import digest
-        from trtlint.model.errors import ModelError
-
-        try:
-            known = digest(settings.file)
-        except (ModelError, OSError):  # linting reports the reason
-            return Read()
-        self._used.add(known)
-        found = next((each for each in reversed([*self._read.values()]) if each.digest == known), None)
-        return Read() if found is None else Read((RangeEvidence(found),))
+        """Return the evidence from all files that are about one model."""
+        found = (reader.about(settings.file) for reader in self._readers)
+        return Read(tuple(each for each in found if each is not None))
 
     def close(self) -> None:
-        """Check that each measurement belongs to a model of the run."""
-        for file, found in self._read.items():
-            if found.digest not in self._used:
-                raise SettingError(
-                    f"{file}: this is a measurement of another model, or of an older version of "
-                    f"{found.path}; measure again"
-                )
+        """Check that each file was used."""
+        for reader in self._readers:
+            reader.close()
 
 
 class PartitionReader(EvidenceReader):
@@ -314,7 +288,7 @@ class PartitionReader(EvidenceReader):
         return Read((evidence_of(provider, command, before.evidence, rtx_path=options.dry.rtx_path),))
 
 
-READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, RangeReader, PartitionReader)
+READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, FileReaders, PartitionReader)
 """The readers, in the order in which they run."""
 
 

@@ -31,9 +31,10 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
     models, files = sort(paths, options.left)
     here, addresses = _apart(models)
     found = reader.settings([*expand(here), *(Path(address.name) for address in addresses)])
-    if options.dry.level in ("parse", "build") or options.ranges or options.explain_miss is not None:
+    dry = options.dry.level in ("parse", "build")
+    if dry or any(options.evidence.values()) or options.explain_miss is not None:
         require_local(models)
-    if files and options.dry.level in ("parse", "build"):
+    if files and dry:
         raise SettingError(
             f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this file, or "
             "remove --dry-build and --dry-parse"

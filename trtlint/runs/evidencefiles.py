@@ -1,0 +1,114 @@
+"""Kinds of evidence that the user gives as files.
+
+Each kind has an option of the command line, such as ``--ranges FILE``, and a keyword of the Python API with
+the same name.  Both come from the table :data:`EVIDENCE_FILES`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from msgspec import Struct
+
+from trtlint.engine.evidence.base import Evidence
+
+if TYPE_CHECKING:
+    from trtlint.measurement.measurement import Measurement
+
+
+class FileReader:
+    """Base class of the readers of one kind of evidence from files.
+
+    Args:
+        files: the files that the command line names.
+
+    Raises:
+        SettingError: a file cannot be used.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+
+    def about(self, model: Path) -> Evidence | None:
+        """Return the evidence about a model, or None if no file is about the model."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Check, after the last model, that every file was used.
+
+        Raises:
+            SettingError: a file was not used.
+        """
+
+    @staticmethod
+    def is_data(value: object) -> bool:  # noqa: ARG004
+        """Return True if a value of the keyword is the data itself, not the path of a file."""
+        return False
+
+    @staticmethod
+    def of_keyword(value: Any, model: Path | None) -> Evidence:
+        """Return the evidence that a keyword of the Python API gives.
+
+        Args:
+            value: the value of the keyword: a path as text, or data that :meth:`is_data` accepts.
+            model: the file of the model; None if the model is not a local file.
+
+        Raises:
+            TrtlintError: the file cannot be read, or is about another model.
+        """
+        raise NotImplementedError
+
+
+class EvidenceFile(Struct, frozen=True):
+    """A kind of evidence that the user gives as files.
+
+    Attributes:
+        name: the keyword, such as ``ranges``.
+        reader: the class of the reader, as ``module:class``.  It is imported when it is needed.
+        help: the help of the option.
+        fix_help: the help of the option of ``trtlint fix``; empty if it is the same.
+        expected: the allowed values of the keyword, for messages.
+    """
+
+    name: str
+    reader: str
+    help: str
+    fix_help: str = ""
+    expected: str = "a path"
+
+    @property
+    def option(self) -> str:
+        """The name of the option, such as ``--ranges``."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def load(self) -> type[FileReader]:
+        """Import the reader."""
+        module, _, name = self.reader.partition(":")
+        reader: type[FileReader] = getattr(import_module(module), name)
+        return reader
+
+
+EVIDENCE_FILES: tuple[EvidenceFile, ...] = (
+    EvidenceFile(
+        "ranges",
+        "trtlint.runs.ranges:RangeReader",
+        "Use this measurement, which `trtlint measure -o` wrote; repeatable.",
+        "Keep nodes of 16-bit models in FP32: those that this file from `trtlint measure` lists; repeatable.",
+        "a path, or the attribute `measurement` of a result of trtlint.measure",
+    ),
+)
+"""The kinds, in the order in which their readers run.
+
+Each kind also needs its keyword in :class:`EvidenceKeywords`.
+"""
+
+
+class EvidenceKeywords(TypedDict, total=False):
+    """The keywords of the Python API for the kinds in :data:`EVIDENCE_FILES`."""
+
+    ranges: str | os.PathLike[str] | Measurement
+    """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
