@@ -94,7 +94,7 @@ def test_default_rule_reports_failures_without_an_error(tmp_path: Path) -> None:
 
 
 def test_default_is_for_lines_of_logs(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="'default' is only for 'find: log_message'"):
+    with pytest.raises(RuleError, match="'default' is only allowed together with 'find: log_message'"):
         make_rule(tmp_path, default="true")
     with pytest.raises(RuleError, match="default: unknown 'yes'"):
         make_rule(tmp_path, **{**OTHER, "advice": "[{do: one, default: yes}]"})

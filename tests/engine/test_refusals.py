@@ -288,7 +288,7 @@ def test_the_likeliest_cause_of_a_failure() -> None:
 
 
 def test_a_rule_about_refusals_can_name_no_refutation(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="trtlint refutes them when the parser or builder succeeds"):
+    with pytest.raises(RuleError, match="refutes them when the parser or builder succeeds"):
         make_rule(tmp_path, find="rejection", witness="{refute: [{log: [parser_error]}]}")
 
 

@@ -92,7 +92,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"advice": "do it"}, "advice", "advice must be a list"),
         ({"references": "[http://example.com/x]"}, "references", "is not a https URL"),
         ({"references": "https://example.com/x"}, "references", "references must be a list"),
-        ({"match": "y = Relu(x)"}, "match", "'match' is only for 'find: pattern'"),
+        ({"match": "y = Relu(x)"}, "match", "'match' is only allowed together with 'find: pattern'"),
         ({"find": "pattern"}, "find", "'find: pattern' needs 'match'"),
         ({"find": "pattern", "match": "y = Relu(", "message": "x"}, "match", "match: "),
         (
@@ -104,7 +104,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"message": "[a]"}, "message", "message must be text"),
         ({"summary": "''"}, "summary", "summary is empty"),
         ({"summary": "[a]"}, "summary", "summary must be text"),
-        ({"summary": "x" * 501}, "summary", "summary: longer than 500 characters"),
+        ({"summary": "x" * 501}, "summary", "summary: the text is longer than 500 characters"),
     ],
 )
 def test_a_mistake_is_an_error_in_its_line(

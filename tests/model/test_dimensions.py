@@ -165,8 +165,8 @@ def test_notes_on_input_dimensions() -> None:
     assert clean_dimensions(graph) == (
         True,
         [
-            "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
-            "dimension that should be dynamic: a[1], b[3]",
+            "for trtlint and TensorRT, an input with a dimension of 0 is an empty tensor; if the dimension "
+            "should be dynamic, give it a name: a[1], b[3]",
             "for input dimensions with an empty name, TensorRT uses 0, but trtlint assumes an unknown size: "
             "a[2]",
             "trtlint and TensorRT treat negative input dimensions as dynamic: b[0]",

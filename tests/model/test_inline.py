@@ -53,4 +53,4 @@ def test_the_depth_of_graphs_in_functions_is_limited(
         return
     with pytest.raises(ModelError) as caught:
         inline(model)
-    assert caught.value.message == "model-local functions nest bodies more than 3 deep"
+    assert caught.value.message == "calls of model-local functions nest If, Loop and Scan more than 3 deep"

@@ -345,7 +345,7 @@ FOREIGN = {
     "no ir_version": (field(7, b"") + field(8, number(2, 17)), "no ir_version"),
     "no opset": (number(1, 8) + field(7, b""), "no opset_import"),
     "group": (number(1, 8) + bytes([7 << 3 | 3]), "wire type 3"),
-    "endless number": (b"\x08" + b"\xff" * 20, "longer than ten bytes"),
+    "endless number": (b"\x08" + b"\xff" * 20, "has more than ten bytes"),
     "number cut off": (b"\x08\xff", "cut off"),
 }
 
@@ -491,8 +491,14 @@ def structure(data: bytes, *, whole: bool = False) -> RawModel:
     ("data", "message"),
     [
         (number(1, 2) + field(7, b""), ""),
-        (number(1, 3) + field(7, b""), "not an ONNX model, or cut off: it has no opset_import"),
-        (number(1, 200) + field(7, b""), "not an ONNX model, or cut off: it has no opset_import"),
+        (
+            number(1, 3) + field(7, b""),
+            "not an ONNX model, or the file is cut off: it has no opset_import",
+        ),
+        (
+            number(1, 200) + field(7, b""),
+            "not an ONNX model, or the file is cut off: it has no opset_import",
+        ),
         (number(1, 200) + field(7, b"") + field(8, b""), ""),
         (HEAD + b"\x3d" + bytes(4), "not an ONNX model: it contains no graph"),
         (HEAD + number(7, 0), "not an ONNX model: it contains no graph"),

@@ -133,7 +133,7 @@ def test_files_of_external_data(store: TensorStore) -> None:
     assert store.misplaced == {"e": "is outside the model's folder"}
     notes = store.notes
     assert notes[0] == "external data 'gone' are missing: values in them are unknown"
-    assert notes[1].startswith("external data 'lfs.bin' are a Git LFS pointer")
+    assert notes[1].startswith("values in external data 'lfs.bin' are unknown: this is a Git LFS pointer")
     assert notes[2:] == [
         "external data 'sub' are not a file: values in them are unknown",
         f"external data '../{outside.name}' are outside the model's folder and were not read",
@@ -273,9 +273,9 @@ def test_packed_numbers(values: list[int]) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "a number is cut off"),
-        (b"\x01\x80", "a number is cut off"),
-        (b"\xff" * 10 + b"\x01", "a number is longer than ten bytes"),
+        (b"", "a protobuf integer is cut off"),
+        (b"\x01\x80", "a protobuf integer is cut off"),
+        (b"\xff" * 10 + b"\x01", "a protobuf integer has more than ten bytes"),
     ],
 )
 def test_packed_numbers_without_an_end(data: bytes, message: str) -> None:

@@ -20,10 +20,10 @@ def test_numbers_of_up_to_ten_bytes(value: int) -> None:
 @pytest.mark.parametrize(
     ("data", "pos", "end", "message"),
     [
-        (b"\xff" * 9 + b"\x80\x01", 0, 11, "not an ONNX model: a number is longer than ten bytes"),
-        (b"\xff" * 10, 0, 10, "not an ONNX model: a number is cut off"),
-        (b"\xff" * 3 + b"\x01", 1, 3, "not an ONNX model: a number is cut off"),
-        (b"a", 1, 1, "not an ONNX model: a number is cut off"),
+        (b"\xff" * 9 + b"\x80\x01", 0, 11, "not an ONNX model: a protobuf integer has more than ten bytes"),
+        (b"\xff" * 10, 0, 10, "not an ONNX model: a protobuf integer is cut off"),
+        (b"\xff" * 3 + b"\x01", 1, 3, "not an ONNX model: a protobuf integer is cut off"),
+        (b"a", 1, 1, "not an ONNX model: a protobuf integer is cut off"),
     ],
 )
 def test_numbers_without_an_end(data: bytes, pos: int, end: int, message: str) -> None:
@@ -61,10 +61,10 @@ def test_fields_and_their_places(data: bytes, expected: list[Field]) -> None:
         (b"\x08\x01\x00\x01", 4, "not an ONNX model: field number 0", 2),
         (b"\x07", 1, "not an ONNX model: wire type 7 is not used in ONNX", 0),
         (b"\x0b", 1, "not an ONNX model: wire type 3 is not used in ONNX", 0),
-        (b"\x08", 1, "not an ONNX model: a number is cut off", 1),
-        (b"\x0a", 1, "not an ONNX model: a number is cut off", 1),
-        (b"\x0a\x80", 2, "not an ONNX model: a number is cut off", 1),
-        (b"\x80\x80", 2, "not an ONNX model: a number is cut off", 0),
+        (b"\x08", 1, "not an ONNX model: a protobuf integer is cut off", 1),
+        (b"\x0a", 1, "not an ONNX model: a protobuf integer is cut off", 1),
+        (b"\x0a\x80", 2, "not an ONNX model: a protobuf integer is cut off", 1),
+        (b"\x80\x80", 2, "not an ONNX model: a protobuf integer is cut off", 0),
         (
             b"\x08\x01\x0a\x05abc", 7,
             "truncated: the file ends inside the field that begins at byte 2; 2 bytes are missing", 7,

@@ -94,7 +94,7 @@ def test_the_branch_that_is_not_taken_is_not_computed() -> None:
     Runner(network, watch).run({"x": np.ones(1, np.float32), "c": np.array(True)})
     values = dict(seen)
     assert np.array_equal(np.asarray(values["y"]), [-1.0])
-    assert values["other"] == Missing("the layer is in a branch of an If that does not run")
+    assert values["other"] == Missing("the layer is in a branch that its If did not select")
 
 
 def test_a_loop_carries_its_state_and_stacks_its_outputs() -> None:
@@ -154,7 +154,7 @@ ROW = np.array([1, -2], np.float32)
 
 def test_reasons_for_missing_outputs() -> None:
     assert reasons("UNARY", ROW, types=("FLOAT",), op="NEG") == [[-1, 2]]
-    few = Missing("the layer has fewer outputs than the network says")
+    few = Missing("the computation of the layer gave fewer outputs than the layer has")
     assert reasons("UNARY", ROW, op="NEG") == [[-1, 2], few]
     assert reasons("TOPK", ROW, types=("FLOAT", "INT32"), op="MAX", k=1, axes=1) == [[1], [0]]
     assert reasons("UNARY", ROW, op="X") == [Missing("the operation X")] * 2

@@ -368,7 +368,7 @@ def test_what_a_file_system_knows(
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"type": "directory"}, "this is a folder; name the model files in it"),
+        ({"type": "directory"}, "this is a folder; give the addresses of the model files in it"),
         ({"size": None}, "the server does not report the size of the file"),
         ({"size": "100"}, "the server does not report the size of the file"),
     ],

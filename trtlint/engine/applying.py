@@ -31,7 +31,7 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
     Args:
         rule: the rule.
-        names: the values of the names in the condition.
+        names: the names that the condition can use, with their values.
         target: the target.
         applies: the result of :func:`version_truth`.
     """
@@ -84,10 +84,10 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 
 
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
-    """Return pairs of a prefix, such as ``TensorRT 8.6: ``, and advice for the target's version.
+    """Return the advice for the target's version, each with a prefix such as ``TensorRT 8.6: ``.
 
-    The prefix names the versions for which the advice applies.  The prefix is empty if the target has a
-    version, or if the advice is for all versions that the rule affects.
+    The prefix names the versions to which the advice applies.  The prefix is empty in two cases: if the
+    target has a version, and if the advice is for all versions that the rule affects.
     """
     found = []
     product = target.product
@@ -107,10 +107,10 @@ def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
 def shown_advice(
     advice: Iterable[tuple[str, Advice]], names: Mapping[str, object]
 ) -> list[tuple[str, Advice]]:
-    """Return the advice from :func:`advice_for` whose conditions are true for one node.
+    """Return the advice in ``advice`` whose condition is true, or may be true, for one node.
 
-    ``names`` has the values of the names in the conditions.  Advice with ``default: true`` is left out if
-    advice above it has a true condition and an empty prefix.
+    ``advice`` comes from :func:`advice_for`.  ``names`` maps names in conditions to their values.  Advice
+    with ``default: true`` is left out if advice above it has a true condition and an empty prefix.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False
@@ -142,7 +142,7 @@ def sentences(shown: Iterable[tuple[str, Advice]], names: Mapping[str, object]) 
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
     """Return the references of a rule, without duplicates.
 
-    The references of the advice that a report shows come first.
+    The order is: references in the advice that the report shows, then references of the rule itself.
     """
     return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))
 

@@ -26,7 +26,7 @@ def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """Move each refusal into the finding that causes the refusal, if there is one.
+    """Move each refusal into the finding about the cause of the refusal, if there is such a finding.
 
     The result is for report formats. Selection, suppression, baselines and fixes use the original report,
     which has all findings.

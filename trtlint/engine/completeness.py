@@ -35,7 +35,7 @@ class Completeness:
             self._cut.add(rule.id)
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
-        """Yield a record with the reason if findings of a rule may be missing. Otherwise, yield nothing."""
+        """If findings of a rule may be missing, yield one record that gives the reason."""
         # The highest severity that a finding of the rule can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)

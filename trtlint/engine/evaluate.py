@@ -72,7 +72,7 @@ class Evaluation:
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
         """Return the findings for one target.
 
-        A rule file is read only if facts of the rule's kind may exist.
+        The file of a rule is read only if the model or its evidence may have facts of the rule's kind.
         """
         facts = self.facts
         found: list[Finding] = []
@@ -102,7 +102,7 @@ class Evaluation:
         )
 
     def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
-        """Yield an error about a failed build, if no rule reports an error that explains the failure."""
+        """Yield a finding about a failed build, if no rule reports an error that explains the failure."""
         from trtlint.engine.refusals import build_failed, why_failed
 
         rule = next((rule for rule in rules if rule.default), None)
@@ -224,7 +224,7 @@ class _RuleSearch(Struct, frozen=True):
         return self._findings(hits)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """Return the finding of the rule about one fact or match, even if the rule's condition is false."""
+        """Return the rule's finding for one fact or match, even if the rule's condition is false."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)

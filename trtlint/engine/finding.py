@@ -29,7 +29,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("confirmed", "high", "medium", "low")
 """The confidences, from the highest to the lowest."""
 
 SUPPRESS_KEY = "trtlint.suppress"
-"""The key of a model's ``metadata_props`` with suppressions for this model."""
+"""Key in the ``metadata_props`` of a model.  Its value lists the suppressions for this model."""
 
 
 class Row(Struct, frozen=True):
@@ -122,7 +122,7 @@ class Finding(PartlyCompared, frozen=True):
     evidence_level: str
     """The basis of the rule: documented, maintainer-confirmed, measured, ...
 
-    For a refusal, the basis of the range of refusing releases: measured, source or documented.
+    For a refusal, this is how trtlint knows which releases refuse the node: measured, source or documented.
     """
     message: str
     sites: tuple[Site, ...]
@@ -154,7 +154,7 @@ class Finding(PartlyCompared, frozen=True):
     causes: tuple[str, ...] = ()
     """The operator types that TensorRT refuses because of this finding; usually empty."""
     includes: tuple[Finding, ...] = ()
-    """The findings that this finding causes.  Reports count them, but do not explain them."""
+    """Refusals that follow from the problem in this finding.  Reports count but do not explain them."""
     options: tuple[str, ...] = ()
     """The command-line options that describe the target, for the commands in reports."""
 
@@ -171,14 +171,14 @@ class Unsearched(Struct, frozen=True):
     (``types``), or traversal of the graph (``walk``).
     """
     reason: str = ""
-    """The limit that the inference of types reached; empty for other causes."""
+    """For the cause ``types``: the limit that the inference of types reached.  Else empty."""
 
 
 class EvidenceSummary(Struct, frozen=True):
     """The data that one piece of evidence, such as a dry build, adds to a report."""
 
     kind: str
-    """The kind of evidence, such as ``dry_build``: the key of the data in JSON."""
+    """The kind of evidence, such as ``dry_build``.  In JSON reports, it is the key of the data."""
     text: str
     """The data as JSON text."""
 
@@ -198,7 +198,10 @@ class Further(Struct, frozen=True):
 
     what: Literal["model", "layers", "inputs"]
     command: str
-    """The command line with this file. ``MODEL`` stands for the model until its name is known."""
+    """The trtlint command that includes the suggested file.
+
+    If the path of the model is not yet known, the command contains the placeholder ``MODEL``.
+    """
     settles: str
 
     def named(self, path: str) -> Further:
@@ -227,8 +230,8 @@ class ModelReport(Struct, frozen=True):
 
     They are reported and counted separately, and do not affect the exit code.  If only some sites of a
     finding are accepted, the finding is split.  This list has the accepted sites, and ``findings`` has the
-    remaining sites.  The two parts have the same fingerprint.  An accepted finding with ``depends`` is
-    conditional.
+    remaining sites.  The two parts have the same fingerprint.  If an accepted finding has a ``depends``, it
+    is true only for certain values of unset options.
     """
     gone: tuple[StaleBaselineEntry, ...] = ()
     """Baseline entries for this model that match no finding of any target.
@@ -240,11 +243,14 @@ class ModelReport(Struct, frozen=True):
     withheld: int = 0
     """Number of findings that were left out because of ``--min-confidence``."""
     data_files: tuple[str, ...] = ()
-    """Files with external data that the model names, relative to its folder."""
+    """Paths of the external data files that the model names, relative to the folder of the model."""
     exporter: str = ""
     """The exporter of the model, from the fact about the model; empty if there is no model."""
     skipped: bool = False
-    """True if the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
+    """True if trtlint skipped the file without an error, for example a Git LFS pointer.
+
+    A note gives the reason.
+    """
     revision: str = ""
     """Revision of the model's content, from :func:`trtlint.runs.cache.revision`; empty if it is unknown.
 

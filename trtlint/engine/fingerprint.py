@@ -75,8 +75,8 @@ class Fingerprints:
     def number(self, places: Sequence[tuple[str, Node | None]]) -> list[str]:
         """Return the fingerprints of all sites of one rule.
 
-        A site is a pair of its description and its node.  All fingerprints are different, because sites with
-        the same description are numbered along the data flow.
+        ``places`` has a description and a node for each site.  All fingerprints are different, because sites
+        with the same description are numbered along the data flow.
         """
         alike: dict[str, list[int]] = defaultdict(list)
         for index, (description, _) in enumerate(places):

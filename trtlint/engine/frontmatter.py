@@ -126,7 +126,7 @@ def bounded(text: str, what: str, line: int) -> str:
         FrontMatterError: the text is too long.
     """
     if len(text) > _LONGEST_WORD:
-        raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", line)
+        raise FrontMatterError(f"{what}: the text is longer than {_LONGEST_WORD} characters", line)
     return text
 
 

@@ -20,9 +20,12 @@ _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages about missing files or build options, although their phases are in ``_OF_MODEL``."""
+"""Messages about missing files or build options, not about the model.
+
+They need an exception, because their phases are in ``_OF_MODEL``.
+"""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
-"""Messages about shapes that the model contains."""
+"""Messages about shapes.  The model contains these shapes."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
 """Messages about types of layers. The layers of the engine show these types."""
 _BUILDS = "buildSerializedNetwork"

@@ -23,7 +23,10 @@ _MIXED = "BLD101"
 Its finding names the first node of each affected region.
 """
 _FOLDING = frozenset({"store-operand", "store-constant"})
-"""Rewrites that store constants.  ONNX Runtime folds such constants before it partitions a model."""
+"""Rewrites that store a computed constant in the model.
+
+ONNX Runtime folds such a constant itself, before it partitions the model.
+"""
 
 
 def predicted(

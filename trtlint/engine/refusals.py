@@ -18,9 +18,9 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
-"""Log messages of the parser.
+"""Names of the messages in which the parser refuses nodes.
 
-ONNX Runtime prints the same messages, and then builds the model without the refused nodes.
+ONNX Runtime logs the same messages, but then lets TensorRT build the model without the refused nodes.
 """
 
 
@@ -38,8 +38,8 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
     """Return the log errors about the refused nodes, in the order of the log.
 
-    If ``holds`` is false, the rule depends on unset options, and an error of the builder can have another
-    reason.  Then only errors of the parser count, and only if the rule predicts an error of the parser.
+    If ``holds`` is false, the finding depends on unset options.  Then an error of the builder does not count,
+    because it can have another reason.  An error of the parser counts only if the rule predicts one.
     """
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"

@@ -52,8 +52,8 @@ class Reported(Struct):
     """The nodes and log messages that the findings of an evaluation have reported so far.
 
     Attributes:
-        messages: ``file:line`` of the log messages that findings quote.
-        lines: ``file:line`` of the log messages that a finding is about.
+        messages: ``file:line`` of the log messages that findings quote as evidence.
+        lines: ``file:line`` of the log messages that are themselves the subject of a finding.
         places: the nodes with a finding, by rule.
         refused: pairs of a refused node and the stage that refuses the node.  The node is None if it is
             unknown.
@@ -95,5 +95,5 @@ class Reported(Struct):
             self.refused.update((node, subject.refusal.stage) for node in subject.nodes or (None,))
 
     def close(self, messages: Iterable[str]) -> None:
-        """Record log messages (as ``file:line``) that later rules do not report again."""
+        """Record log messages, as ``file:line``, so that later rules do not report them again."""
         self.messages.update(messages)

@@ -37,7 +37,7 @@ EVIDENCE: Mapping[str, bool] = {
 """Evidence levels of a rule. The value is True if the level allows high confidence."""
 
 Status = Literal["preview", "stable", "deprecated"]
-"""``preview`` runs only on request; ``deprecated`` will be removed."""
+"""Status of a rule.  A ``preview`` rule runs only on request; a ``deprecated`` rule will be removed."""
 
 GROUPS: Mapping[str, str] = {
     "accuracy": "wrong or less accurate results",
@@ -47,7 +47,7 @@ GROUPS: Mapping[str, str] = {
     "quantization": "types of 8 bits and less: scales, calibration, layers that fall back to wider types",
     "portability": "differences between releases, GPUs and platforms",
 }
-"""Folders of rules by consequence, each with a description."""
+"""Groups of rules.  A group has a folder of rule files, and the description of a consequence."""
 
 Also = Literal["", "torch-tensorrt"]
 """Another source of facts for a rule about the model; empty if the rule has no other source."""
@@ -182,7 +182,7 @@ class Rule(Struct, frozen=True):
     def why_unfixable(self, names: Mapping[str, object]) -> str:
         """Return the reason why trtlint cannot fix a finding, or an empty string if the rule gives none.
 
-        ``names`` are the values of the names that the conditions use.
+        ``names`` has the names that the conditions use, with their values.
         """
         for entry in self.unfixable:
             if entry.where is None or entry.where.truth(names) is True:

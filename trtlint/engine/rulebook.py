@@ -19,15 +19,15 @@ from trtlint.knowledge.redirects import redirects_by_word
 _MOST_ENTRIES = 20_000
 """Largest number of files and folders in a folder of rules.
 
-With this limit, a configuration with ``/`` does not scan the whole disk.
+The limit prevents a scan of the whole disk if a configuration names ``/`` as a folder of rules.
 """
 _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
 _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
-"""Pattern of the line ``also``, in trtlint's own rule files.
+"""Pattern of the line that begins with ``also:`` in trtlint's own rule files.
 
-The patterns above match the lines ``find`` and ``status``.
+The two patterns above match the lines that begin with ``find:`` and ``status:``.
 """
 
 
@@ -213,5 +213,5 @@ def _joined(entries: Iterable[RuleEntry]) -> Rulebook:
         for word in (entry.id, entry.name):
             other = taken.setdefault(word, entry)
             if other is not entry and other.path.resolve() != entry.path.resolve():
-                raise RuleError(entry.path, 1, f"{word!r} is already used by {other.path}")
+                raise RuleError(entry.path, 1, f"the id or name {word!r} is already used by {other.path}")
     return Rulebook(tuple(sorted({entry.id: entry for entry in taken.values()}.values(), key=lambda e: e.id)))

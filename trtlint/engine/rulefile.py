@@ -165,7 +165,8 @@ class _FrontMatterReader:
         """
         found = _is_default(self.front)
         if found and find != LOG_MESSAGE:
-            raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
+            reason = f"'default' is only allowed together with 'find: {LOG_MESSAGE}'"
+            raise FrontMatterError(reason, self.front["default"].line)
         return found
 
     def _also(self, find: str) -> Also:
@@ -176,7 +177,8 @@ class _FrontMatterReader:
         item.choice("also", ("torch-tensorrt",))
         if find not in facts.NETWORK_KINDS:
             raise FrontMatterError(
-                f"'also: torch-tensorrt' is only for {', '.join(sorted(facts.NETWORK_KINDS))}", item.line
+                f"'also: torch-tensorrt' needs 'find' with one of {', '.join(sorted(facts.NETWORK_KINDS))}",
+                item.line,
             )
         return "torch-tensorrt"
 
@@ -212,7 +214,7 @@ class _FrontMatterReader:
             self.scope = scope_of_pattern(pattern) if self.checked else None
             return find, pattern
         if match is not None:
-            raise FrontMatterError("'match' is only for 'find: pattern'", match.line)
+            raise FrontMatterError("'match' is only allowed together with 'find: pattern'", match.line)
         self.scope = self._scope_of(find)
         return find, None
 
@@ -220,7 +222,7 @@ class _FrontMatterReader:
         return scope_of_kind(kind) if self.checked else None
 
     def _condition(self, item: Item, what: str, kind: str = "") -> Expression:
-        """Compile a condition on the facts of the rule, or on facts of another kind."""
+        """Compile a condition.  It is about facts of the kind ``kind``, by default of the rule's own kind."""
         scope = self._scope_of(kind) if kind else self.scope
         text = item.text(what).strip()
         try:
@@ -229,7 +231,10 @@ class _FrontMatterReader:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 
     def _template(self, item: Item, what: str, kind: str = "") -> Template:
-        """Compile a text with fields of the facts of the rule, or of facts of another kind."""
+        """Compile a text with placeholders such as ``{name}`` for the fields of a fact.
+
+        The fact is of the kind ``kind``, by default of the rule's own kind.
+        """
         scope = self._scope_of(kind) if kind else self.scope
         try:
             return template(" ".join(item.text(what).split()), scope)
@@ -242,7 +247,7 @@ class _FrontMatterReader:
             return dict.fromkeys(PRODUCTS, "")
         ranges = _ranges(item.mapping("applies", PRODUCTS))
         if not ranges:
-            raise FrontMatterError("applies: name a product, or leave the key out", item.line)
+            raise FrontMatterError("'applies' is empty; name a product, or remove the key", item.line)
         return ranges
 
     def _mark(self, find: str, pattern: Pattern | None) -> Mapping[str, Template | None]:
@@ -260,7 +265,7 @@ class _FrontMatterReader:
         return {role.word("mark") if roles is None else role.choice("mark", roles): None for role in listed}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """Return the roles that ``mark`` can name, or None if the names are not checked."""
+        """Return the roles that the key ``mark`` may name, or None if this object does not check names."""
         if not self.checked:
             return None
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)

@@ -62,7 +62,7 @@ class RuleSet:
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Store the hash of the current rule files in the set. Return the set.
+        """Store, in this rule set, the hash of the current rule files. Return this rule set.
 
         A worker process computes the hash of its own rule files, and raises an error if the hashes differ.
         """

@@ -75,16 +75,17 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """Return a field and some texts. The expression can be true only if the field has one of these texts.
+    """Return a field, and the only texts of this field for which the expression can be true.
 
-    For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  The result is None unless an
-    operand of the outermost ``and`` has one of these forms:
+    For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  The function finds these texts
+    only in operands of the outermost ``and`` that have one of these forms:
 
     - ``op == "Conv"``
     - ``op in ("Conv", "Gemm")``
-    - an ``or`` of these comparisons, all of the same field
+    - several such comparisons of the same field, joined by ``or``
 
-    An expression with such an operand is never true for a fact whose field is None.
+    Without such an operand, the result is None.  If the field of a fact is None, an expression with such an
+    operand is not true for the fact.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 

@@ -31,7 +31,7 @@ class Subject(Struct, frozen=True, eq=False):
         node: the node that reports show; None for the whole model.
         place: the name of the node, tensor or line in reports; empty for the whole model.
         chain: the operators in the fact or match, in data-flow order, each with its role.
-        values: the names that expressions can use, except ``target``.
+        values: the names that expressions can use, with their values; without ``target``.
         others: further matches of the pattern at the same nodes.  A finding needs only one match for which
             the condition of the rule is true.
     """
@@ -85,9 +85,9 @@ class Subjects:
         self._made: dict[tuple[str, int], Subject] = {}
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
-        """The possible subjects, by ``id`` of the rule object.
+        """For each rule, the rule object and its possible subjects.  The key is ``id()`` of the rule object.
 
-        The rule is stored, too, so that no new rule object gets the same ``id``.
+        The stored reference keeps the rule object alive, so that no other object gets the same key.
         """
         self._unsearched: set[int] = set()
 
@@ -187,9 +187,9 @@ class Subjects:
 
     @cached_property
     def _common(self) -> Mapping[str, object]:
-        """Return the values of the names that all expressions can use.
+        """Return the names that all expressions can use, with their values.
 
-        Functions in expressions also need the value of ``constants``.
+        Expressions do not name ``constants``, but functions in expressions need its value.
         """
         facts = self._facts
         build = next(iter(facts.of("build")), None)
@@ -199,9 +199,9 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
-    The condition is evaluated without a target. If the condition is then false, it is false for every
-    target. This is not certain for a condition that asks whether a value of the target is known, so the
-    result is then always True.
+    The condition is evaluated without a target. If the condition is false then, it is false for every
+    target. There is one exception: a condition that asks whether a value of the target is known. For such
+    a condition, the result is always True.
     """
     where = rule.where
     if where is None or ("target" in where.names and where.sees_unknown):

@@ -79,7 +79,9 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Set the nearest release lines that accept the operator: one before and one after the target.
+    """Return a copy of ``refusal`` with the nearest release lines that accept the operator.
+
+    These are one line before and one line after the target.
 
     If the target has no version, the result has the nearest accepting lines before and after all refusing
     lines.

@@ -37,7 +37,7 @@ class OperatorChange(Struct, frozen=True):
         states: for each release, True if PyTorch runs the operator, False if TensorRT runs it, None if
             unknown.
         count: number of these operators in the program.
-        places: source lines, modules or names of the first of these operators.
+        places: source lines, modules or names of the first few of these operators.
     """
 
     op: str
@@ -54,7 +54,7 @@ class CallChange(Struct, frozen=True):
     """A finding about the calls of a script.
 
     Attributes:
-        finding: the finding, with the text for the first release that has it.
+        finding: the finding.  Its text is from the first release with this finding.
         places: the lines of the calls in the script.
         releases: the releases with the finding, as ascending indexes into :attr:`TorchUpgrade.releases`.
     """

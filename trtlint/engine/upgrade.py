@@ -53,10 +53,10 @@ class Listed(Struct, frozen=True):
     """A finding, and the release lines that have the finding.
 
     Attributes:
-        finding: the finding, with the text for the first release line that has it.
+        finding: the finding.  Its text is from the first release line with this finding.
         concern: the object that the user has to change: graph, command or code.
         lines: the release lines, as ascending indexes into :attr:`Upgrade.lines`.
-        advice: pairs of an advice and the indexes of the release lines for which the advice applies.
+        advice: texts of advice, each with the indexes of the release lines to which the text applies.
     """
 
     finding: Finding
@@ -88,10 +88,9 @@ class Safest(Struct, frozen=True):
     Attributes:
         line: index of the safest line in :attr:`Upgrade.lines`.
         equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
-        last_adds: errors and warnings about the graph that the last line of the range has and the safest line
-            lacks. The values are indexes into :attr:`Upgrade.findings`.
-        first_adds: errors and warnings about the graph that the first line of the range has and the safest
-            line lacks. The values are indexes into :attr:`Upgrade.findings`.
+        last_adds: the findings of the last line of the range that the safest line does not have, as indexes
+            into :attr:`Upgrade.findings`.  Only errors and warnings about the graph count.
+        first_adds: the same for the first line of the range.
     """
 
     line: int
@@ -117,9 +116,9 @@ class Upgrade(Struct, frozen=True):
         safest: the safest line; None if no line supports the GPU.
         conditional: findings that depend on unset options, each once.
         notes: sentences about parts that could not be evaluated.
-        caveats: the caveats of the model, which every format shows.
-        unsearched: severities of the rules about the graph whose search did not finish for the last line of
-            the range.  Findings of these rules may be missing.
+        caveats: the caveats of the model.  Every report format shows them.
+        unsearched: for the last line of the range, the severities of rules about the graph whose search did
+            not finish.  Findings of these rules may be missing.
     """
 
     path: str
@@ -163,8 +162,9 @@ class Upgrade(Struct, frozen=True):
 def targets(base: Target, first: str, last: str) -> list[Target]:
     """Return a target for each release line from ``first`` to ``last``.
 
-    The version of a target is the newest release of its line, or the release that ``first`` or ``last``
-    names.  In all targets except the first, the version before the upgrade is ``first``.
+    The version of a target is the newest release of its line.  If ``first`` or ``last`` is a full release
+    number, the first or last target has this release as its version.  In all other targets, ``previous`` is
+    the version of the first target.
 
     Raises:
         TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.
@@ -237,9 +237,9 @@ def upgrade(
 def _advice(
     found: Sequence[ModelReport],
 ) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
-    """Return the advice of each finding, with the indexes of the release lines that have the advice.
+    """Return the advice of each finding, by the rule and the fingerprint of the finding.
 
-    The key of a finding is its rule and fingerprint.
+    Each text of advice comes with the indexes of the release lines for which reports show this text.
     """
     advised: dict[tuple[str, str], dict[str, list[int]]] = {}
     for index, report in enumerate(found):

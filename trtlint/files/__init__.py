@@ -1,1 +1,1 @@
-"""Functions that find, open and replace untrusted files, and limit the work on each file."""
+"""Functions to find, open and replace untrusted files, and to limit the time and memory for each file."""

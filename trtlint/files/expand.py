@@ -15,7 +15,7 @@ _DATA_SUFFIXES = (".data", "_data")
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:
-    """Yield the model files that the paths of a command line name, each file once.
+    """Yield the model files for the paths on a command line, each file once.
 
     - A folder yields the ``*.onnx`` files below it, sorted.
     - A glob that the shell did not expand (``'models/**/*.onnx'``) yields the models that match.

@@ -1,7 +1,7 @@
 """Limit the processor time and memory for the work on one untrusted file.
 
 Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits of
-this module catch files that pass the limits of the readers but still cost too much time or memory. A timer
+this module catch files that stay within these limits but still cost too much time or memory. A timer
 checks time and memory, and stops only the work on the current file.
 """
 
@@ -112,7 +112,7 @@ class LimitError(UnreadableError):
 
 
 class _StopError(BaseException):
-    """An exception that stops the work that exceeds a limit.
+    """Stops the work in a ``with`` block because the block exceeded a limit.
 
     This is a BaseException, so that no ``except Exception`` catches it.
     """
@@ -129,12 +129,12 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
 
     The block gets no limits of its own in four cases:
 
-    - It is inside another ``limit_work`` block, and the outer block got no allowance.
+    - It is inside another ``limit_work`` block, and the outer block was called without ``allowance``.
     - It runs outside the main thread.
     - The program already uses the profiling timer.
     - The system has no profiling timer.
 
-    In these cases, only the limits of the readers and of the outer block apply.
+    In these cases, only the limits of the outer block apply, and the limits that each file reader has itself.
 
     Args:
         files: files whose total size sets the default limits.
@@ -182,11 +182,11 @@ def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
 
 
 class _Watch:
-    """A watch that checks the time and memory of a ``with`` block in a timer's signal handler.
+    """Checks the time and memory of a ``with`` block.  The signal handler of a timer makes the checks.
 
     Args:
         allowance: the limits.
-        widens: whether an inner ``with`` block may set its own limits.
+        widens: whether a ``with`` block inside this block may set its own limits.
     """
 
     _active: ClassVar[_Watch | None] = None

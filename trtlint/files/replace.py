@@ -47,12 +47,12 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
     except ValueError as error:  # a NUL, or characters that the system cannot encode
         raise IrregularError(path, f"invalid file name: {error}") from None
     if stat.S_ISLNK(status.st_mode):
-        raise IrregularError(path, "this is a symbolic link; name its target instead")
+        raise IrregularError(path, "this is a symbolic link; use the path of its target instead")
     if not stat.S_ISREG(status.st_mode):
         raise IrregularError(path, f"this is {kind_of(status.st_mode)}; only a regular file is replaced")
     for other in protected:
         if _is(other, status):
-            raise IrregularError(path, f"{other} is read in this run; name another file")
+            raise IrregularError(path, f"{other} is read in this run; write to another file")
 
 
 def require_output(path: Path, protected: Iterable[Path] = (), what: str = "") -> None:
@@ -148,7 +148,7 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _name(descriptor: int, path: Path) -> bool:
-    """Give the name ``path`` to a file without a name. Return False if the path exists or linking fails."""
+    """Link an open file that has no name to ``path``. Return False if the path exists or linking fails."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         # With a folder descriptor, Python calls linkat, which follows the link in /proc to the file.

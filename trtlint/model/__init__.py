@@ -1,1 +1,1 @@
-"""Read ONNX models without their weights, and find the values of a graph and the origin of its nodes."""
+"""Read ONNX models without their weights, compute constants of the graph, and find the origin of nodes."""

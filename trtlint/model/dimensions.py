@@ -18,8 +18,8 @@ _MOST_NAMED = 4
 """Largest number of dimensions that one note names; the note counts the remaining ones."""
 _NEGATIVE = "trtlint and TensorRT treat negative input dimensions as dynamic: {}"
 _ZERO = (
-    "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
-    "dimension that should be dynamic: {}"
+    "for trtlint and TensorRT, an input with a dimension of 0 is an empty tensor; if the dimension "
+    "should be dynamic, give it a name: {}"
 )
 _NO_NAME = "for input dimensions with an empty name, TensorRT uses 0, but trtlint assumes an unknown size: {}"
 

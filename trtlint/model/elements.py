@@ -29,8 +29,7 @@ class Value:
         producer: the node that computes the value; None for graph inputs and initializers.
         port: index of the output of ``producer``.
         uses: the nodes that read the value, each with the index of the input.
-        initializer: the stored tensor.  A large tensor has the location of its elements in the file instead
-            of the elements.
+        initializer: the stored tensor.  A large tensor contains no elements, but their location in the file.
         is_input: whether the value is an input of the main graph that the caller must feed.
         is_output: whether the value is an output of the main graph.
         is_sparse: whether the file stores the value as a sparse tensor.

@@ -1,7 +1,7 @@
 """Analyse the control flow of a graph.
 
 The analysis finds the operators that depend on loops and branches. It also finds control-flow constructs
-inside loops that read values from outside the loop.
+that are inside a loop and read a value from outside the loop.
 
 A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
 recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -23,7 +23,10 @@ from trtlint.model.values import Constants
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read only the shape of their input, so their results do not depend on control flow."""
+"""Operators that read only the shape of their input, not its elements.
+
+So their results do not depend on control flow.
+"""
 
 _MOST_NESTED = 500
 """Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
@@ -33,14 +36,14 @@ class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that depend on a control-flow construct or on an input of a loop body.  For each
-            such operator, at least one condition is true:
+        repeated: some of the operators that depend on a control-flow construct or on an input of a loop
+            body.  Such an operator is included in two cases:
 
             - An earlier operator of the same type in the same graph also depends on a construct or on an
               input of a loop body.
             - Another construct depends on the operator.
-        past_loops: constructs in a loop that is itself in a branch of an ``If``.  Each construct reads a
-            value that is defined outside the loop.
+        past_loops: constructs inside a loop, if the loop itself is in a branch of an ``If``, and if the
+            construct reads a value that is defined outside the loop.
     """
 
     repeated: frozenset[Node]
@@ -175,7 +178,7 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """Return the outermost ``Loop`` that contains a node and is in the same branch of an ``If``.
+        """Return the outermost ``Loop`` between a node and the innermost ``If`` that contains the node.
 
         The result is None if there is no such ``Loop``.
         """

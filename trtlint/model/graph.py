@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 _MOST_SCOPES = 100
 """Depth limit of nested subgraphs; protobuf has the same limit for nested messages."""
 _LONGEST_SCOPE = 500
-"""Longest subgraph path in a node path, in characters.  A longer path is cut at its beginning."""
+"""Largest length of the subgraph part of a node path, in characters.
+
+The beginning of a longer part is cut off.
+"""
 WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 """The operators that contain graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})
@@ -186,7 +189,7 @@ class Graph:
 
     @cached_property
     def node_names(self) -> frozenset[str]:
-        """The names of the operators in the ONNX file."""
+        """The names of all nodes, as in the ONNX file."""
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:

@@ -96,7 +96,7 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
 
 
 def _is_fixed(node: Node) -> bool:
-    """Return whether the file fixes the result of a ``Shape`` or ``Size``."""
+    """Return whether a ``Shape`` or ``Size`` has a constant result, because its input has a static shape."""
     value = node.input(0)
     return value is not None and value.is_static
 
@@ -184,7 +184,7 @@ def is_stored(value: Value) -> bool:
 
 
 def imported_rank(scalar: Value) -> int:
-    """Return the number of dimensions that the parser gives a scalar.
+    """Return how many dimensions a scalar has after the parser imported it.
 
     The number is 1 if the scalar is computed from a quantized scalar, else 0.
     """

@@ -23,9 +23,9 @@ SECONDS = 20.0
 _PROCESSOR = 3
 """Seconds of processor time for the inference of one model.  20,000 nodes take a fraction of a second."""
 _MEMORY = 640 << 20
-"""Bytes that the inference of a small model may map, in addition to the memory of the parent process."""
+"""Bytes of memory that the inference of a small model may use, not counting the parent process."""
 _MEMORY_PER_BYTE = 16
-"""Additional bytes that inference may map for each byte of the model.  Bytes of weights do not count."""
+"""Bytes of memory by which the limit grows for each byte of the model, not counting its weights."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
 """Limit of the child's answer in bytes: a fixed number, plus a number for each byte of the request."""

@@ -39,14 +39,17 @@ _DEEPEST_BODY = 30
 Protobuf allows 100 nested messages; a subgraph needs three.
 """
 _MOST_BYTES = 96 << 20
-"""Limit of bytes copied or written.
+"""Limit of the bytes that inlining may copy or write for one model.
 
 An export of 20,000 nodes with stack traces needs about half of this limit.
 """
 _BYTES_PER_NODE = 100
-"""Bytes that are added to the size of each copied node when the copied bytes are counted."""
+"""Bytes that each copied node counts in addition to its path, against the limit of copied bytes."""
 _LONGEST_PATH = 1000
-"""Longest path of a call in a name, in characters.  A longer path is cut at its beginning."""
+"""Largest length of a call path in the name of an inlined node, in characters.
+
+The beginning of a longer path is cut off.
+"""
 
 _Nodes = Iterable[onnx.NodeProto]
 
@@ -143,7 +146,7 @@ class _Inliner:
     def _size(
         self, nodes: _Nodes, calls: tuple[FunctionKey, ...], sizes: dict[FunctionKey, tuple[int, int]]
     ) -> tuple[int, int]:
-        """Return two numbers: the nodes after inlining, and the nesting depth of the bodies after inlining.
+        """Return the number of nodes and the nesting depth of bodies, both after inlining.
 
         ``calls`` are the functions on the current call stack, outermost first.  ``nodes`` are
         the nodes of the innermost function.
@@ -295,7 +298,7 @@ def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, 
 
 
 def _too_deep() -> ModelError:
-    return ModelError(f"model-local functions nest bodies more than {_DEEPEST_BODY} deep")
+    return ModelError(f"calls of model-local functions nest If, Loop and Scan more than {_DEEPEST_BODY} deep")
 
 
 def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:

@@ -92,7 +92,7 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
     """Load a model without its weights, within the limits of :mod:`trtlint.files.limits`.
 
     Args:
-        path: the file; for a model in memory or a remote model, the name in reports.
+        path: path of a local file.  For a model in memory or a remote model: the name to show in reports.
         source: reads a model in memory or a remote model; None for a local file.
 
     Raises:
@@ -230,7 +230,7 @@ class _Inferred(Struct, frozen=True):
         proto: the model; its value names are unique.
         has_bodies: whether an operator contains a graph.
         names: the original names of renamed values, by their unique names.
-        declared: declared types of the outputs, if they contradict the operators; else empty.
+        declared: declared types of the model's outputs, if they contradict the operators; else empty.
         untyped: the limit that stopped the inference; empty if inference finished.
     """
 

@@ -187,7 +187,7 @@ class _CallWalk:
         return value if value is not None and value.type in _SCALARS else None
 
     def _add(self, names: Iterable[str]) -> set[str]:
-        """Add names to the table of tensors.  Return the names that were not in the table."""
+        """Add names to the parser's table of tensors.  Return the names that were not yet in the table."""
         given = {name for name in names if name}
         self.left -= len(given)
         added = given - self.tensors

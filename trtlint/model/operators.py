@@ -12,7 +12,7 @@ REARRANGING = MOVING - {"Expand"}
 CAST = frozenset({"Cast", "CastLike"})
 """Operators that change only the element type."""
 PASSING = MOVING - {"Flatten"} | {"Cast"}
-"""Operators that the sign ``~`` in the pattern of a rule skips."""
+"""Operators that may occur where the pattern of a rule has the sign ``~``."""
 ONNX_RUNTIME = "com.microsoft"
 """The domain of the operators that ONNX Runtime defines and that its optimizer adds to models:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md

@@ -94,7 +94,10 @@ def origin_of_trace(trace: str, module: str = "") -> Origin:
 
 @lru_cache(maxsize=4096)
 def _module_of_metadata(scopes: str, namespace: str) -> str | None:
-    """Parse the module from ``['', 'blocks', 'blocks.0', 'mul']`` or ``: M/blocks: C/mul: aten.mul``."""
+    """Return the module path in a metadata text.
+
+    Examples of such texts: ``['', 'blocks', 'blocks.0', 'mul']`` and ``: M/blocks: C/mul: aten.mul``.
+    """
     path: list[str] = []
     if scopes and len(scopes) < _LONGEST:
         try:
@@ -147,7 +150,7 @@ def _source(trace: str, doc: str) -> Source | None:
 
 
 def _library(stack: Sequence[Frame]) -> Source | None:
-    """Return the frame of an installed package that the user's code called, or None if there is none.
+    """Return the innermost frame in an installed package, or None if the user's own code comes first.
 
     Frames of PyTorch and of exporters are ignored.
     """

@@ -35,7 +35,7 @@ _UNWALKED = 4096
 _DROPPED = 65536
 """Bytes of the longest text or binary field that is kept.
 
-Longer fields are generated documentation or engines.
+Longer fields contain generated documentation or TensorRT engines, which trtlint does not need.
 """
 _MOST_FIELDS = 4_000_000
 """Limit of protobuf fields.  No real graph has so many.  A decoded field takes hundreds of bytes."""
@@ -59,9 +59,9 @@ PARTS: tuple[Mapping[int, int], ...] = (
     {7: NODE, 11: ATTRIBUTE},
     {1: GRAPH, 2: GRAPH},
 )
-"""For each kind of message, the fields that may contain large tensors.
+"""For each kind of protobuf message, the fields that may contain large tensors.
 
-Each mapping contains the kind of the message in a field, by field number.
+The key is the number of a field.  The value is the kind of the message in this field.
 """
 _BULKY: tuple[frozenset[int], ...] = (
     frozenset({6}),  # doc_string
@@ -215,7 +215,7 @@ class _Compactor:
         if _IR_VERSION not in self.seen:
             raise ModelError("not an ONNX model: it has no ir_version")
         if _OPSETS not in self.seen and self._ir_version >= _HAS_OPSETS:
-            raise ModelError("not an ONNX model, or cut off: it has no opset_import")
+            raise ModelError("not an ONNX model, or the file is cut off: it has no opset_import")
 
     def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
         """Return the protobuf message in ``data[start:end]`` without the elements of large tensors."""
@@ -311,7 +311,10 @@ def _too_many(offset: int) -> ModelError:
 
 
 def _stub(offset: int, length: int) -> bytes:
-    """Return TensorProto fields that mark the tensor as external data, at a byte range of the model file."""
+    """Return TensorProto fields that replace the elements of a tensor by their place in the model file.
+
+    The fields mark the tensor as external data.
+    """
     place = {"location": LEFT, "offset": str(offset), "length": str(length)}
     entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
     external = onnx.TensorProto.EXTERNAL

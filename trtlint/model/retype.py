@@ -104,7 +104,10 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """Return the values with a declared type that contradicts the operators, each with the declared type."""
+    """Return the values whose declared type differs from the type that the operators imply.
+
+    Each value comes with its declared type.
+    """
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():
         declared = DTYPES.get(type_.tensor_type.elem_type)
@@ -140,7 +143,10 @@ def _dtype(node: Node, source: _TypeSource) -> ElementType | None:
 
 @cache
 def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
-    """Return the source of each output's element type, according to ONNX's definition of the operator."""
+    """Return, for each output of an operator, where its element type comes from.
+
+    The source follows ONNX's definition of the operator.
+    """
     if op in _BY_ATTRIBUTE:
         return (_BY_ATTRIBUTE[op],)
     if op in ("Loop", "Scan", "LayerNormalization"):

@@ -91,7 +91,7 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
     """Copy the types of a ``Loop``'s initial values to the loop-carried inputs of its body.
 
-    A value with a declared shape does not change.  Return whether a value changed.
+    An input that already has a declared shape keeps its type.  Return whether a type was copied.
     """
     carried = False
     starts = map(text, node.input[_CARRIED:])

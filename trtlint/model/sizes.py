@@ -1,4 +1,4 @@
-"""Compute with shapes.  A dimension is a number, a name, or None if unknown."""
+"""Compute the output shapes of operators.  A dimension is a number, a name, or None if unknown."""
 
 from __future__ import annotations
 

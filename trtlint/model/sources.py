@@ -80,7 +80,8 @@ class Sources:
     def _frame(self, frame: Frame) -> Source | None:
         """Return the line in the repository that a stack frame recorded, or None if it is not found.
 
-        In each base folder, the search begins with the full recorded path, and then drops leading components.
+        Each base folder is searched for the full recorded path, then for the path without its first
+        component, without its first two components, and so on.
         """
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:

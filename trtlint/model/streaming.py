@@ -18,7 +18,10 @@ from trtlint.model.tensors import TensorStore, stored_size
 PART = 1 << 20
 """Bytes of one part.  A part fits into the processor cache."""
 _LARGEST_WHOLE = 256 << 20
-"""Bytes of the largest tensor that is read as a whole, because the file stores it in another encoding."""
+"""Size limit, in bytes, of tensors that are read as a whole.
+
+If the file does not store the elements as raw bytes, a tensor cannot be read in parts.
+"""
 _BITS: Mapping[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<u4"),
     onnx.TensorProto.DOUBLE: np.dtype("<u8"),

@@ -116,7 +116,7 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value | None) -> Dimensions | None:
-        """Return the shape of a value, computed here or else by ONNX's inference."""
+        """Return the shape that this object computed for a value, or else the shape from ONNX's inference."""
         return None if value is None else self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:

@@ -89,7 +89,7 @@ class TensorStore:
         return 0 if self._stamp is None else self._stamp[0]
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Return whether a file status equals the status of the model file when it was read."""
+        """Return whether ``status`` equals the status that the model file had when trtlint read it."""
         return _stamp(status) == self._stamp
 
     @contextmanager
@@ -261,7 +261,7 @@ class TensorStore:
             self.note(f"external data {location!r} are missing: values in them are unknown")
             return None
         if lfs.is_pointer(path):
-            self.note(f"external data {location!r} are {lfs.POINTER}; values in them are unknown")
+            self.note(f"values in external data {location!r} are unknown: this is {lfs.POINTER}")
             return None
         if not stat.S_ISREG(status.st_mode):
             self.note(f"external data {location!r} are not a file: values in them are unknown")
@@ -341,9 +341,9 @@ def _dtype(data_type: int) -> np.dtype[Any] | None:
 
 
 def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """Return the numpy dtype of a TensorProto field that stores the elements as in memory.
+    """Return the numpy dtype of a TensorProto field whose bytes are already an array of elements.
 
-    ``number`` is the field number.  The result is None if the field has another encoding.
+    ``number`` is the field number.  If the field encodes the elements in another way, the result is None.
     """
     if tensor.data_type in _BITS:
         return None
@@ -362,13 +362,13 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
     raw = np.frombuffer(data, np.uint8)
     last = np.flatnonzero(raw < 0x80)
     if not last.size or last[-1] != raw.size - 1:
-        raise ValueError("a number is cut off")
+        raise ValueError("a protobuf integer is cut off")
     first = np.concatenate(([0], last[:-1] + 1))
     length = last - first + 1
     values = np.zeros(last.size, np.uint64)
     longest = int(np.max(length))
     if longest > LONGEST_VARINT:
-        raise ValueError("a number is longer than ten bytes")
+        raise ValueError("a protobuf integer has more than ten bytes")
     for step in range(longest):
         more = length > step
         part = raw[first[more] + step].astype(np.uint64) & np.uint64(0x7F)

@@ -16,9 +16,9 @@ from msgspec import Struct
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
-"""Limit of steps, deeper than any real block.
+"""Limit of steps in one search.  No block of a real model is so deep.
 
-This limit makes the total time of the searches proportional to the number of nodes.
+With this limit, the total time of all searches grows only linearly with the number of nodes.
 """
 
 
@@ -63,7 +63,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
     Args:
         value: start value, yielded first.
-        operators: types of ONNX operators that the search passes, such as
+        operators: types of ONNX operators through which the search continues, such as
             :data:`~trtlint.model.operators.MOVING`.  The search ends at any other operator.
     """
     for _ in range(1 + MAX_STEPS):

@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from trtlint.model.contents import graphs, nodes
 
 Types = Mapping[int, int]
-"""The wider element type of each element type, as numbers of ``TensorProto.DataType``."""
+"""A mapping of element types to wider types.  All types are numbers of ``TensorProto.DataType``."""
 
 FP32: Types = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 FP64: Types = dict.fromkeys((*FP32, TensorProto.FLOAT), TensorProto.DOUBLE)

@@ -25,7 +25,7 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
     """Decode the variable-length integer at ``pos``.  Return the integer and the offset after it.
 
     Raises:
-        ModelError: the integer is longer than ten bytes, or extends past ``end``.
+        ModelError: the integer has more than ten bytes, or extends past ``end``.
     """
     value, start = 0, pos
     while pos < end and pos - start < LONGEST_VARINT:
@@ -34,8 +34,8 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
         pos += 1
         if byte < 0x80:
             return value, pos
-    reason = "is longer than ten bytes" if pos < end else "is cut off"
-    raise ModelError(f"not an ONNX model: a number {reason}", offset=start)
+    reason = "has more than ten bytes" if pos < end else "is cut off"
+    raise ModelError(f"not an ONNX model: a protobuf integer {reason}", offset=start)
 
 
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:

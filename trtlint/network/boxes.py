@@ -14,7 +14,7 @@ _MOST_SCORES = 20_000_000
 
 
 def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute a layer of non-maximum suppression. The results of each batch are sorted by score.
+    """Compute a layer of non-maximum suppression. For each batch element, results are sorted by score.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """

@@ -38,7 +38,7 @@ from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, n
 MOST_DIFFERENCES = 20
 """Largest number of differences to examine; each difference needs a separate run."""
 _SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
-"""Replaces DOUBLE by FLOAT, the type in which TensorRT computes DOUBLE tensors.
+"""Maps DOUBLE to FLOAT, because TensorRT computes DOUBLE tensors as FLOAT.
 
 https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md
 """
@@ -331,9 +331,9 @@ class Comparing:
     def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
         """Return whether rounding explains a difference between the network and ONNX Runtime.
 
-        Here, the network agrees with ONNX's reference evaluator, but not with ONNX Runtime. In a model with
-        16-bit types, ONNX Runtime keeps FP32 where the model rounds to 16 bits. In an FP32 model, subtracting
-        two nearly equal numbers causes a rounding error that is small compared with these numbers.
+        Call this function if the network agrees with ONNX's reference evaluator, but not with ONNX Runtime.
+        In a model with 16-bit types, ONNX Runtime keeps FP32 where the model rounds to 16 bits. In an FP32
+        model, subtracting nearly equal numbers gives a rounding error that is small compared with them.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True

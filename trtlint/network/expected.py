@@ -31,7 +31,7 @@ from trtlint.network.refused import RuntimeRefusedError, reason_of
 _LEAST = 128 << 20
 """Smallest limit, in bytes, for the tensors of one part of a model."""
 _HEAVY = 64 << 20
-"""Size of the weights, in bytes, from which trtlint turns off prepacking.  Prepacking copies the weights."""
+"""Size in bytes.  If the weights are this large, trtlint turns off prepacking, which copies the weights."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Size in bytes of the largest model that trtlint computes with ONNX's slow reference evaluator."""
 _ROOT = Path("/")
@@ -100,7 +100,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
         weights: size of the weights in bytes.
 
     Raises:
-        Exception: any error of ONNX Runtime, which means that it rejects the model.
+        Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the model.
     """
     has = {output.name for output in proto.graph.output}
     extra = [onnx.ValueInfoProto(name=name) for name in names if name not in has]
@@ -129,7 +129,7 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
 
     Raises:
         ValueError: the evaluator is too slow for the model, or is known to compute the model incorrectly.
-        Exception: any error of the evaluator, which means that it does not support the model.
+        Exception: any error of the evaluator.  It means that the evaluator does not support the model.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -151,7 +151,7 @@ class TensorSource(Protocol):
         """Compute the tensors for one set of inputs, and yield them in groups, by name."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute the tensors ``names`` again, for the inputs of a previous run."""
+        """Compute the tensors ``names`` again. ``feeds`` are the inputs of a previous run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
@@ -163,7 +163,7 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
         weights: size of the weights in bytes.
 
     Raises:
-        Exception: any error of ONNX Runtime, which means that it rejects the model.
+        Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the model.
     """
     whole = session(proto, names, weights)
     budget = None if draws(proto) else max(_LEAST, weights // 4)

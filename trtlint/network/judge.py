@@ -34,7 +34,7 @@ _PAGE = 1 << 18
 _MASKED = 1e6
 """Magnitude above which a number counts as a mask value, if the tensor also has smaller numbers."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
-"""By type, the magnitude from which a sum may overflow, depending on the order of the additions."""
+"""For each type, the smallest magnitude at which a sum may overflow with another order of additions."""
 
 
 class Difference(Struct, frozen=True, eq=False):
@@ -57,9 +57,10 @@ class Difference(Struct, frozen=True, eq=False):
 
 
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
-    """Return the relative difference that is allowed for a type.
+    """Return the relative difference that is allowed for tensors of one type.
 
-    In a network with 16-bit types, FP32 and FP16 get the largest tolerance of these 16-bit types.
+    In a network that has FP16 or BF16 tensors, FP32 and FP16 tensors get at least the tolerance of these
+    two types.
 
     Args:
         kind: TensorRT's name of the type, such as ``HALF``.
@@ -103,7 +104,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return a BOOL array that marks elements beyond the tolerance, and the absolute differences.
+    """Return two arrays: BOOL marks of the elements beyond the tolerance, and the absolute differences.
 
     Elements that are NaN in ONNX's tensor may have any value in the network.
     """

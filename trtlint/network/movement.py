@@ -1,4 +1,4 @@
-"""Compute layers that move elements in NumPy: shuffle, slice, gather, scatter and padding."""
+"""Compute, in NumPy, the layers that move elements: shuffle, slice, gather, scatter and padding."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _unsqueeze(_: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
-    """Copy each batch's update into the cache. The third input has the start position for each batch."""
+    """Copy updates into the cache. The third input has the start position for each batch element."""
     cache, update, places = inputs[0].copy(), inputs[1], _values(inputs[2])
     length = update.shape[2]
     for row, place in enumerate(places):

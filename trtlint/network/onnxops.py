@@ -27,7 +27,7 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
     """Run one operator of opset 20 and return its first output.
 
     Raises:
-        Exception: any error of ONNX Runtime, which means that it rejects the inputs.
+        Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the inputs.
         MemoryError: there is too little memory.
     """
     types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs]

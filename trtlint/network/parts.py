@@ -30,7 +30,7 @@ _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 """If the name of an operator contains one of these words, some inputs or outputs are not tensors."""
 
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
-"""Types that ONNX Runtime converts to FP32 copies for most operators."""
+"""16-bit types.  For most operators, ONNX Runtime converts tensors of these types to FP32 copies."""
 _BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
 """NumPy types of tensors that ONNX Runtime returns as raw bits, by the number of the ONNX type."""
 
@@ -109,7 +109,7 @@ class Parts:
         """Run all parts, and yield the requested tensors of each part, by name.
 
         Raises:
-            Exception: any error of ONNX Runtime, which means that it rejects the inputs.
+            Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the inputs.
         """
         return self._run(feeds, self._wanted)
 

@@ -76,7 +76,7 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 def _bounded(x: Any, least: Any) -> Any:
-    """Raise the elements of an array that are below a lower bound to this bound, in place."""
+    """In place, set each element of an array that is below a lower bound to this bound."""
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 

@@ -1,6 +1,6 @@
 """Find the nodes that compute a tensor, and run them in ONNX's reference evaluator.
 
-The inputs of these nodes are tensors that agree in the network and in ONNX.
+The inputs of these nodes are tensors whose values agree in the network and in ONNX.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Subgraph(Struct, frozen=True, eq=False):
 
 
 class Regions:
-    """Finds the nodes that compute a tensor from tensors that agree in the network and in ONNX.
+    """Finds the ONNX nodes that compute a tensor.
+
+    The inputs of these nodes are tensors whose values agree in the network and in ONNX.
 
     Args:
         proto: the model.
@@ -52,11 +54,11 @@ class Regions:
         self._giver = {name: place for place, node in enumerate(self._nodes) for name in node.output if name}
 
     def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Subgraph:
-        """Return the nodes that compute a tensor from tensors that agree in the network and in ONNX.
+        """Return the nodes that compute a tensor, from the tensors in ``settled``.
 
         Args:
             tensor: name of the tensor.
-            settled: names of the tensors that agree.
+            settled: names of the tensors whose values agree in the network and in ONNX.
         """
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]

@@ -116,7 +116,7 @@ class Runner:
                 continue  # the loop sets the outputs of these layers
             if any(self._skips(scope, branch, taken) for branch, taken in guard):
                 found: Sequence[Value] = [
-                    Missing("the layer is in a branch of an If that does not run")
+                    Missing("the layer is in a branch that its If did not select")
                 ] * len(step.gives)
             else:
                 known = None if watch is None else self._foreseen(step, scope)
@@ -299,7 +299,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]
-    found += [Missing("the layer has fewer outputs than the network says")] * (
+    found += [Missing("the computation of the layer gave fewer outputs than the layer has")] * (
         len(layer.outputs) - len(found)
     )
     return found[: len(layer.outputs)]

@@ -22,7 +22,7 @@ _ENDS = _LOOP - _STARTS
 """Kinds of the layers that end a loop or return its results."""
 
 Guard = frozenset[tuple[int, bool]]
-"""The branches of conditionals that must be selected for a step to be needed.
+"""Branches of conditionals.  A step with this guard is needed only if all these branches are selected.
 
 Each branch is a pair: the number of the conditional, and whether the branch is the true branch.
 """
@@ -121,7 +121,7 @@ class _Scheduler:
         return None
 
     def block(self, group: int | None) -> Block:
-        """Return the steps of one iteration of loop ``group``, or the steps outside loops for None."""
+        """Return the steps of one iteration of loop ``group``. For None, return the steps outside loops."""
         steps = [
             # A layer that begins an iteration gets its values from the loop, so it depends on no step.
             ScheduledStep(layer, () if layer.kind in _LOOP else self._reads(layer), layer.outputs)
@@ -149,7 +149,10 @@ class _Scheduler:
         )
 
     def _reads(self, layer: Layer) -> tuple[int, ...]:
-        """Return the tensors that a layer reads, including the condition that selects its output."""
+        """Return the tensors that a layer reads.
+
+        The output layer of an If also reads the condition of the If.
+        """
         condition = self._conditions.get(layer.group) if layer.kind == "CONDITIONAL_OUTPUT" else None
         return (*tensors_of(layer), *(() if condition is None else (condition,)))
 

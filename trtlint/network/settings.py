@@ -12,7 +12,7 @@ CLASSES = {
     "CONDITIONAL_INPUT": "IIfConditionalInputLayer",
     "CONDITIONAL_OUTPUT": "IIfConditionalOutputLayer",
 }
-"""By layer kind, the TensorRT class whose name cannot be derived from the layer kind."""
+"""TensorRT classes by layer kind, where the name of the class cannot be derived from the layer kind."""
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "ACTIVATION": ("type", "alpha", "beta"),
     "CAST": ("to_type",),

@@ -1,8 +1,8 @@
 """Find layers that need not be computed, because an ONNX node computes the same result.
 
-trtlint computes the convolutions and matrix products of a network with ONNX Runtime, as in the ONNX model.
-If a layer and an ONNX node have the same inputs, weights and settings, both give the same result.  trtlint
-then runs only the ONNX node.
+trtlint computes the convolutions and matrix products of a network with ONNX Runtime, which also computes the
+ONNX model.  If a layer and an ONNX node have the same inputs, weights and settings, both give the same
+result.  Then trtlint runs only the ONNX node.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Twins:
         Args:
             layer: the layer.
             inputs: the values of the inputs of the layer.
-            shared: names of ONNX tensors, by position of a network tensor that has the same value.
+            shared: for positions of network tensors, the name of the ONNX tensor with the same value.
         """
         node = self._nodes.get(layer.index)
         if node is None or any(getattr(array, "dtype", None) != _FLOAT for array in inputs):

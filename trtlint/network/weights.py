@@ -79,6 +79,6 @@ def _unpacked(data: Array) -> Array:
 
 
 def _signed(data: Array, count: int) -> Array:
-    """Convert the first ``count`` 4-bit numbers, stored two in a byte, to INT4."""
+    """Convert 4-bit numbers to INT4. Each byte of ``data`` stores two; the result has ``count`` numbers."""
     shifted: Array = (_unpacked(data)[:count] << 4).view(np.int8)
     return (shifted >> 4).astype(dtype_of("INT4"))

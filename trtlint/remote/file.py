@@ -200,7 +200,7 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
         raise _error(address, error) from error
     size = info.get("size")
     if info.get("type") == "directory":
-        raise RemoteError("this is a folder; name the model files in it")
+        raise RemoteError("this is a folder; give the addresses of the model files in it")
     if not isinstance(size, int):
         raise RemoteError("the server does not report the size of the file")
     version = next((str(info[name]) for name in _VERSIONS if info.get(name)), "")

@@ -148,9 +148,9 @@ class Evidence:
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether facts of the kind ``fact`` come from the evidence itself.
+        """Return whether this evidence is the source of the facts of the kind ``fact``.
 
-        If so, no other evidence judges the findings about these facts.
+        If so, no other evidence confirms or refutes the findings about these facts.
         """
         return False
 

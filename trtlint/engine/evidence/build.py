@@ -128,7 +128,7 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def said_and_cited(found: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Split the pairs of :func:`statements` into the sentences, and the ``file:line`` of their messages."""
+    """Split the pairs of :func:`statements`: return all sentences, and ``file:line`` of all messages."""
     return tuple(said for said, _ in found), frozenset(at for _, at in found if at)
 
 

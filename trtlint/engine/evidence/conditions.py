@@ -21,7 +21,7 @@ The block of a finding is the group of operators that the finding is about. The 
   has a listed message that names a node, ``anywhere`` has no effect.
 - ``layer`` is an expression over the ``layer`` fact. The expression must be true for one engine layer of the
 block.
-- ``layers`` is like ``layer``, but one layer of the block with a false expression prevents the match.
+- ``layers`` is like ``layer``, but the expression must not be false for any layer of the block.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
   measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.
@@ -64,7 +64,8 @@ class EvidenceCondition(Struct, frozen=True):
         where: the condition on a layer, the build or the message; None if every message in ``messages``
             matches.
         because: the sentence that the report adds; None to quote only the message or layer.
-        anywhere: True if a message that names no node matches every group of operators.
+        anywhere: True to also accept messages that name no node. Such a message matches every group of
+            operators.
     """
 
     kind: Kind
@@ -82,17 +83,21 @@ class EvidenceConditions(Struct, frozen=True):
 
     @property
     def sides(self) -> tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...]:
-        """The conditions for each standing of a finding: ``confirmed`` and ``refuted``."""
+        """The conditions that make a finding ``confirmed``, and the conditions that make it ``refuted``."""
         return ("confirmed", self.confirm), ("refuted", self.refute)
 
 
 Compile = Callable[[Item, str, str], Expression]
-"""Function that compiles a condition on a kind of fact from an item of the front matter.
+"""Function that compiles a condition.
 
-The error messages of the function name the item.
+Its arguments are an item of the front matter with the condition, a name of the item for error messages, and
+the kind of fact that the condition is about.
 """
 CompileText = Callable[[Item, str, str], Template]
-"""Function that compiles a text with fields, such as ``{name}``, from an item of the front matter."""
+"""Function that compiles a text with placeholders such as ``{name}``.
+
+Its arguments are like the arguments of :data:`Compile`.
+"""
 
 
 def read_conditions(
@@ -120,8 +125,8 @@ def read_conditions(
     sides = item.mapping("witness", ("confirm", "refute"))
     if refusal and "refute" in sides:
         raise FrontMatterError(
-            "remove 'refute': facts of this kind predict a rejection, and trtlint refutes them when "
-            "the parser or builder succeeds",
+            "remove 'refute': findings of this rule predict a rejection, and trtlint itself refutes "
+            "them when the parser or builder succeeds",
             sides["refute"].line,
         )
     found = {

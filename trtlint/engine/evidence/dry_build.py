@@ -40,7 +40,7 @@ _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
 
 _INTERNAL = frozenset({"data_files", "unfit", "tried", "network"})
-"""Fields of a dry build that reports omit or contain in a different form."""
+"""Fields of a dry build that do not appear in reports, or appear in another form."""
 
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):
@@ -184,9 +184,10 @@ def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence
 
 
 def _cited(question: Question, support: Confidence | None) -> Verdict:
-    """Quote the messages of a dry build that match a rule's conditions, for a target of another product.
+    """Quote the messages of a dry build that match the conditions of a rule.
 
-    ``support`` is the confidence that the messages give to the finding.
+    This function is for a dry build of another product than the target.  Its messages do not confirm a
+    finding, but give it the confidence ``support``.
     """
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))

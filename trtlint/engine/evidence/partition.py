@@ -108,9 +108,9 @@ def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:
-    """Add reasons to the partition ``asked``, which NVIDIA's parser gave.
+    """Add reasons from trtlint's prediction ``expected`` to the partition ``asked``.
 
-    The reasons come from trtlint's prediction ``expected``.
+    NVIDIA's parser determines the partition ``asked``, but gives no reasons.
     """
     reasons = {each.node: each for each in expected.left}
     left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)

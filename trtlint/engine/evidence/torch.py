@@ -79,7 +79,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
 
     @property
     def summary(self) -> EvidenceSummary:
-        """The release of Torch-TensorRT and the calls, for reports."""
+        """For reports: the release of Torch-TensorRT, and the calls of its compilers in the script."""
         script = self.script
         calls = [
             {
@@ -116,7 +116,7 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
 def _reason(ir: str | None) -> str:
     if ir is None:
         return "the argument ir is not a literal in this file"
-    return "trtlint knows only the arguments of the Dynamo front end, not of TorchScript and FX"
+    return "trtlint can check arguments of the Dynamo front end, but not of the TorchScript and FX front ends"
 
 
 class TorchProgramEvidence(TorchEvidence, frozen=True):
@@ -182,7 +182,10 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
             f"operators have a converter; engines: {engines}; nodes in PyTorch: {run.torch_nodes}"
         ]
         if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
-            notes.append(f"the program was exported with torch {program.torch}; decompositions can differ")
+            notes.append(
+                f"the program was exported with torch {program.torch}; its operators can differ from "
+                f"an export with torch {run.torch}"
+            )
         on_cpu = [each.name for each in run.fallbacks if each.reason_kind == "cpu"]
         if on_cpu:
             notes.append(

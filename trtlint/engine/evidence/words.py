@@ -18,7 +18,7 @@ _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
 """Largest length of a message or a layer's name in a finding, in characters."""
 _ECHOES = 2
-"""Largest number of cited log lines that repeat a failure."""
+"""Limit of repetitions: how many log lines a finding cites that report the same failure again."""
 CITED = 3
 """Largest number of sentences about one node."""
 CITED_IN_ALL = 6
@@ -26,9 +26,10 @@ CITED_IN_ALL = 6
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """Return the report's sentence about a condition that is met.
+    """Return the sentence that a report shows if a condition is true.
 
-    The sentence is ``own``, such as a quoted message, followed by the condition's ``because``.
+    The sentence is the text ``own``, such as a quoted message.  If the condition has a ``because``, its text
+    follows.
     """
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
@@ -36,7 +37,7 @@ def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: s
 def fulfilling(condition: EvidenceCondition, facts: Sequence[Fact], question: Question) -> Iterator[str]:
     """Yield a sentence for each layer, range or build for which a condition is true.
 
-    The kinds ``layers`` and ``ranges`` need all of ``facts``: if the condition is false for one of them,
+    A condition of the kind ``layers`` or ``ranges`` is about all of ``facts``: if it is false for one fact,
     there is no sentence. For ``ranges``, only the first fact can give a sentence.
     """
     if condition.where is None:
@@ -53,9 +54,9 @@ def fulfilling(condition: EvidenceCondition, facts: Sequence[Fact], question: Qu
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
-    """Return the values of the names in a condition on a fact.
+    """Return the names that a condition on a fact can use, with their values.
 
-    The names are the fields of the fact, ``target``, and the subject's ``model``, ``build`` and
+    Some names are fields of the fact.  The others are ``target``, and the subject's ``model``, ``build`` and
     ``constants``.
     """
     common = {name: value for name, value in subject.values.items() if name in _COMMON}
