@@ -47,8 +47,8 @@ def test_a_part_that_is_unknown(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, where='op == "Relu" and target.fp16 and len(inputs) == 1')
     lines = explain_miss(rule, FACTS, Target(version="10.7"), path("Relu"))
     assert lines == [
-        f"TST001 fires here, at {path('Relu')}, but this depends on --fp16",
-        f"at {path('Relu')}: target.fp16 is unknown: target.fp16 is unknown",
+        f"whether TST001 fires here, at {path('Relu')}, depends on --fp16",
+        f"at {path('Relu')}, target.fp16 is unknown: target.fp16 is unknown",
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_pattern(tmp_path: Path) -> None:
     front = {"find": "pattern", "match": "p = Softmax(s)", "message": "x"}
     rule = make_rule(tmp_path, where='dtype(p) == "f16"', **front)
     (line,) = explain_miss(rule, FACTS, Target(), path("Softmax"))
-    assert line == f'at {path("Softmax")}: dtype(p) == "f16" is false: dtype(p) is f32'
+    assert line == f'at {path("Softmax")}, dtype(p) == "f16" is false: dtype(p) is f32'
     (line,) = explain_miss(rule, FACTS, Target(), path("Relu"))
     assert line.startswith("no match of the pattern contains")
 

@@ -346,7 +346,7 @@ _EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z)
         (
             "end = Reshape (count, single) z = Slice (all, begin, end, begin)",
             [],
-            ("stacked outputs of a Loop that are cut to the iterations that ran",),
+            ("extra rows at the end of a Loop output, which a Slice removes",),
         ),
     ],
     ids=["read", "cut"],

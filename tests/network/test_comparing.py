@@ -263,7 +263,7 @@ def test_inputs_that_the_model_rejects_leave_no_trace(tmp_path: Path) -> None:
             "y = Slice (all, zero, two)",
             "NEG",
             [],
-            ["stacked outputs of a Loop that are cut to the iterations that ran"],
+            ["extra rows at the end of a Loop output, which a Slice removes"],
         ),
         ("y = Neg (all)", "NEG", ["all"], []),
         ("y = Slice (all, zero, two)", "ABS", ["all"], []),

@@ -17,7 +17,7 @@ CLIP = "a Clip whose minimum is above its maximum"
 EQUAL = "the choice among equal elements"
 ROUNDING = "the rounding of Resize in opset 10"
 MASKED = "softmax rows whose keys are all masked"
-CAST = "a cast of a number that the type cannot hold"
+CAST = "a cast of a number outside the range of the new type"
 
 NAN = np.nan
 TIED = np.array([[3, 1, 3], [2, 5, 2]], np.float32)

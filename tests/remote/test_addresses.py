@@ -40,7 +40,7 @@ def test_addresses(text: str, name: str) -> None:
 
 _KNOWN = "unsupported address; use one of https://, hf://, s3://"
 _LOCAL = "http:// is only allowed for this machine; use https://"
-_SECRET = "https://example.com: remove the password from the address; it would appear in logs"
+_SECRET = "https://example.com: remove the password from the address, because logs would show the password"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ _OR = "Or "
 
 
 def version_truth(rule: Rule, target: Target) -> Truth:
-    """Return whether the version ranges of a rule include the target's product and version."""
+    """Return whether a rule applies to the product and version of the target."""
     return affects(rule.applies, target)
 
 
@@ -42,9 +42,9 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
-    """Return whether the version range of the target's product includes the target.
+    """Return whether the version of the target is in the version range of its product.
 
-    ``ranges`` are the version ranges by product.  The result is False if the product has none.
+    ``ranges`` has the version range of each product.  Without a range for the product, the result is False.
     """
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)

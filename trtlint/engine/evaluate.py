@@ -290,7 +290,7 @@ class _RuleSearch(Struct, frozen=True):
         return judge(self.evaluation.evidence, question)
 
     def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
-        """Return the lines that the evidence adds to a report, and the measured time of the operators."""
+        """Return two results: the lines of the evidence in the report, and the operators' measured time."""
         if not self.evaluation.evidence:
             return (), None
         from trtlint.engine.evidence.judge import lines_of

@@ -86,13 +86,13 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
         yield f"{rule.id} fires here, at {place}"
         return
     if isinstance(truth, Unknown) and truth.needs:
-        yield f"{rule.id} fires here, at {place}, but this depends on {' '.join(sorted(truth.needs))}"
+        yield f"whether {rule.id} fires here, at {place}, depends on {' '.join(sorted(truth.needs))}"
     for part in operands(rule.where) if rule.where is not None else []:
         found = compile_expression(part, scope_of(rule), condition=True).truth(names)
         if found is not True:
             values = "; ".join(_values(part, rule, names))
             verdict = "unknown" if isinstance(found, Unknown) else "false"
-            yield f"at {place}: {part} is {verdict}{': ' if values else ''}{values}"
+            yield f"at {place}, {part} is {verdict}{': ' if values else ''}{values}"
 
 
 def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:

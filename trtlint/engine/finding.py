@@ -73,7 +73,7 @@ class Site(Struct, frozen=True):
     route: Route | None = None
     """The fact that caused the finding; None for a match of a pattern."""
     unfixable: str = ""
-    """The reason why no rewrite exists for this site, from the rule; empty if the rule gives no reason."""
+    """The reason in the rule why this site has no rewrite; empty if the rule gives no reason."""
 
 
 class Rewrite(Struct, frozen=True):
@@ -152,11 +152,11 @@ class Finding(PartlyCompared, frozen=True):
     share: float | None = None
     """Time of the finding's engine layers divided by the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
-    """The operator types that TensorRT refuses because of this finding; usually empty."""
+    """The operator types that TensorRT refuses because of the problem in this finding; usually empty."""
     includes: tuple[Finding, ...] = ()
     """Refusals that follow from the problem in this finding.  Reports count but do not explain them."""
     options: tuple[str, ...] = ()
-    """The command-line options that describe the target, for the commands in reports."""
+    """The command-line options that describe the target.  Reports show commands with these options."""
 
 
 class Unsearched(Struct, frozen=True):
@@ -245,7 +245,7 @@ class ModelReport(Struct, frozen=True):
     data_files: tuple[str, ...] = ()
     """Paths of the external data files that the model names, relative to the folder of the model."""
     exporter: str = ""
-    """The exporter of the model, from the fact about the model; empty if there is no model."""
+    """The exporter that wrote the model; empty if there is no model."""
     skipped: bool = False
     """True if trtlint skipped the file without an error, for example a Git LFS pointer.
 
@@ -261,7 +261,7 @@ class ModelReport(Struct, frozen=True):
     evidence: tuple[EvidenceSummary, ...] = ()
     """The JSON data of the evidence for this target, such as the results of a dry build."""
     further: tuple[Further, ...] = ()
-    """Files that the user can add to explain a problem in a log, or an accuracy warning."""
+    """Suggestions for files that would explain a problem in a log, or settle an accuracy warning."""
     form: str = "model"
     """The kind of the file: ``model``, or a kind of evidence such as ``log`` if there is no model."""
 
@@ -278,7 +278,7 @@ class ModelReport(Struct, frozen=True):
         )
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
-        """Return a copy in which ``find`` has replaced the source location of every site."""
+        """Return a copy with new source locations.  ``find`` returns the new location for an old one."""
 
         def findings(listed: tuple[Finding, ...]) -> tuple[Finding, ...]:
             return tuple(replace(finding, sites=tuple(map(site, finding.sites))) for finding in listed)

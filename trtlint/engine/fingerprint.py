@@ -3,7 +3,7 @@
 A site is described by properties that another export of the same network preserves:
 
 - the rule
-- the module path in the metadata of the exporter, with its numbers replaced
+- the module path in the metadata of the exporter, with a placeholder for each number
 - the operators upstream of the site
 
 Names of nodes and values, the order of nodes in the file, and values of constants are ignored.  Operators

@@ -116,10 +116,10 @@ class Rule(Struct, frozen=True):
         id: the id, such as ``ACC102``.
         name: the name in words, such as ``sdpa-scale-on-both-operands``.
         severity: the severity, unless ``severity_when`` sets another severity.
-        since: the first version of trtlint with the rule.
+        since: the first trtlint version that has the rule.
         evidence: the basis of the rule, a key of :data:`EVIDENCE`.
-        applies: PEP 440 specifier of release numbers by product.  Products without a specifier are not
-            affected.
+        applies: for each product, the affected releases as a PEP 440 specifier.  Products without a specifier
+            are not affected.
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact or match; None if every fact or match is a finding.

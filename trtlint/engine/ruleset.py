@@ -77,7 +77,7 @@ class RuleSet:
 
     @property
     def _names(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-        """Return the paths of the user's rule files, the ids of all rules, and the hash of the files."""
+        """Return the paths of the user's rule files, the ids of all rules, and the hash of all rule files."""
         if self._named is None:
             home = builtin_rules()
             own = [entry.path for entry in self.entries if home not in entry.path.parents]

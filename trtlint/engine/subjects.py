@@ -164,9 +164,9 @@ class Subjects:
         return self._made[kind, position]
 
     def _by_text(self, kind: str, name: str) -> Mapping[str, list[int]]:
-        """Return the positions of the facts of one kind, by the text in their field ``name``.
+        """Group the facts of one kind by the text in one field, which is named by ``name``.
 
-        For the field ``op``, an example is ``{"Conv": [0, 3]}``.
+        For the field ``op``, an example is ``{"Conv": [0, 3]}``.  The numbers are the positions of the facts.
         """
         if (kind, name) not in self._positions:
             groups: dict[str, list[int]] = defaultdict(list)

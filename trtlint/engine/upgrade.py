@@ -24,7 +24,7 @@ from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 
 CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
-"""The objects that the user may have to change, in the order of the work."""
+"""The objects that a finding can concern, in the order in which the user should change them."""
 
 
 class Assessed(Struct, frozen=True):
@@ -35,7 +35,8 @@ class Assessed(Struct, frozen=True):
         version: the release that represents the line, such as ``10.13.3``.
         target: the evaluated target, in words.
         supported: False if the release is known not to support the GPU.
-        risks: number of findings about the graph by severity.  Findings of low confidence are not counted.
+        risks: for each severity, the number of findings about the graph.  Findings of low confidence do not
+            count.
         found: the findings for this line, as indexes into :attr:`Upgrade.findings`.
         refused: number of nodes that the parser or the builder refuses.
     """
@@ -193,7 +194,7 @@ def upgrade(
     Args:
         facts: the facts of the model.
         way: at least two targets, one for each release line, from :func:`targets`.
-        found: the findings for each target, before or after the policy is applied.
+        found: a report for each target.  The policy may already be applied to these reports.
         rules: the rules that were evaluated.
     """
     rules = tuple(rules)

@@ -9,8 +9,8 @@ from pathlib import Path
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
     """Return the real path of a file in a folder, or None if the file is outside the folder.
 
-    A link to a file within the folder is allowed, as in Kubernetes volumes. If the model file is a link,
-    links into the folder of the model's real file are also allowed, as in download caches.
+    A link is allowed if its target is in the folder, as in Kubernetes volumes. If the model file is a link, a
+    target in the folder of the model's real file is also allowed, as in download caches.
 
     Args:
         folder: folder that must contain the file.

@@ -9,7 +9,7 @@ from __future__ import annotations
 def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
     """Return the largest nesting depth, and the first line that reaches this depth.
 
-    Lines are counted from 1.  Brackets in strings and comments count.
+    Line numbers begin at 1.  Brackets in strings and comments are not ignored.
 
     Args:
         text: the text.

@@ -59,7 +59,7 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
 
 
 def _model_of(path: Path) -> Path:
-    """Return the model beside an external data file, found by the file names that exporters use."""
+    """Find the model beside an external data file, from the file names that exporters use."""
     for suffix in _DATA_SUFFIXES:
         if path.name.endswith(SUFFIX + suffix):
             model = path.with_name(path.name.removesuffix(suffix))

@@ -44,8 +44,9 @@ def matches_name(glob: str, name: str) -> bool:
 def _matches(parts: tuple[str, ...], path: str) -> bool:
     """Return whether a glob matches a path.  ``parts`` are the literals and wildcards of the glob.
 
-    For each part of the glob, the search stores the set of possible end positions in the path. So the time is
-    at most glob length times path length. A regular expression could take exponential time.
+    For each part of the glob, the search stores the set of possible end positions in the path. So the time
+    is at most proportional to the length of the glob times the length of the path. A regular expression could
+    take exponential time.
     """
     ends = {0}
     for part in parts:

@@ -61,7 +61,7 @@ def regular_status(path: Path, *, links: bool = True) -> os.stat_result:
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether a path is a pipe, such as the shell creates for ``<(zcat build.log.gz)``."""
+    """Return whether a path is a pipe, such as the pipe that the shell makes for ``<(zcat build.log.gz)``."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -122,7 +122,7 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 that has content.
+    """Reject a file that has content although its size is 0.
 
     The system generates the content of such a file when the file is read.  The file has the mode of a regular
     file, but reading it may block or never end.  An example is ``/proc/kmsg``:

@@ -12,9 +12,9 @@ from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
 
 _UNREAD = "Cannot parse data from external tensors"
-"""Message of ONNX's shape inference about sizes in external data.
+"""Message of ONNX's shape inference if a size is stored in external data.
 
-The full check does not read these data.
+The full check does not read external data.
 """
 _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 

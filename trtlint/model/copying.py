@@ -9,8 +9,8 @@ from trtlint.model.errors import ModelError
 _CHUNK = 1 << 20
 """Number of bytes to copy at once.
 
-The offset of a weight in its memory page usually differs between the two files.  Then the kernel copies page
-by page for ``os.copy_file_range`` and ``os.sendfile``, which takes longer than reading and writing.
+trtlint reads and writes the bytes.  ``os.copy_file_range`` and ``os.sendfile`` would take longer: in the two
+files, a weight usually begins at different offsets within a memory page, so the kernel copies page by page.
 """
 
 

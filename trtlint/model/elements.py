@@ -179,8 +179,8 @@ class Node:
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return the value of an attribute as Python data, or ``default`` if the attribute is absent.
 
-        Strings are decoded, repeated fields become tuples, tensors and graphs stay ONNX protos.  An attribute
-        whose type differs from ONNX's definition is treated as absent.
+        Strings are decoded.  Repeated fields become tuples.  Tensors and graphs stay ONNX protos.  If the
+        type of an attribute differs from ONNX's definition, the attribute is treated as absent.
         """
         proto = self.attributes.get(name)
         if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:

@@ -29,7 +29,7 @@ So their results do not depend on control flow.
 """
 
 _MOST_NESTED = 500
-"""Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
+"""Largest number of nested constructs to search, because each search visits all scopes of the graph."""
 
 
 class Flow(Struct, frozen=True):

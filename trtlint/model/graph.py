@@ -126,7 +126,7 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Add an edge from the node that computes a value, if any, to a node that reads the value."""
+        """Add an edge to ``target`` from the node that computes ``value``, if a node computes it."""
         if value.producer is not None:
             self._edges.append((value.producer, target, value, port))
             self._successors[value.producer][target] = None

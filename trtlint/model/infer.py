@@ -69,7 +69,7 @@ def isolated(
         work: the function to call.  If it raises an InferenceError, this process raises the same error.
         data: argument of the function.
         processor: limit of processor time, in seconds.
-        memory: bytes that the child may map in addition to the memory of the parent.
+        memory: bytes of memory that the child may use, not counting the memory of the parent.
 
     Raises:
         InferenceError: the function failed, crashed, or took too long.

@@ -36,7 +36,7 @@ _DEEPEST = 64
 _DEEPEST_BODY = 30
 """Depth limit of nested subgraphs after inlining.
 
-Protobuf allows 100 nested messages; a subgraph needs three.
+Protobuf allows 100 nested messages, and each level of subgraphs needs three.
 """
 _MOST_BYTES = 96 << 20
 """Limit of the bytes that inlining may copy or write for one model.
@@ -238,7 +238,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        """Replace the parameters of a function in ``node`` by the arguments of the call, in place."""
+        """In ``node``, a node of a function, replace the function's parameters by the call's arguments."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
         self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))

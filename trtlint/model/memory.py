@@ -24,7 +24,7 @@ from trtlint.model.reader import RawModel
 from trtlint.model.tensors import LEFT, Array, TensorStore, stored_size
 
 NAME = "<model>"
-"""Name of a model in memory in reports, in the style of Python's ``<string>``."""
+"""Name that reports show for a model in memory, in the style of Python's ``<string>``."""
 
 _IR_PACKAGES = ("onnx_ir", "onnxscript.ir")
 """Packages of ONNX IR that define ``Model``, in recent and in old releases of PyTorch's exporter.

@@ -46,7 +46,7 @@ class Misreading(Struct, frozen=True):
 
             - ``operator``: if the parser supports an operator with the same name, it imports this operator.
             - ``domain``: the parser calls a function with the same name in another domain.
-            - ``crossed``: an argument has the same name as a parameter before it in the list of parameters.
+            - ``crossed``: an argument has the same name as the parameter of an earlier argument.
             - ``shadowed``: a parameter has the same name as another tensor of the model.
             - ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.

@@ -1,4 +1,4 @@
-"""Make a copy of a model without its weights, and optionally without its names, to share with others.
+"""Make a copy of a model to share with others: without its weights, and optionally without its names.
 
 The copy has the graph, types, shapes and small integer tensors.  So trtlint reports the same findings for the
 copy as for the model, except findings that depend on the values of weights.  A removed tensor is marked as

@@ -57,7 +57,7 @@ _BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
 If the attribute is absent, the type comes from an input or is a default.
 """
 _OF_VALUE = frozenset({"Constant", "ConstantOfShape"})
-"""Operators whose result has the type of the tensor in their attribute ``value``."""
+"""Operators with a tensor in the attribute ``value``.  The result has the type of this tensor."""
 
 _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("Gelu", "BiasGelu", "FastGelu", "QuickGelu"), 0),
@@ -66,7 +66,7 @@ _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("GroupNorm", "SkipGroupNorm", "RotaryEmbedding", "MultiHeadAttention", "Attention"), 0),
     "EmbedLayerNormalization": 2,
 }
-"""ONNX Runtime operators, each with an input index.  The first result has the element type of this input:
+"""ONNX Runtime operators, each with the index of the input that determines the type of the first result:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 

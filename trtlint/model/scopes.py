@@ -20,7 +20,7 @@ _CARRIED = 2
 The body of the loop has the same number of inputs before these values.
 """
 _MOST_BYTES = 1024
-"""Bytes of the largest stored tensor that is copied, such as axes or shapes."""
+"""Size in bytes of the largest stored tensor that is copied.  Axes and shapes are examples."""
 _MOST_COPIES = 10_000
 """Limit of copies in one model, to bound the time."""
 

@@ -16,7 +16,7 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 _MOST_PARTS = 12
 """Largest number of path components that are kept from the path of an installed file."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
-"""Number of leading path components that form a home directory, by the first component."""
+"""For the first component of a path: how many components at the start of the path are a home directory."""
 
 
 class Frame(Struct, frozen=True):

@@ -57,7 +57,7 @@ class Sources:
         self._known: dict[tuple[Frame, ...], Source | None] = {}
 
     def finder(self) -> Callable[[Source], Source]:
-        """Reset the limit of file lookups, and return :meth:`find` for the nodes of one model."""
+        """Return :meth:`find` for the nodes of one model.  The count of file lookups begins again at 0."""
         self._looks = _MOST_LOOKS
         return self.find
 

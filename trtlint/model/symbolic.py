@@ -162,7 +162,7 @@ class SymbolicShapes:
         return self._rearranged(node, data)
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
-        """Return the output shape of an operator such as ``Gather`` or ``Slice``, from all its inputs."""
+        """Return the output shape of an operator, such as ``Slice``, that depends on several inputs."""
         if node.op == "Gather":
             picked, axis = self._shape(node.input(1)), node.attribute("axis", 0)
             if picked is None or not -len(data) <= axis < len(data):

@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the only number in a value, or None if the elements differ or are unknown."""
+        """Return the number that all elements of a value have, or None if they differ or are unknown."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None

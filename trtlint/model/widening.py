@@ -15,7 +15,7 @@ Types = Mapping[int, int]
 FP32: Types = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 FP64: Types = dict.fromkeys((*FP32, TensorProto.FLOAT), TensorProto.DOUBLE)
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "softmax_precision"})
-"""Attributes that name an element type: of Cast, EyeLike, RandomNormal, Attention and similar operators."""
+"""Attributes of operators such as Cast, EyeLike, RandomNormal and Attention that name an element type."""
 
 
 def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: Types = FP32) -> None:

@@ -288,9 +288,7 @@ class Comparing:
         explained = deviation(node, inputs, values, found, self._opset)
         if node.op_type == "Loop" and got.ndim == expected.ndim > 0:
             cut = is_cut(self._proto.graph, name, got, expected)
-            explained = (
-                "stacked outputs of a Loop that are cut to the iterations that ran" if cut else explained
-            )
+            explained = "extra rows at the end of a Loop output, which a Slice removes" if cut else explained
         if explained:
             self._found.deviations.add(explained)
             return

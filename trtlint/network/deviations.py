@@ -17,7 +17,7 @@ Inputs = Sequence[Array | None]
 _UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Scan"})
 """Operators whose ONNX definition does not cover all cases, so that implementations differ."""
 _RESIZE_10 = 10
-"""The opset in which Resize does not define how to round positions between two elements.
+"""The opset that does not define how Resize rounds a position between two elements.
 
 https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html
 """
@@ -127,7 +127,9 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
         ("Softmax", "LogSoftmax", "Attention", "MultiHeadAttention"),
         ("softmax rows whose keys are all masked", _masked_rows),
     ),
-    **dict.fromkeys(("Cast", "CastLike"), ("a cast of a number that the type cannot hold", _out_of_range)),
+    **dict.fromkeys(
+        ("Cast", "CastLike"), ("a cast of a number outside the range of the new type", _out_of_range)
+    ),
 }
 
 

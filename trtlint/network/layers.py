@@ -79,7 +79,7 @@ class Network(Struct, frozen=True):
 
     @property
     def conditions(self) -> dict[int, int]:
-        """The tensor that decides each conditional, by the number of the conditional."""
+        """For each conditional, by its number: the tensor that selects the branch."""
         return {
             layer.group: tensor
             for layer in self.layers

@@ -155,7 +155,7 @@ class Runner:
         return [Missing(" ".join(reason.split())[:_LONGEST])] * len(step.gives)
 
     def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
-        """Compute the output of a conditional: the value from the branch that its condition selects."""
+        """Compute the output of a conditional: the value of the branch that the condition selects."""
         condition = self._conditions.get(layer.group)
         value = Missing("a condition is missing") if condition is None else scope.get(condition)
         if isinstance(value, Missing):

@@ -72,7 +72,7 @@ def parse(text: str) -> Address:
         raise AddressError(f"{shown}: {error}") from None
     if scheme in ("http", "https") and secret:
         raise AddressError(
-            f"{scheme}://{host}: remove the password from the address; it would appear in logs"
+            f"{scheme}://{host}: remove the password from the address, because logs would show the password"
         )
     if scheme == "http" and not is_loopback(host or ""):
         raise AddressError(f"{shown}: http:// is only allowed for this machine; use https://")

@@ -48,10 +48,10 @@ class Verdict(Struct, frozen=True):
         standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
         said: sentences for the report. Each names a line of a file, a layer or a tensor.
         cited: ``file:line`` of the log messages in ``said``.
-        support: a confidence if the evidence supports the finding but cannot confirm it. Then the finding
-            has at least this confidence.
-        doubt: a confidence if the evidence makes the finding doubtful. Then the finding has at most this
-            confidence.
+        support: the lowest confidence that the finding can have, if the evidence supports the finding but
+            cannot confirm it; else None.
+        doubt: the highest confidence that the finding can have, if the evidence makes the finding doubtful;
+            else None.
         ended: True if a real build failed with one of the cited messages.
         everywhere: True if the confirming message names no node. Then a refutation takes precedence over this
             confirmation.
@@ -83,8 +83,8 @@ class BlockTimes(Struct, frozen=True):
 class Evidence:
     """One piece of evidence about a model: a build, a dry build, or measured ranges.
 
-    Subclasses are frozen structs that can be pickled.  If a subclass does not override a method, the method
-    returns the value for "no evidence".
+    Subclasses are frozen structs that can be pickled.  The methods of this base class return values that mean
+    "no evidence".
     """
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class Evidence:
     judges = True
     """False if the evidence cannot confirm or refute a finding."""
     settles_targets = False
-    """True if the evidence is a real build. Then its data determine the target."""
+    """True if the data of the evidence determine the target, as the data of a real build do."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Evidence:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for the report.  Only reports for targets with this evidence show them."""
+        """Sentences that a report shows if the evidence applies to its target."""
         return ()
 
     @property
@@ -137,9 +137,10 @@ class Evidence:
         rules: RuleSet,  # noqa: ARG002
         target: Target,  # noqa: ARG002
     ) -> EvidenceSummary | None:
-        """Return the evidence as JSON data for a report, after the rules were evaluated.
+        """Return the evidence as JSON data for a report.
 
-        Unlike :meth:`summary`, the data can depend on the findings in ``report``.
+        trtlint calls this method after the rules were evaluated.  So the data can depend on the findings in
+        ``report``, unlike the result of :meth:`summary`.
         """
         return self.summary
 
@@ -188,7 +189,7 @@ class PendingEvidence(Protocol):
         """Run the experiment on a model, for some targets, and return its results as evidence."""
 
     def elsewhere(self) -> PendingEvidence:
-        """Return a version of the experiment that needs no folders of this machine.
+        """Return a copy of the experiment that can run on another machine.
 
-        So this version can run on another machine.
+        The copy needs no folders of this machine.
         """

@@ -165,8 +165,8 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield the messages that confirm the finding at every node.
 
-    These messages name no node, and match a condition with ``anywhere``. The function yields nothing if such
-    a condition also matches a message that names a node.
+    These messages name no node, and match a condition with the key ``anywhere``. The function yields nothing
+    if the log also has a message that matches such a condition and names a node.
     """
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))

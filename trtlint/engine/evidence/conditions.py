@@ -113,7 +113,7 @@ def read_conditions(
     Args:
         item: the entry; None if the rule has none.
         condition: function that compiles a condition.
-        text: function that compiles a text with fields, such as ``{name}``.
+        text: function that compiles a text with placeholders such as ``{name}``.
         messages: the known names of log messages; None to accept any name.
         refusal: True if the findings of the rule predict an error of the parser or builder.
 
@@ -149,12 +149,16 @@ def _read(
     what = f"witness {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
     if anywhere is not None and kind != "log":
-        raise FrontMatterError("'anywhere' is only allowed for a witness with the key 'log'", anywhere.line)
+        raise FrontMatterError(
+            "'anywhere' is only allowed in an entry of 'witness' that has the key 'log'", anywhere.line
+        )
     if kind == "log":
         names = fields[kind].items(what)
         messages = [entry.word(what) if known is None else entry.choice(what, known) for entry in names]
     elif where is not None:
-        raise FrontMatterError("'where' is only allowed for a witness with the key 'log'", where.line)
+        raise FrontMatterError(
+            "'where' is only allowed in an entry of 'witness' that has the key 'log'", where.line
+        )
     else:
         where = fields[kind]
     return EvidenceCondition(

@@ -16,8 +16,8 @@ from trtlint.facts.facts import Facts
 def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
     """Judge a finding at one node by all evidence.  A confirmation takes precedence over a refutation.
 
-    A finding can be about a fact that comes from a piece of evidence, such as a log message.  Then only this
-    piece of evidence judges the finding.
+    Some facts, such as log messages, come from a piece of evidence.  A finding about such a fact is judged
+    only by this piece of evidence.
     """
     fact = question.subject.fact
     own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))
@@ -50,7 +50,7 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
 def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
 ) -> tuple[tuple[str, ...], BlockTimes | None]:
-    """Return the lines that evidence adds to a finding, and the measured time of the finding's operators."""
+    """Return two results: the lines that evidence adds to a finding, and the time of its operators."""
     words = (line for subject, verdict in places for line in (*cited_message(subject), *verdict.said))
     said = bounded(words, CITED_IN_ALL)
     subjects = [subject for subject, _ in places]

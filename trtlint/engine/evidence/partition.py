@@ -59,9 +59,10 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return a copy without ``simulation`` and ``log``, because these are about the original model.
+        """Return a copy for rewritten models.
 
-        trtlint predicts the partition of each rewritten model again.
+        The copy has no ``simulation`` and no ``log``, because both are about the original model.  trtlint
+        predicts the partition again for each rewritten model.
         """
         return replace(self, simulation=None, log=None, notes=())
 
@@ -90,7 +91,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Return the partition in a log as JSON data, and compare it with the prediction ``expected``."""
+    """Compare the partition in a log with the prediction ``expected``. Return both results as JSON data."""
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]

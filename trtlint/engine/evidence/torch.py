@@ -26,8 +26,7 @@ COULD_NOT = "could not ask Torch-TensorRT"
 class TorchEvidence(Evidence, Struct, frozen=True):
     """A script or exported program for Torch-TensorRT, as evidence.
 
-    This file is the only evidence, and all facts come from it. So a script cannot confirm or refute a
-    finding.
+    All facts about a script come from the script itself. So a script cannot confirm or refute a finding.
     """
 
     kind = "torch_tensorrt"
@@ -72,7 +71,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
             )
         judged = {id(call) for call in script.judged}
         return tuple(
-            f"line {call.line}: not checked: {_reason(call.ir)}"
+            f"the call in line {call.line} was not checked: {_reason(call.ir)}"
             for call in script.calls
             if id(call) not in judged
         )
