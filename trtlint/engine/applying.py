@@ -68,7 +68,7 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 
 
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """Return the versions that are both in the range of the rule and in the range of the fact.
+    """Return the versions to which both the rule and the fact apply.
 
     Only the ranges for the target's product count.  The result is None if the fact has no range for this
     product, or if no version is in both ranges.

@@ -1,4 +1,4 @@
-"""Suggest files that would explain the problems in a log that was linted without its model.
+"""Suggest files to explain the problems in a log, if the user gave the log without its model.
 
 trtlint suggests a file only if this file could explain the problem.  For example, a model cannot explain why
 a library does not load.

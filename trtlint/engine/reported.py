@@ -37,7 +37,7 @@ def reads_the_graph(rule: Rule) -> bool:
 
 
 def turn(rule: Rule) -> tuple[int, bool]:
-    """Return a sort key that states the phase in which a rule is evaluated.
+    """Return a sort key for a rule: the phase in which trtlint evaluates the rule.
 
     Rules about the model come first, because their findings quote matching messages of a build.  Then come
     rules about errors of the parser, rules about the build, and rules about other experiments.  A rule does
@@ -54,7 +54,7 @@ class Reported(Struct):
     Attributes:
         messages: ``file:line`` of the log messages that findings quote as evidence.
         lines: ``file:line`` of the log messages that are themselves the subject of a finding.
-        places: the nodes with a finding, by rule.
+        places: for each rule, the nodes that have a finding of this rule.
         refused: pairs of a refused node and the stage that refuses the node.  The node is None if it is
             unknown.
     """

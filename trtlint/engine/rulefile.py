@@ -1,7 +1,7 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule file gives an error with file and line, instead of a rule that silently has no findings.
-Examples of mistakes are an unknown key, a field that the fact lacks, and a role that the pattern lacks.
+A mistake in a rule file gives an error with file and line.  So no rule silently has no findings.
+Examples of mistakes are an unknown key, an unknown field of a fact, and an unknown role of a pattern.
 ``trtlint test`` checks the expressions of the built-in rules, so a run does not check them again.
 """
 
@@ -222,7 +222,7 @@ class _FrontMatterReader:
         return scope_of_kind(kind) if self.checked else None
 
     def _condition(self, item: Item, what: str, kind: str = "") -> Expression:
-        """Compile a condition.  It is about facts of the kind ``kind``, by default of the rule's own kind."""
+        """Compile a condition on facts of the kind ``kind``.  The default is the kind of the rule."""
         scope = self._scope_of(kind) if kind else self.scope
         text = item.text(what).strip()
         try:
@@ -233,7 +233,7 @@ class _FrontMatterReader:
     def _template(self, item: Item, what: str, kind: str = "") -> Template:
         """Compile a text with placeholders such as ``{name}`` for the fields of a fact.
 
-        The fact is of the kind ``kind``, by default of the rule's own kind.
+        The fact is of the kind ``kind``.  The default is the kind of the rule.
         """
         scope = self._scope_of(kind) if kind else self.scope
         try:

@@ -67,7 +67,7 @@ class TargetKeys:
     """Computes the cache key of a target for each rule, and stores the cached findings.
 
     Attributes:
-        found: the findings of a rule, and the nodes of the findings, by cache key.
+        found: for each cache key, the findings of a rule and the nodes of these findings.
     """
 
     def __init__(self) -> None:

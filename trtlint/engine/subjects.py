@@ -42,7 +42,7 @@ class Subject(Struct, frozen=True, eq=False):
     values: Mapping[str, object]
     others: tuple[Subject, ...] = ()
     applies: Mapping[Product, str] | None = None
-    """The versions for which the fact is true, by product; None for all versions."""
+    """For each product, the versions for which the fact is true.  None means all versions."""
     refusal: Refusal | None = None
     fact: Fact | None = None
     """The fact; None for a match of a pattern."""

@@ -38,8 +38,7 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
     """Merge the findings of several targets.  Findings of one rule are adjacent.
 
     For one target, the order of the findings does not change. For several targets, higher severities come
-    first. A merged finding has the text of its first target, the highest severity of its targets, and the
-    advice for all its targets.
+    first. A merged finding has the text for its first target, the highest severity, and all advice.
 
     Args:
         findings: the findings for each target.

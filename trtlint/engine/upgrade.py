@@ -238,7 +238,7 @@ def upgrade(
 def _advice(
     found: Sequence[ModelReport],
 ) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
-    """Return the advice of each finding, by the rule and the fingerprint of the finding.
+    """Return the advice of each finding.  The key of a finding is a pair: its rule and its fingerprint.
 
     Each text of advice comes with the indexes of the release lines for which reports show this text.
     """
@@ -310,8 +310,8 @@ def _with_hidden(
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
-    If the rule file of rule B names rule A in ``yields``, a finding of A hides findings of B at the same
-    nodes.
+    A rule can name other rules in ``yields``.  If one of these other rules has a finding at a node, it hides
+    the findings of the first rule at this node.
     """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:

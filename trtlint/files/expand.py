@@ -18,7 +18,7 @@ def expand(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the model files for the paths on a command line, each file once.
 
     - A folder yields the ``*.onnx`` files below it, sorted.
-    - A glob that the shell did not expand (``'models/**/*.onnx'``) yields the models that match.
+    - A glob in quotes (``'models/**/*.onnx'``), which the shell does not expand, yields the matching models.
     - An external data file yields the model beside it.
     - A missing path, a glob without matches and a folder without models are yielded unchanged, so that the
       reader reports the problem.
@@ -44,7 +44,7 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
     """Yield the paths that match the glob ``wanted``, except hidden paths.
 
     If ``folders`` is true, yield only folders.  Unlike in ``glob.glob``, ``**`` does not follow links to
-    folders, because a folder with two links to itself would double the number of paths at each level.
+    folders.  A folder with two links to itself would double the number of paths at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))

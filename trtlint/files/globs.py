@@ -18,7 +18,7 @@ def matches_path(glob: str, path: str) -> bool:
     """Return whether a glob matches a file path.
 
     ``*`` and ``?`` do not match ``/``, and ``**`` matches any folders. A glob without ``/`` matches the file
-    name only. A glob that ends in ``/`` matches everything below the folder that the glob names.
+    name only. A glob that ends in ``/`` names a folder, and matches everything below this folder.
 
     Args:
         glob: the glob, relative to the same folder as ``path``.

@@ -112,7 +112,7 @@ class LimitError(UnreadableError):
 
 
 class _StopError(BaseException):
-    """Stops the work in a ``with`` block because the block exceeded a limit.
+    """Raised in a ``with`` block to stop its work, because the block exceeded a limit.
 
     This is a BaseException, so that no ``except Exception`` catches it.
     """

@@ -9,8 +9,9 @@ from trtlint.model.errors import ModelError
 _CHUNK = 1 << 20
 """Number of bytes to copy at once.
 
-trtlint reads and writes the bytes.  ``os.copy_file_range`` and ``os.sendfile`` would take longer: in the two
-files, a weight usually begins at different offsets within a memory page, so the kernel copies page by page.
+trtlint reads and writes the bytes, because ``os.copy_file_range`` and ``os.sendfile`` take longer.  In the
+two files, a weight usually begins at different offsets within a memory page.  So the
+kernel would copy page by page.
 """
 
 

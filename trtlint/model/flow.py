@@ -42,8 +42,8 @@ class Flow(Struct, frozen=True):
             - An earlier operator of the same type in the same graph also depends on a construct or on an
               input of a loop body.
             - Another construct depends on the operator.
-        past_loops: constructs inside a loop, if the loop itself is in a branch of an ``If``, and if the
-            construct reads a value that is defined outside the loop.
+        past_loops: constructs inside a loop that read a value from outside the loop.  Only loops in a branch
+            of an ``If`` count.
     """
 
     repeated: frozenset[Node]

@@ -49,7 +49,7 @@ class Graph:
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: the values by name, in file order.  A name is unique only within its scope.
-        sparse: the sparse initializers, by the values that they define.
+        sparse: the sparse initializers.  The key of each is the value that it defines.
 
     Args:
         proto: the graph, with inferred types.
@@ -181,7 +181,7 @@ class Graph:
             scope = owner.scope
 
     def bodies(self, node: Node) -> Mapping[str, Body]:
-        """Return the bodies of an operator, by the names of the attributes that contain them."""
+        """Return the bodies of an operator.  Keys are the names of the attributes that contain them."""
         if node.op not in WITH_BODIES:
             return _NO_BODIES
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}

@@ -39,9 +39,8 @@ class Model(Struct, frozen=True):
         ir_version: IR version of the file.
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
-        declared: element types that the file declares for the outputs of the model, such as ``f32``, by the
-            names of the outputs.  ``graph`` has different types if the operators contradict the declared
-            types.
+        declared: for each output of the model, by name, the element type that the file declares, such as
+            ``f32``.  If the operators contradict a declared type, ``graph`` has a different type.
         calls: the model-local functions that the file calls; the graph contains their bodies.
         call_paths: the names of all calls of the functions in ``calls``.  The name of an inlined node begins
             with the name of its call.
@@ -229,7 +228,7 @@ class _Inferred(Struct, frozen=True):
     Attributes:
         proto: the model; its value names are unique.
         has_bodies: whether an operator contains a graph.
-        names: the original names of renamed values, by their unique names.
+        names: for renamed values, a mapping of the unique names to the original names.
         declared: declared types of the model's outputs, if they contradict the operators; else empty.
         untyped: the limit that stopped the inference; empty if inference finished.
     """

@@ -14,7 +14,7 @@ CAST = frozenset({"Cast", "CastLike"})
 PASSING = MOVING - {"Flatten"} | {"Cast"}
 """Operators that may occur where the pattern of a rule has the sign ``~``."""
 ONNX_RUNTIME = "com.microsoft"
-"""The domain of the operators that ONNX Runtime defines and that its optimizer adds to models:
+"""The domain of ONNX Runtime's own operators.  ONNX Runtime's optimizer adds such operators to models:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 RANDOM = frozenset(

@@ -65,8 +65,7 @@ class Origin(Struct, frozen=True):
 def origin(model: Model, node: Node) -> Origin:
     """Return the module path and source line of a node.
 
-    If the metadata of a node in a body contain no origin, the metadata of the operator that owns the body
-    are used.
+    A node in a body may have no origin in its metadata.  Then the metadata of the body's operator are used.
     """
     module: str | None = None
     for current in (node, *model.graph.owners(node.scope)):
@@ -150,7 +149,7 @@ def _source(trace: str, doc: str) -> Source | None:
 
 
 def _library(stack: Sequence[Frame]) -> Source | None:
-    """Return the innermost frame in an installed package, or None if the user's own code comes first.
+    """Return the innermost frame if it is in an installed package, or None if it is in the user's code.
 
     Frames of PyTorch and of exporters are ignored.
     """

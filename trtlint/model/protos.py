@@ -38,10 +38,10 @@ DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.INT4: "i4",
     onnx.TensorProto.FLOAT4E2M1: "f4e2m1",
 }
-"""Short names of the element types, by their numbers in ``TensorProto.DataType``."""
+"""A mapping of element types, as numbers of ``TensorProto.DataType``, to their short names."""
 
 NUMBERS: Mapping[str, int] = {short: number for number, short in DTYPES.items()}
-"""The number of each ONNX element type, by its short name."""
+"""A mapping of short names of element types to numbers of ``TensorProto.DataType``."""
 
 MOST_DIMENSIONS = 64
 """Limit of dimensions of a tensor.  TensorRT allows 8, NumPy 64."""
@@ -88,7 +88,7 @@ def functions_of(proto: onnx.ModelProto) -> dict[FunctionKey, onnx.FunctionProto
 
 
 def opsets(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
-    """Return the imported opset versions of a model or a function, by domain."""
+    """Return, for each domain that a model or function imports, the opset version."""
     return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
 
 

@@ -24,7 +24,7 @@ _NAMES: Mapping[str, ElementType] = {
     **{onnx.TensorProto.DataType.Name(number).lower(): short for number, short in DTYPES.items()},
     "string": "str",
 }
-"""Short names of the element types, by their names in ONNX's schemas."""
+"""A mapping of the names of element types in ONNX's schemas to their short names."""
 
 
 class _TypeSource(NamedTuple):
@@ -71,7 +71,7 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 
 _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that ONNX Runtime uses in ONNX's domain, in opsets where ONNX does not define them."""
+"""Operators that ONNX Runtime puts into ONNX's domain, even in opsets in which ONNX lacks them."""
 
 
 def retype(graph: Graph, opset: int) -> None:
@@ -104,9 +104,9 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """Return the values whose declared type differs from the type that the operators imply.
+    """Return the values with a wrong declared type, each with the wrong type.
 
-    Each value comes with its declared type.
+    A declared type is wrong if the operators imply another type.
     """
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():

@@ -26,7 +26,7 @@ _MOST_COPIES = 10_000
 
 
 class _Outer(Struct):
-    """The types and stored tensors of the graphs that contain a body, by value name."""
+    """The types and the stored tensors of values in the graphs around a body.  Keys are value names."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
     stored: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 
 
 def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Yield the name of each small initializer and Constant of a graph, with the tensor."""
+    """Yield each small initializer and Constant of a graph as a pair: its name and its tensor."""
     for tensor in graph.initializer:
         if tensor.ByteSize() <= _MOST_BYTES:
             yield text(tensor.name), tensor

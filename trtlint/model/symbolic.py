@@ -1,4 +1,4 @@
-"""Infer dimensions that ONNX's shape inference misses, from the operators that compute shapes.
+"""Infer dimensions that ONNX's shape inference does not find, by following the computation of shapes.
 
 An example is a ``Reshape`` to ``[b, 2, n, -1]``, whose shape input is computed by ``Shape``, ``Slice`` and
 ``Concat``.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This module

@@ -64,8 +64,8 @@ class TensorStore:
     Attributes:
         notes: problems while reading the model, without duplicates.
         missing: missing files of external data, each with the first tensor that needs the file.
-        misplaced: tensors with an external data location that TensorRT's parser does not read, each with the
-            reason, such as ``is at an absolute path``.
+        misplaced: tensors whose external data TensorRT's parser cannot read.  The value is the reason, such
+            as ``is at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None = None) -> None:

@@ -27,7 +27,7 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
         graph: the main graph; the bodies of its operators are changed in place.
 
     Returns:
-        The original names, by the new names.  The mapping is empty if all names are unique.
+        A mapping of new names to original names.  It is empty if all names are unique.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))

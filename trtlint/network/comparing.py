@@ -1,8 +1,8 @@
 """Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
-After a tensor is compared, the layers that read it get the value that ONNX Runtime computed.  So each layer
-and its ONNX nodes start from the same values.  Rounding errors and differences do not reach the layers that
-follow.
+After a tensor is compared, later layers read ONNX Runtime's value instead of the network's value.  So each
+layer and its ONNX nodes start from the same values, and a rounding error or difference does not reach later
+layers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class NotComparableError(ExperimentError):
 
 
 class _Found(Struct, eq=False):
-    """Results of the comparison so far, by the names of the tensors."""
+    """Results of the comparison so far.  Keys are the names of the tensors."""
 
     compared: set[str] = field(default_factory=set)
     missing: dict[str, str] = field(default_factory=dict)

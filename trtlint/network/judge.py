@@ -21,7 +21,7 @@ TOLERANCES: Mapping[str, float] = {
     "FP8": 0.13,
     "FP4": 0.5,
 }
-"""Largest relative difference that counts as rounding, by element type."""
+"""For each element type, the largest relative difference that counts as rounding."""
 _LEAST = 1e-3
 """Smallest scale of a tensor.  Differences are relative to the scale, which must not be near 0."""
 _SAMPLE = 10_000

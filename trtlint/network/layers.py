@@ -21,7 +21,7 @@ class Tensor(Struct, frozen=True):
     """A tensor of the network.
 
     Attributes:
-        name: the name, which the parser takes from ONNX where possible.
+        name: the name.  The parser uses the ONNX name where possible.
         dtype: TensorRT's name of the element type, such as ``HALF``.
     """
 
@@ -39,7 +39,7 @@ class Layer(Struct, frozen=True):
         inputs: positions of the input tensors in ``Network.tensors``; None for an unconnected input.
         outputs: positions of the output tensors in ``Network.tensors``.
         types: TensorRT's names of the element types of the outputs.
-        settings: the attributes of the layer, by their names in the Python API.  The value of an enumeration
+        settings: the attributes of the layer.  Keys are names in TensorRT's Python API.  An enumeration value
             is stored as its name.
         group: the number of the loop, conditional or attention that contains the layer; -1 if there is none.
     """

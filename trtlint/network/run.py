@@ -25,7 +25,7 @@ _LAYERS: Mapping[str, Compute] = {
     **reductions.LAYERS,
     **sampling.LAYERS,
 }
-"""The functions that compute layers, by layer kind."""
+"""For each kind of layer, the function that computes the layer."""
 _LONGEST = 200
 """Largest number of characters in the reason of a :class:`Missing`."""
 

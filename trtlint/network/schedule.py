@@ -200,7 +200,7 @@ class _Scheduler:
 
 
 def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]]) -> list[ScheduledStep]:
-    """Sort steps so that each step follows the steps whose tensors it needs.
+    """Sort steps so that a step comes after all steps that compute its inputs.
 
     Independent steps stay in the order of the network.
 

@@ -1,4 +1,4 @@
-"""List the attributes of TensorRT's layers, by kind of layer.
+"""List the attributes of TensorRT's layers for each kind of layer.
 
 This module imports nothing of trtlint, so that a Python interpreter without trtlint can use it.
 """
@@ -62,7 +62,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
         *("average_count_excludes_padding", "blend_factor"),
     ),
 }
-"""The attributes that define a layer's computation, by layer kind."""
+"""For each kind of layer, the attributes that define the computation of the layer."""
 GROUPS = {
     **dict.fromkeys(("RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"), "loop"),
     **dict.fromkeys(("CONDITION", "CONDITIONAL_INPUT", "CONDITIONAL_OUTPUT"), "conditional"),

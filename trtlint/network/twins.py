@@ -56,7 +56,7 @@ class Twins:
     Args:
         proto: the model.
         network: the network that the parser made from the model.
-        names: the names of the ONNX tensors to compare with, by position of the network tensor.
+        names: for positions of network tensors, the name of the ONNX tensor to compare with.
         stored: object that reads initializers.
     """
 

@@ -19,9 +19,9 @@ _SMALL = 4 << 20
 """Size in bytes of the largest model that is fetched whole.  Reading a small model in parts takes longer."""
 _LEAST_VALUES = 1 << 20
 _VALUES = 100
-"""Divisor: trtlint reads tensor values of at most the file size divided by this number.
+"""Divisor for the limit of bytes that trtlint reads for tensor values.
 
-The limit is at least 1 MiB.
+The limit is the file size divided by this number, but at least 1 MiB.
 """
 
 

@@ -90,8 +90,8 @@ class EvidenceConditions(Struct, frozen=True):
 Compile = Callable[[Item, str, str], Expression]
 """Function that compiles a condition.
 
-Its arguments are an item of the front matter with the condition, a name of the item for error messages, and
-the kind of fact that the condition is about.
+It has three arguments: the item of the front matter with the condition, the name of the item in error
+messages, and the kind of facts for the condition.
 """
 CompileText = Callable[[Item, str, str], Template]
 """Function that compiles a text with placeholders such as ``{name}``.

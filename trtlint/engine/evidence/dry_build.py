@@ -112,8 +112,8 @@ def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Conf
     A dry build uses TensorRT-RTX, perhaps for another GPU.
 
     - For TensorRT-RTX of the same release, the confidence is ``confirmed``, as for a real build.
-    - For TensorRT, the parser of TensorRT-RTX is good evidence if both parsers come from the same sources,
-      and weak evidence otherwise.
+    - For TensorRT, the parser of TensorRT-RTX is good evidence if both products build it from the same sources.
+      Otherwise, it is weak evidence.
     - For TensorRT, the builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels
       differ, and nothing is timed.
     """
@@ -160,8 +160,8 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence) -> Verdict | None:
     """Judge a finding that predicts an error of the parser or builder.
 
-    An error that names the node of the finding takes precedence over a stage that succeeded. The result is
-    None if there is no such error and no success.
+    Errors at the nodes of the finding count first. Without such errors, the success of the stage that the
+    finding is about counts. The result is None if this stage did not succeed either.
     """
     facts, subject, holds = question.facts, question.subject, question.holds
     refusal, stage = subject.refusal, _reached(result)
