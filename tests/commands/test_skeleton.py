@@ -27,7 +27,7 @@ def test_the_model_itself_stays(tmp_path: Path, capsys: pytest.CaptureFixture[st
     model = tmp_path / "m.onnx"
     model.write_bytes(EXAMPLE.read_bytes())
     assert run(["skeleton", str(model), "-o", str(model)]) == 2
-    assert "name another file" in capsys.readouterr().err
+    assert "write to another file" in capsys.readouterr().err
     assert model.read_bytes() == EXAMPLE.read_bytes()
 
 

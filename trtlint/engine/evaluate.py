@@ -116,10 +116,7 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Return whether a rule can have findings.
-
-        The result is True if the rule has a pattern, or if facts of the rule's kind may exist.
-        """
+        """Return whether a rule has a pattern, or facts of the rule's kind may exist."""
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model
@@ -171,10 +168,7 @@ class _Versions(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """The data of a finding, except its sites.
-
-    Facts or matches with equal data become sites of one finding.
-    """
+    """The data of a finding, except its sites. Facts or matches with equal data share one finding."""
 
     versions: _Versions
     refusal: Refusal | None

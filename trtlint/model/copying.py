@@ -10,8 +10,8 @@ _CHUNK = 1 << 20
 """Number of bytes to copy at once.
 
 trtlint reads and writes the bytes, because ``os.copy_file_range`` and ``os.sendfile`` take longer.  In the
-two files, a weight usually begins at different offsets within a memory page.  So the
-kernel would copy page by page.
+two files, a weight usually begins at different offsets within a memory page.  So the kernel would copy page
+by page.
 """
 
 

@@ -44,7 +44,7 @@ _MOST_BYTES = 96 << 20
 An export of 20,000 nodes with stack traces needs about half of this limit.
 """
 _BYTES_PER_NODE = 100
-"""Bytes that each copied node counts in addition to its path, against the limit of copied bytes."""
+"""Bytes that trtlint counts for each copied node, in addition to the bytes of its path."""
 _LONGEST_PATH = 1000
 """Largest length of a call path in the name of an inlined node, in characters.
 

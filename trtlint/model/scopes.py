@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from trtlint.model.protos import bodies_of, text
 
 _CARRIED = 2
-"""Number of inputs of a ``Loop`` before the values that it passes from one iteration to the next.
+"""Number of inputs of a ``Loop`` that come before its loop-carried values.
 
 The body of the loop has the same number of inputs before these values.
 """

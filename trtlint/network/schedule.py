@@ -169,9 +169,9 @@ class _Scheduler:
         return ScheduledStep(self._bounds[group][0], tuple(needs), gives, self.block(group))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return, for each step, the branches that contain all readers of the tensors of the step.
+        """Return, for each step, the branches that contain all steps that read its tensors.
 
-        The result for a step is empty if the readers have no branch in common.
+        The result for a step is empty if these other steps have no branch in common.
 
         Args:
             steps: the steps of a block.

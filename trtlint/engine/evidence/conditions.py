@@ -19,8 +19,8 @@ The block of a finding is the group of operators that the finding is about. The 
 - ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
 - ``anywhere: true`` also accepts messages that name no node. Such a message matches every block. If the log
   has a listed message that names a node, ``anywhere`` has no effect.
-- ``layer`` is an expression over the ``layer`` fact. The expression must be true for one engine layer of the
-block.
+- ``layer`` is an expression over the ``layer`` fact. The expression must be true for at least one engine
+  layer of the block.
 - ``layers`` is like ``layer``, but the expression must not be false for any layer of the block.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the

@@ -111,9 +111,10 @@ def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Conf
 
     A dry build uses TensorRT-RTX, perhaps for another GPU.
 
-    - For TensorRT-RTX of the same release, the confidence is ``confirmed``, as for a real build.
-    - For TensorRT, the parser of TensorRT-RTX is good evidence if both products build it from the same sources.
-      Otherwise, it is weak evidence.
+    - For TensorRT-RTX of the same release, the confidence is ``confirmed``, as for a real build.  If the GPU
+      differs, a result of the builder has only low confidence.
+    - For TensorRT, the parser of TensorRT-RTX is good evidence if the parsers of both products come from the
+      same sources.  Otherwise, it is weaker evidence.
     - For TensorRT, the builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels
       differ, and nothing is timed.
     """
