@@ -18,7 +18,10 @@ def test_a_byte_order_mark_and_line_ends_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "line", "message"),
-    [(b"\xff", 1, "not UTF-8 at byte 0"), (b"a\nb\r\nc\xff\n\xff", 3, "not UTF-8 at byte 6")],
+    [
+        (b"\xff", 1, "the file is not UTF-8: the byte at offset 0 is invalid"),
+        (b"a\nb\r\nc\xff\n\xff", 3, "the file is not UTF-8: the byte at offset 6 is invalid"),
+    ],
 )
 def test_the_line_of_a_byte_that_is_no_text(data: bytes, line: int, message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
@@ -39,4 +42,4 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(RuleError) as caught:
         read_rule(path)
     assert caught.value.line == 1
-    assert "longer than 256 KiB, the limit for such a file" in caught.value.message
+    assert "longer than 256 KiB, the limit for this kind of file" in caught.value.message

@@ -15,7 +15,7 @@ def test_a_file_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(measurement, "_MOST_BYTES", 1 << 10)
     file = tmp_path / "ranges.json"
     file.write_text("[" + "[]," * 1000 + "[]]", encoding="utf-8")
-    with pytest.raises(MeasurementError, match="longer than 1 KiB, the limit for such a file"):
+    with pytest.raises(MeasurementError, match="longer than 1 KiB, the limit for this kind of file"):
         read_measurement(file)
 
 

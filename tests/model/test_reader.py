@@ -340,7 +340,7 @@ FOREIGN = {
     "prose": ("Grüße, this is no model".encode(), "text"),
     "tensor": (numpy_helper.from_array(np.ones(3, np.float32), "input_0").SerializeToString(), "not an ONNX"),
     "graph": (IDENTITY.graph.SerializeToString(), "not an ONNX"),
-    "zeros": (bytes(100), "field number 0"),
+    "zeros": (bytes(100), "a protobuf field has the number 0"),
     "no graph": (number(1, 8) + field(8, number(2, 17)), "no graph"),
     "no ir_version": (field(7, b"") + field(8, number(2, 17)), "no ir_version"),
     "no opset": (number(1, 8) + field(7, b""), "no opset_import"),
@@ -373,7 +373,7 @@ def test_a_length_beyond_its_message(tmp_path: Path) -> None:
     node = varint(1 << 3 | 2) + varint(1 << 40) + b"x" * 5000
     head = number(1, 8) + field(8, number(2, 17))
     caught = error(tmp_path, head + field(7, field(1, node)) + number(5, 1))
-    assert caught.message.startswith("corrupt")
+    assert caught.message.startswith("the file is damaged")
     assert caught.offset is not None
     assert caught.offset > len(head)
 
@@ -613,7 +613,7 @@ def test_the_number_of_fields_is_limited(
     else:
         with pytest.raises(ModelError) as caught:
             structure(data)
-        assert caught.value.message == "more than 5 protobuf fields; simplify the graph"
+        assert caught.value.message == "the model has more than 5 protobuf fields; simplify the graph"
         assert caught.value.offset == len(data) - len(field(8, number(2, 17)))
 
 

@@ -58,9 +58,9 @@ def test_fields_and_their_places(data: bytes, expected: list[Field]) -> None:
 @pytest.mark.parametrize(
     ("data", "end", "message", "offset"),
     [
-        (b"\x08\x01\x00\x01", 4, "not an ONNX model: field number 0", 2),
-        (b"\x07", 1, "not an ONNX model: wire type 7 is not used in ONNX", 0),
-        (b"\x0b", 1, "not an ONNX model: wire type 3 is not used in ONNX", 0),
+        (b"\x08\x01\x00\x01", 4, "not an ONNX model: a protobuf field has the number 0", 2),
+        (b"\x07", 1, "not an ONNX model: ONNX does not use the protobuf wire type 7", 0),
+        (b"\x0b", 1, "not an ONNX model: ONNX does not use the protobuf wire type 3", 0),
         (b"\x08", 1, "not an ONNX model: a protobuf integer is cut off", 1),
         (b"\x0a", 1, "not an ONNX model: a protobuf integer is cut off", 1),
         (b"\x0a\x80", 2, "not an ONNX model: a protobuf integer is cut off", 1),
@@ -73,7 +73,10 @@ def test_fields_and_their_places(data: bytes, expected: list[Field]) -> None:
             b"\x0d123", 4,
             "truncated: the file ends inside the field that begins at byte 0; 1 bytes are missing", 4,
         ),
-        (b"\x0a\x05abcde", 6, "corrupt: a field needs 1 more bytes than its message has", 0),
+        (
+            b"\x0a\x05abcde", 6,
+            "the file is damaged: a field needs 1 more bytes than the message around it has", 0,
+        ),
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_fields(data: bytes, end: int, message: str, offset: int) -> None:

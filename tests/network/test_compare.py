@@ -191,7 +191,7 @@ def test_values_of_the_option(
         (("text.npz",), "text.npz: not an .npz file of arrays"),
         (("none.npz",), "none.npz: No such file or directory"),
         (("text.npz",) * 1024, "text.npz: not an .npz file of arrays"),
-        (("text.npz",) * 1025, "more than 1024 files of inputs"),
+        (("text.npz",) * 1025, "a comparison takes at most 1024 files with inputs"),
     ],
 )
 def test_values_that_cannot_be_used(

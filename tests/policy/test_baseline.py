@@ -296,7 +296,7 @@ def test_a_baseline_beyond_the_limit_is_one_line(
         '{"schema": "trtlint.baseline/1", "entries": [' + "[]," * 400_000 + "[]]}", encoding="utf-8"
     )
     assert work.run("models", "--baseline", "known.json") == 2
-    assert "known.json: longer than 1 MiB, the limit for such a file" in capsys.readouterr().err
+    assert "known.json: longer than 1 MiB, the limit for this kind of file" in capsys.readouterr().err
 
 
 def test_no_baseline_is_written_that_cannot_be_read(

@@ -84,7 +84,7 @@ class Advice(Struct, frozen=True):
         fix: name of the automatic fix; None if there is none.
         safety: ``safe`` if the fix preserves the results for all inputs, up to rounding.  Otherwise
             ``unsafe``, and the user decides.
-        default: True to show the advice only if no advice above it surely applies.
+        default: True to show the advice only if no earlier advice of the rule certainly applies.
         see: URLs about this advice.  A report lists these URLs first.
     """
 

@@ -129,7 +129,9 @@ def _below(folder: Path) -> list[Path]:
         seen += len(folders) + len(files)
         if seen > _MOST_ENTRIES:
             raise RuleError(
-                folder, 1, f"not a folder of rules: more than {_MOST_ENTRIES:,} files and folders"
+                folder,
+                1,
+                f"this is not a folder of rules: it has more than {_MOST_ENTRIES:,} files and folders",
             )
         found += [Path(parent, name) for name in files if name.endswith(".md") and name.lower() != _NO_RULE]
     return sorted(found)

@@ -80,7 +80,9 @@ def read_rule(path: Path) -> str:
         raise RuleError(path, 1, error.strerror or str(error)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
+        raise RuleError(
+            path, line, f"the file is not UTF-8: the byte at offset {error.start} is invalid"
+        ) from None
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:

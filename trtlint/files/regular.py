@@ -105,7 +105,7 @@ def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
     with open_regular(path, links=links) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise IrregularError(path, f"longer than {_size(most)}, the limit for such a file")
+        raise IrregularError(path, f"longer than {_size(most)}, the limit for this kind of file")
     return data
 
 

@@ -52,8 +52,8 @@ class Misreading(Struct, frozen=True):
         name: function name.
         domain: function domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
-        detail: the parameter, the domain of the function that the parser calls, or the operator and its
-            attribute.
+        detail: depends on ``reason``: the parameter, the domain of the function that the parser calls, or the
+            operator and its attribute.
         value: for the reason ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 

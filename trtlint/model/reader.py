@@ -220,7 +220,9 @@ class _Compactor:
     def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
         """Return the protobuf message in ``data[start:end]`` without the elements of large tensors."""
         if depth > _DEEPEST:
-            raise ModelError(f"the graphs are nested too deep: {depth} nested messages", offset=start)
+            raise ModelError(
+                f"the graphs are nested too deep: {depth} protobuf messages inside each other", offset=start
+            )
         parts, bulky = PARTS[kind], _BULKY[kind]
         pieces: list[bytes] = []
         copied = start
@@ -307,7 +309,9 @@ class _Compactor:
 
 
 def _too_many(offset: int) -> ModelError:
-    return ModelError(f"more than {_MOST_FIELDS:,} protobuf fields; simplify the graph", offset=offset)
+    return ModelError(
+        f"the model has more than {_MOST_FIELDS:,} protobuf fields; simplify the graph", offset=offset
+    )
 
 
 def _stub(offset: int, length: int) -> bytes:

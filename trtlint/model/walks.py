@@ -124,8 +124,8 @@ def downstream(
         value: start value.
         through: function that returns whether the search continues after a node.  Its arguments are the node
             and the index of the input where the search entered the node.
-        depth: largest number of nodes on a path.  A search that reaches this limit does not call
-            :func:`cut_short`.  The limit of visited values is always :data:`MAX_STEPS`.
+        depth: largest number of nodes on a path.  Only the limit of visited values, :data:`MAX_STEPS`, makes
+            the search call :func:`cut_short`.  The limit ``depth`` does not.
 
     Yields:
         A node, the index of the input where the search entered it, and the value of this input.

@@ -72,17 +72,18 @@ def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
             begin = pos
             pos += _FIXED[kind]
         else:
-            raise ModelError(f"not an ONNX model: wire type {kind} is not used in ONNX", offset=at)
+            raise ModelError(f"not an ONNX model: ONNX does not use the protobuf wire type {kind}", offset=at)
         if pos > end:
             raise _overrun(data, at, pos, end)
         if tag < 8:
-            raise ModelError("not an ONNX model: field number 0", offset=at)
+            raise ModelError("not an ONNX model: a protobuf field has the number 0", offset=at)
         yield tag >> 3, kind, at, begin, pos
 
 
 def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
     if end < len(data):
-        return ModelError(f"corrupt: a field needs {wanted - end} more bytes than its message has", offset=at)
+        more = f"a field needs {wanted - end} more bytes than the message around it has"
+        return ModelError(f"the file is damaged: {more}", offset=at)
     return ModelError(
         f"truncated: the file ends inside the field that begins at byte {at}; {wanted - end} bytes "
         "are missing",

@@ -63,7 +63,7 @@ def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
             raise InputsError(f"{value}: the folder has no .npz file")
         files += found
     if len(files) > _MOST_FILES:
-        raise InputsError(f"more than {_MOST_FILES} files of inputs")
+        raise InputsError(f"a comparison takes at most {_MOST_FILES} files with inputs")
     inputs = Inputs(tuple(files))
     inputs.require()
     for file in files:

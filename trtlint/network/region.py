@@ -35,7 +35,7 @@ class Subgraph(Struct, frozen=True, eq=False):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Return the operator types of the nodes, except constants and the last node."""
+        """Return the operator types of the nodes.  Constants and the last node do not count."""
         return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
 
 

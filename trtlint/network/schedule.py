@@ -52,7 +52,8 @@ class Block(Struct, eq=False):
         guards: for each step, a set of branches. The step is needed only if all these branches are
             selected. The set is empty if the step is always needed. A step that is not needed is skipped.
         last: for each step, the tensors that can be deleted after it, because no later step reads them.
-        bounds: for the block of a loop, the layers that define the loop, such as its trip count.
+        bounds: for the block of a loop, the layers that define its limit, its iterated and
+            loop-carried tensors, and its outputs.
     """
 
     steps: list[ScheduledStep] = field(default_factory=list)
