@@ -88,7 +88,7 @@ class Safest(Struct, frozen=True):
 
     Attributes:
         line: index of the safest line in :attr:`Upgrade.lines`.
-        equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
+        equals: indexes of all lines that are equally safe.  ``line`` is the newest of these lines.
         last_adds: the findings of the last line of the range that the safest line does not have, as indexes
             into :attr:`Upgrade.findings`.  Only errors and warnings about the graph count.
         first_adds: the same for the first line of the range.

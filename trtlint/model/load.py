@@ -209,8 +209,8 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     """Separate a model into the arguments ``data`` and ``declared`` of :func:`interpret`.
 
     Returns:
-        The serialized model without the declared types of intermediate values, and the removed types by value
-        name.
+        Two results: the serialized model without the declared types of intermediate values, and these types
+        by value name.
     """
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:

@@ -104,7 +104,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return two arrays: BOOL marks of the elements beyond the tolerance, and the absolute differences.
+    """Return two arrays: whether each element is beyond the tolerance, and the absolute differences.
 
     Elements that are NaN in ONNX's tensor may have any value in the network.
     """

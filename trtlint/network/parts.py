@@ -32,7 +32,10 @@ _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 """16-bit types.  For most operators, ONNX Runtime converts tensors of these types to FP32 copies."""
 _BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
-"""ONNX types whose tensors ONNX Runtime returns as raw bits, as numbers, each with its NumPy type."""
+"""The NumPy type of each ONNX type whose tensors ONNX Runtime returns as raw bits.
+
+The keys are numbers of ONNX types.
+"""
 
 Feeds = Mapping[str, Array]
 Open = Callable[[ModelProto, Sequence[str]], Any]
