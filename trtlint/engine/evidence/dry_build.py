@@ -187,8 +187,8 @@ def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence
 def _cited(question: Question, support: Confidence | None) -> Verdict:
     """Quote the messages of a dry build that match the conditions of a rule.
 
-    This function is for a dry build of another product than the target.  Its messages do not confirm a
-    finding, but give it the confidence ``support``.
+    This function is for a dry build whose product, release or GPU differs from the target.  Then messages do
+    not confirm a finding, but give it the confidence ``support``.
     """
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
