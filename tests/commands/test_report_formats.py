@@ -194,9 +194,9 @@ def test_an_output_that_cannot_be_used_is_refused(
     [
         (("norm.onnx", "-o", "a.html"), "trtlint lint writes only reports; use --output FORMAT:FILE"),
         (("upgrade", "norm.onnx", "--from", "8.6", "-o", "a.html"), "trtlint upgrade writes only reports"),
-        (("norm.onnx", "--output", "a.html"), "write it as html:a.html"),
-        (("fix", "norm.onnx", "--output", "a.html"), "write it as html:a.html"),
-        (("trend", "a.jsonl", "b.jsonl", "--output", "a.md"), "write it as markdown:a.md"),
+        (("norm.onnx", "--output", "a.html"), "write html:a.html"),
+        (("fix", "norm.onnx", "--output", "a.html"), "write html:a.html"),
+        (("trend", "a.jsonl", "b.jsonl", "--output", "a.md"), "write markdown:a.md"),
     ],
 )
 def test_a_report_without_a_format_is_refused_with_the_spelling(

@@ -53,7 +53,7 @@ def test_one_that_does_not_hold_names_its_line(monkeypatch: pytest.MonkeyPatch) 
     [
         ("  hurts: accuracy\n", "  hurt: accuracy\n", "unknown key 'hurt'"),
         ("  hurts: accuracy\n", "", "the key 'hurts' is missing"),
-        ("severity: error", "severity: fatal", "severity: 'fatal' is not one of"),
+        ("severity: error", "severity: fatal", "the value 'fatal' of the key 'severity' is not one of"),
         ("where: static(inputs[0])", "where: static(input[0])", "input"),
         ("where: static(inputs[0])", "kind: attention\n  where: form == 'no form'", "no form"),
         ("where: static(inputs[0])", "kind: log_message\n  where: name == 'no name'", "no name"),

@@ -149,10 +149,10 @@ def test_values_outside_the_range_may_be_harmless(found: Measurement, harmless: 
 
 def test_names_of_nodes_are_shortened_for_a_terminal() -> None:
     long = replace(FOUND, sites=(site("/model/" + "x/" * 30 + "Exp", 1.0, "ok"), site("n", 0.5, "ok")))
-    assert part(figures(long), "closest")[1].split() == [
+    assert part(figures(long), "tensors closest")[1].split() == [
         *(long.sites[0].node, "Exp", "1", "███████████████·", "16.0", "powers", "of", "two", "left"),
     ]
-    name = part(figures(long, width=200), "closest")[1].split()[0]
+    name = part(figures(long, width=200), "tensors closest")[1].split()[0]
     assert (len(name), name[-4:], name[:7]) == (48, "/Exp", "/model/")
 
 

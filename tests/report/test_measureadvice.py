@@ -205,7 +205,7 @@ BRAIN = (
     "or use BF16 in place of FP16: BF16 has the range of FP32 and 8 bits of precision; measure BF16 with",
     "trtlint measure 'm 1.onnx' --inputs 'x y.npz' --type bf16",
 )
-INSTEAD = (BRAIN[0].replace("or BF16", "use BF16"), BRAIN[1])
+INSTEAD = (BRAIN[0].removeprefix("or "), BRAIN[1])
 TYPED = "the model already has 16-bit types; to run these nodes in FP32"
 
 

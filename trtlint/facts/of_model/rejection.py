@@ -59,8 +59,7 @@ class Rejection(Fact, frozen=True, kw_only=True):
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
-        problem: a short label of the problem, such as ``antialias``, for the conditions of rules; empty if no
-            rule distinguishes the problem.
+        problem: a label of the problem for rules, such as ``antialias``; empty if no rule compares it.
         says: the description of the problem, a sentence without its full stop.
         way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
         plugin: the name of the missing plugin; empty if no plugin would help.
@@ -240,10 +239,8 @@ def _rejection(
 
 def _of_sparse(value: Value, node: Node) -> Rejection:
     """Return the refusal of a sparse initializer, which the parser does not import."""
-    says = (
-        f"{node.op} reads the sparse initializer {value.name}, and the parser does not import "
-        "sparse initializers"
-    )
+    read = f"{node.op} reads the sparse initializer {value.name}"
+    says = f"{read}, and the parser does not import sparse initializers"
     way = "Store this initializer as a dense tensor."
     return _of_stored(node, node.op, says, way, "sparse-initializer")
 
@@ -255,25 +252,22 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     which names the first of these tensors.
     """
     tensors = facts.model.tensors
-    found: dict[str, tuple[str, str]] = {}
-    for location, name in tensors.missing.items():
-        way = (
-            "Put the external data file into the folder of the model. Use the file name that is stored in "
-            "the model."
-        )
-        found[name] = (
+    copy = "Put the external data file into the folder of the model, under the name that the model stores."
+    save = (
+        "Save the model again, with external data in one file in its folder: onnx.save_model(location=...)."
+    )
+    found = {
+        name: (
             f"the external data file {location} is missing; it contains {name} and perhaps more tensors",
-            way,
+            copy,
         )
+        for location, name in tensors.missing.items()
+    }
     reasons: dict[str, str] = {}
     for name, reason in tensors.misplaced.items():
         reasons.setdefault(reason, name)
     for reason, name in reasons.items():
-        way = (
-            "Save the model again, with external data in one file in the same folder: "
-            "onnx.save_model(location=...)."
-        )
-        found.setdefault(name, (f"the external data of {name} {reason}", way))
+        found.setdefault(name, (f"the external data of {name} {reason}", save))
     for name, (says, way) in found.items():
         named = facts.model.graph.values.get(name, ())
         stored = (value for value in named if value.initializer is not None)
