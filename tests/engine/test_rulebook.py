@@ -9,10 +9,11 @@ import pytest
 
 from tests.engine.rules import make_rule, rule_text, write_rule
 from trtlint.engine.frontmatter import FrontMatterError, split
-from trtlint.engine.rule import RuleError
+from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import RuleEntry, builtin_rules, load_builtin, load_rules, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule, parse_rule
 from trtlint.errors import SettingError
+from trtlint.examples.fixed import fixed_examples
 
 
 def test_a_rule_is_read(tmp_path: Path) -> None:
@@ -291,3 +292,12 @@ def test_no_condition_compares_the_sentences_of_a_refusal(entry: RuleEntry) -> N
     conditions = [rule.where, *(each.where for each in rule.advice), *(each.where for each in rule.unfixable)]
     for condition in filter(None, conditions):
         assert not re.search(r"\b(in|==|!=) (says|way)\b|\b(says|way) (==|!=)", condition.text)
+
+
+def test_every_builtin_rule_with_a_fix_has_an_example_of_it() -> None:
+    without = [rule.id for rule in load_builtin() if _fixes(rule) and not fixed_examples(rule)]
+    assert without == []
+
+
+def _fixes(rule: Rule) -> bool:
+    return any(each.fix is not None for each in rule.advice)

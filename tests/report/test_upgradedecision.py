@@ -19,6 +19,7 @@ from tests.report.test_upgradesummary import line, listed, upgrade
 from trtlint.engine.finding import Finding
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import Upgrade
+from trtlint.knowledge.releases import minors
 from trtlint.report.upgradedecision import (
     Decision,
     changed_code,
@@ -54,6 +55,9 @@ norm (float[N,8,64] x) => (float[N,8,64] o)
 """
 
 
+NEWEST = minors("tensorrt")[-1]
+
+
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
     for name, text in {"safe": _SAFE, "gelu": _FIXABLE, "draw": _OPEN}.items():
@@ -62,14 +66,14 @@ def models(tmp_path: Path) -> Path:
 
 
 def _upgrade(models: Path, *options: str) -> list[str]:
-    words = ("upgrade", ".", "--from", "10.9", "--to", "11.4", "--isolated", *options)
+    words = ("upgrade", ".", "--from", "10.9", "--to", NEWEST, "--isolated", *options)
     return printed(models, *words).out.splitlines()
 
 
 def test_the_decision_comes_first(models: Path) -> None:
     lines = [line.strip() for line in _upgrade(models)]
-    assert lines[0] == "upgrade: 3 models from TensorRT 10.9 to 11.4"
-    assert lines[1].startswith("version: TensorRT 11.4 (the newest)")
+    assert lines[0] == f"upgrade: 3 models from TensorRT 10.9 to {NEWEST}"
+    assert lines[1].startswith(f"version: TensorRT {NEWEST} (the newest)")
     assert "unchanged: 1 of 3 models" in lines
     assert "after trtlint fix: 2 of 3 models (gelu.onnx)" in lines
     assert lines.index("Rules and models") < lines.index("Exceptions") < lines.index("In short")
