@@ -96,7 +96,7 @@ DIVIDED = "TensorRT\n[1]    4584 floating point exception (core dumped)  ./demo 
             "internal check",
         ),
         # https://github.com/SthPhoenix/InsightFace-REST/issues/13
-        (STRIDE, "LOG136", "a multiple of 32", "stored as a constant, mostly the batch in a Reshape"),
+        (STRIDE, "LOG136", "a multiple of 32", "stored as a constant, in most cases the batch size"),
         # https://github.com/ceccocats/tkDNN/issues/197
         (DIVIDED, "LOG125", "let this version of the program build it again", "no engine was created"),
         # https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/35

@@ -155,7 +155,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((TORCH_SYMBOL,), "This TensorRT-LLM was built for a different PyTorch", "against the TensorRT"),
         ((NO_NAME,), "does not belong to the installed release", "does not contain the reason"),
         # https://github.com/PaddlePaddle/PaddleDetection/issues/5675
-        ((NO_PASS,), "This Paddle was built without TensorRT", "does not contain the reason"),
+        ((NO_PASS,), "The installed Paddle was built without TensorRT", "does not contain the reason"),
         # https://github.com/triton-inference-server/server/issues/6165
         ((TOO_MANY,), "--disable-auto-complete-config", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/289
@@ -177,9 +177,9 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/microsoft/onnxruntime/issues/3293
         ((NO_SHAPE,), "onnxruntime.tools.symbolic_shape_infer", "does not contain the reason"),
         # https://github.com/IRCVLab/Depth-Anything-for-Jetson-Orin/issues/3
-        ((NO_ADDRESS,), "Call set_tensor_address", "See the call's documentation"),
+        ((NO_ADDRESS,), "Call set_tensor_address", "See the documentation of this call"),
         # https://github.com/NVIDIA/TensorRT/issues/3788
-        ((SUBSCRIPT, MARKS), "Build without --trt-outputs mark all", "does not contain the reason"),
+        ((SUBSCRIPT, MARKS), "First build without the option '--trt-outputs mark all'", "does not contain the reason"),
         # https://github.com/onnx/onnx-tensorrt/issues/483
         ((SCALES,), "Export with opset 11", "LOG124"),
         # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/36
@@ -189,7 +189,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/triton-inference-server/tensorrtllm_backend/issues/191
         ((ATTENTION,), "another release of TensorRT-LLM built the engine", "saveEngine"),
         # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
-        ((NO_DLL,), "the folder of DLLs in TensorRT's", "LOG124"),
+        ((NO_DLL,), "The DLL is in TensorRT's zip archive", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
         (
             (NO_LOADED,),
@@ -214,7 +214,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/tensorflow/tensorflow/issues/34329
         ((NO_TF_TRT,), "TensorFlow cannot load libnvinfer.so.5", "ONNX Runtime"),
         # https://github.com/PaddlePaddle/PaddleDetection/issues/5550
-        ((NO_PADDLE_TRT,), "its folder bin is not enough", "ONNX Runtime"),
+        ((NO_PADDLE_TRT,), "the bin folder is not enough", "ONNX Runtime"),
         # https://github.com/NVIDIA/TensorRT/issues/3675
         ((COMPILER,), "NVRTC must belong to the CUDA release", "cuBLAS. A lack"),
         # https://github.com/Tianxiaomo/pytorch-YOLOv4/issues/359
@@ -266,7 +266,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/2984
         ((BIAS,), "Q/DQ nodes instead of a calibrator", "An internal check"),
         # https://github.com/NVIDIA/TensorRT/issues/3592
-        ((MARKED,), "Do not use --trt-outputs", "An internal check"),
+        ((MARKED,), "Remove the option '--trt-outputs", "An internal check"),
         # https://github.com/triton-inference-server/server/issues/6059
         ((NO_PLAN,), "the engine is from another release", "LOG124"),
         # https://github.com/ultralytics/ultralytics/issues/20053 and 22910
@@ -341,11 +341,11 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/Megvii-BaseDetection/YOLOX/issues/1825
         ((ON_JETSON,), "--system-site-packages", "If the release dropped the GPU"),
         # https://github.com/pytorch/TensorRT/issues/708
-        ((OF_PYTORCH,), "is a part of PyTorch", "built against the TensorRT that loads it"),
+        ((OF_PYTORCH,), "is a part of PyTorch", "built against the TensorRT release that the program uses"),
         # https://github.com/NVIDIA/Stable-Diffusion-WebUI-TensorRT/issues/262
         ((NOT_EXPORTED,), "the export failed", "mounts of a container"),
         # https://github.com/AmusementClub/vs-mlrt/issues/138
-        ((OPERATOR,), "the kind of GPU that built the engine", "does not contain the reason"),
+        ((OPERATOR,), "on the kind of GPU, that built the engine", "does not contain the reason"),
         # https://github.com/levipereira/triton-server-yolo/issues/3
         ((NO_CREATOR_10,), "contains the plugin EfficientNMS_TRT", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/3640
