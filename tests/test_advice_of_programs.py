@@ -114,7 +114,7 @@ DIVIDED = "TensorRT\n[1]    4584 floating point exception (core dumped)  ./demo 
         # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/49
         (NO_FILE, "LOG141", "does not exist yet", "delete the .engine file"),
         # https://github.com/triton-inference-server/server/issues/2307
-        (READ, "LOG138", "an engine of another release", "LOG124"),
+        (READ, "LOG138", "an engine that another release built", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/125
         (UFF, "LOG140", "Convert with TensorFlow 1.14", "Lint the model for this version"),
         # https://github.com/wang-xinyu/tensorrtx/issues/1271

@@ -179,7 +179,11 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/IRCVLab/Depth-Anything-for-Jetson-Orin/issues/3
         ((NO_ADDRESS,), "Call set_tensor_address", "See the documentation of this call"),
         # https://github.com/NVIDIA/TensorRT/issues/3788
-        ((SUBSCRIPT, MARKS), "First build without the option '--trt-outputs mark all'", "does not contain the reason"),
+        (
+            (SUBSCRIPT, MARKS),
+            "First build without the option '--trt-outputs mark all'",
+            "does not contain the reason",
+        ),
         # https://github.com/onnx/onnx-tensorrt/issues/483
         ((SCALES,), "Export with opset 11", "LOG124"),
         # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/36

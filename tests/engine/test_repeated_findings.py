@@ -31,14 +31,14 @@ def findings(rule: str, command: str = "trtexec --onnx=net.onnx") -> list[trtlin
 def test_dynamic_inputs_without_shapes_are_one_finding(model: Path) -> None:
     (finding,) = findings("PORT119")
     assert [site.node for site in finding.sites] == ["input a", "input b", "input c"]
-    assert "a:Nx2,b:Nx2,... and your sizes" in finding.advice[0]
+    assert "form a:Nx2,b:Nx2,..., with your own sizes" in finding.advice[0]
     assert len({site.fingerprint for site in finding.sites}) == 3
 
 
 def test_an_input_with_a_shape_is_no_place(model: Path) -> None:
     (finding,) = findings("PORT119", "trtexec --onnx=net.onnx --shapes=a:1x2,b:1x2")
     assert [site.node for site in finding.sites] == ["input c"]
-    assert "with c:NxM and your sizes" in finding.advice[0]
+    assert "in the form c:NxM, with your own sizes" in finding.advice[0]
 
 
 def test_profiles_that_begin_at_zero_are_one_finding(model: Path) -> None:
