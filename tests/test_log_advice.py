@@ -314,7 +314,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/2406
         (
             (NO_FORMATS,),
-            "the next release builds the same model",
+            "a later release builds the same model",
             "put only QuantizeLinear before the plugin",
         ),
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
