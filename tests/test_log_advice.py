@@ -320,7 +320,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
         ((NO_CONSTANT,), "newer than the release", "In this release, the input must be a constant"),
         # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
-        ((NO_BUILDER,), "older than the release supports", "holds the memory of the GPU"),
+        ((NO_BUILDER,), "no longer supports an old GPU", "holds the memory of the GPU"),
         # https://github.com/NVIDIA/TensorRT/issues/3110
         ((UNKNOWN,), "Restart the computer", "LOG124"),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/673
