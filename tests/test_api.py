@@ -129,7 +129,7 @@ def test_an_upgrade_takes_its_versions_as_arguments(model: Path, name: str) -> N
     keywords: Any = {name: "10.7"}
     with pytest.raises(trtlint.SettingError) as error:
         trtlint.upgrade(model, "10.6", "10.7", **keywords)
-    words = "trtlint.upgrade takes no trt or rtx; pass the versions as first and last"
+    words = "trtlint.upgrade has no arguments trt and rtx; pass first= and last="
     assert str(error.value) == words
 
 

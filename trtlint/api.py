@@ -278,7 +278,7 @@ def upgrade(
     own = read({"last": last, "product": product})
     first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
-        raise SettingError("trtlint.upgrade takes no trt or rtx; pass the versions as first and last")
+        raise SettingError("trtlint.upgrade has no arguments trt and rtx; pass first= and last=")
     given = one_case(model, None, keywords)
     case = given.case
     base = replace(case.built_for[0], product=product, version=None, previous=None)

@@ -119,7 +119,7 @@ def test_no_program_is_loaded_without_consent(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["build.py"], "needs a Torch-TensorRT release; add --torch-tensorrt"),
+        (["build.py"], "no Torch-TensorRT release is given; add --torch-tensorrt"),
         (["build.py", "--torch-tensorrt", "1.4"], "unknown Torch-TensorRT release '1.4'"),
         (["--build", "torch_tensorrt.compile(m)"], "which trtlint checks for one release"),
         (["--build", "torch_tensorrt.compile(", "--torch-tensorrt", "2.13"], "not valid Python"),

@@ -331,7 +331,11 @@ def test_the_reason_why_a_type_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (result("tf32"), "the measurement is for TF32, which Casts do not turn off; build with --noTF32"),
+        (
+            result("tf32"),
+            "the measurement tested TF32. trtlint fix keeps nodes in FP32 by Casts, but Casts do not turn "
+            "off TF32; build with --noTF32",
+        ),
         (
             result(rehearsed=False),
             "the measurement ran with --no-rehearse, which finds no nodes to keep; measure again without "

@@ -15,7 +15,7 @@ from trtlint.runs.inputs import tasks_of
 FILES = {"log": "build.log", "profile": "times.json"}
 DRY = (
     "build.log describes a real build, so trtlint runs no dry build; "
-    "remove this file, or remove --dry-build and --dry-parse"
+    "leave this file out of the command, or leave out --dry-build and --dry-parse"
 )
 
 

@@ -114,7 +114,7 @@ class Traceback:
         return None if found is None else Ending(number, found["type"].decode() + self._at())
 
     def is_cut(self, line: int) -> bool:
-        """Return whether a log that ends with line number ``line`` ends inside a traceback."""
+        """Return whether ``line``, the last line of a log, is inside a traceback."""
         return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:

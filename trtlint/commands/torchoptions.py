@@ -58,7 +58,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     if release is None:
         for path in options["paths"]:
             if path.lower().endswith((".py", ".pt2")):
-                raise SettingError(f"{path}: needs a Torch-TensorRT release; add --torch-tensorrt 2.13")
+                raise SettingError(f"{path}: no Torch-TensorRT release is given; add --torch-tensorrt 2.13")
         for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
             if value is not None:
                 raise SettingError(f"{name} needs --torch-tensorrt VERSION")

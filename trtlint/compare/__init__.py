@@ -1,1 +1,1 @@
-"""Compare the outputs of a rewritten model with the outputs of the original model in ONNX Runtime."""
+"""Run a rewritten model and its original in ONNX Runtime, and compare the outputs."""

@@ -169,7 +169,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 
 
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
-    """Return the exponent n for which 2^-n scales a tensor into the range of FP16.
+    """Return an n so that a tensor times 2^-n fits into FP16.
 
     The result is 0 if the tensor needs no scaling.
     """

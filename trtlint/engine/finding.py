@@ -266,7 +266,7 @@ class ModelReport(Struct, frozen=True):
     """The kind of the file: ``model``, or a kind of evidence such as ``log`` if there is no model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
-        """Return a copy in which each finding has the command-line options that describe the target.
+        """Return a copy with the command-line options of the target in each finding.
 
         ``trtlint fix`` needs these options to lint for the same target.
         """

@@ -24,7 +24,7 @@ class RuleSet:
     """The rules that the user selected.
 
     Pickling stores only the paths and ids of the rules. So every process loads the rules from their files.
-    Two sets are equal only if they are the same object.
+    Two objects with the same rules are not equal.
 
     Args:
         entries: the rules.

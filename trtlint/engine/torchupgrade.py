@@ -86,11 +86,17 @@ class TorchUpgrade(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def begins(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that the release at ``index`` has and the previous release lacks."""
+        """Return the findings that the release at ``index`` adds.
+
+        The previous release does not have these findings.
+        """
         return tuple(each for each in self.calls if index in each.releases and index - 1 not in each.releases)
 
     def ends(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that the previous release has and the release at ``index`` lacks."""
+        """Return the findings that the release at ``index`` no longer has.
+
+        The previous release still has these findings.
+        """
         return tuple(each for each in self.calls if index not in each.releases and index - 1 in each.releases)
 
 

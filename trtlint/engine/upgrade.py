@@ -145,7 +145,7 @@ class Upgrade(Struct, frozen=True):
         return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
 
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
-        """Return a copy in which each finding has the command-line options that describe the target.
+        """Return a copy with the command-line options of the target in each finding.
 
         The version in these options is the newest release line that has the finding.
         """

@@ -163,7 +163,10 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the release's argument that is most similar to ``name``, or an empty string for none."""
+    """Return the argument of ``release`` that is most similar to ``name``.
+
+    The result is an empty string if no argument is similar.
+    """
     known = {
         each
         for table in _TABLES[route]

@@ -71,7 +71,10 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Return a closure for ``x in ('a', 'b')`` with literal texts, or None for any other comparison."""
+    """Return a closure for ``x in ('a', 'b')`` or ``x not in ('a', 'b')``.
+
+    The result is None for any other comparison, and if an element of the tuple is not a literal text.
+    """
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None

@@ -55,9 +55,10 @@ class Narrowing(Struct, frozen=True):
             range become infinite.
         round_inputs: true if the nodes in ``keep`` read rounded inputs of the model, false if they read
             unrounded inputs.
-        fused: true to round only ``stored`` tensors and operands of products, false to round every tensor.
-        stored: names of the tensors that the layers of a build write to memory; None to round the results of
-            products instead. This field is used only if ``fused`` is true.
+        fused: true to round only the operands of products and the tensors that ``stored`` selects, false to
+            round every tensor.
+        stored: names of the tensors that the layers of a build write to memory. None selects the results of
+            products. This field is used only if ``fused`` is true.
         accumulate: true if products accumulate in FP16.
     """
 

@@ -22,7 +22,7 @@ from trtlint.model.wire import LENGTH, fields, header, record
 
 
 class ComputedPiece(Protocol):
-    """Bytes of the new file that :meth:`write` computes when the file is written."""
+    """Part of a new file, with bytes that :meth:`write` computes."""
 
     @property
     def size(self) -> int:

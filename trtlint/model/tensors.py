@@ -261,7 +261,7 @@ class TensorStore:
             self.note(f"external data {location!r} are missing: values in them are unknown")
             return None
         if lfs.is_pointer(path):
-            self.note(f"values in external data {location!r} are unknown: this is {lfs.POINTER}")
+            self.note(f"values in external data {location!r} are unknown: {location!r} is {lfs.POINTER}")
             return None
         if not stat.S_ISREG(status.st_mode):
             self.note(f"external data {location!r} are not a file: values in them are unknown")

@@ -2,7 +2,8 @@
 
 An exporter stores a constant as an initializer or as a ``Constant`` node.  The TorchScript exporter merges
 equal initializers, and adds an ``Identity`` that reads the merged initializer.  Exporters also write
-operators on constants and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+operators that read only constants and shapes. For example, ``Shape -> Slice -> Cast -> Sqrt -> Div``
+computes an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 

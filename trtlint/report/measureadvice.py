@@ -203,7 +203,8 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     """
     if FORMATS[found.type].operands_only:
         raise MeasurementError(
-            "the measurement is for TF32, which Casts do not turn off; build with --noTF32"
+            "the measurement tested TF32. trtlint fix keeps nodes in FP32 by Casts, but Casts do not turn "
+            "off TF32; build with --noTF32"
         )
     if not found.rehearsed:
         raise MeasurementError(

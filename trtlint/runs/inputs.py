@@ -36,8 +36,8 @@ def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
         require_local(models)
     if files and dry:
         raise SettingError(
-            f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this file, or "
-            "remove --dry-build and --dry-parse"
+            f"{files[0][0]} describes a real build, so trtlint runs no dry build; leave this file out of the "
+            "command, or leave out --dry-build and --dry-parse"
         )
     if files and len(found) > 1:
         raise SettingError(

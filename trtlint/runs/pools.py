@@ -142,7 +142,7 @@ def dask(address: str) -> Pools:
         Client: Any = import_module("distributed").Client  # noqa: N806
     except ImportError:
         raise ExecutorError(
-            f"{SCHEME} requires the package distributed; run {how_to_install('dask')}"
+            f"{SCHEME} requires the Python package `distributed`; run {how_to_install('dask')}"
         ) from None
 
     @contextmanager

@@ -246,7 +246,7 @@ def _allowed_keys(forms: Forms, block: _Heads, mask: Value) -> str:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
             raise NotApplicable(
-                "the size of the mask is not known to be the batch size, or twice the batch size"
+                "trtlint cannot show that the mask has one or two numbers for each batch item"
             )
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name

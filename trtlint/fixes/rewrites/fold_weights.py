@@ -16,7 +16,9 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no convolution here")
     value = node.input(fact.weight.port)
     if value is None or value.producer is None or not model.constants.foldable(value):
-        raise NotApplicable("the weight is not computed from constants")
+        raise NotApplicable(
+            "no operator computes the weight, or the weight does not depend on constants only"
+        )
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
         raise NotApplicable("the weight is an output, or is computed in another graph")
     array = computed(value, model)

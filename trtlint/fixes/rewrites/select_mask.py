@@ -364,7 +364,7 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:
     """Insert the condition and the fill value of the new Where, and return their names.
 
-    Both tensors have the size of the mask.
+    Both tensors broadcast to the shape of the mask.
     """
     forms, dtype = Forms(draft), site.scores.dtype
     mask = site.source or site.mask

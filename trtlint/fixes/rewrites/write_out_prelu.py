@@ -25,7 +25,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the tensor is not of a float type, or the model's opset is older than 8")
     payload = model.constants.payload(slope)
     if payload is None or not bool(np.isfinite(payload.astype(np.float64)).all()):
-        raise NotApplicable("the slope is not stored in the model, or not finite")
+        raise NotApplicable("the slope is not stored in the model, or contains infinity or NaN")
     draft = Draft(model, node)
     zero = draft.like(0.0, tensor, "zero")
     below = draft.op("Mul", draft.op("Min", tensor, zero), slope)

@@ -73,7 +73,7 @@ def _takes(node: Node) -> bool:
 
 
 def _near(node: Node) -> Iterator[Node]:
-    """Yield the operators that share a quantized tensor with a node."""
+    """Yield the neighbours of a node that write or read its quantized tensors."""
     for value in node.inputs:
         producer = None if value is None else value.producer
         if producer is not None and producer.op != "Constant" and quantized_type(value):
@@ -86,9 +86,8 @@ def _near(node: Node) -> Iterator[Node]:
 def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
-    The function inserts a Cast to the original integer type in two cases: the value is an output, or an
-    operator other than a Cast to FP32 reads the value. The function returns the Casts to FP32 that are no
-    longer needed.
+    The function inserts a Cast to the original integer type in two cases: the value is an output, or it has a
+    reader that is not a Cast to FP32. The function returns the Casts to FP32 that are no longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
