@@ -196,7 +196,7 @@ def test_times_of_a_real_profile(shared: Path) -> None:
         stem / "layer-info" / "trex-trt8.x-resnet18-qat-a100-layers.json",
         stem / "profiles" / "trex-trt8.x-resnet18-qat-a100-profile.json",
     )
-    assert only(report, "ENG102").message.endswith("use 25 % of the run time (13 layers)")
+    assert only(report, "ENG102").message.endswith("take 25 % of the run time (13 layers)")
     assert len(only(report, "ENG108").sites) == 9
 
 

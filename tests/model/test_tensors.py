@@ -133,7 +133,9 @@ def test_files_of_external_data(store: TensorStore) -> None:
     assert store.misplaced == {"e": "is outside the model's folder"}
     notes = store.notes
     assert notes[0] == "external data 'gone' are missing: values in them are unknown"
-    assert notes[1].startswith("values in external data 'lfs.bin' are unknown: this is a Git LFS pointer")
+    assert notes[1].startswith(
+        "values in external data 'lfs.bin' are unknown: 'lfs.bin' is a Git LFS pointer"
+    )
     assert notes[2:] == [
         "external data 'sub' are not a file: values in them are unknown",
         f"external data '../{outside.name}' are outside the model's folder and were not read",
