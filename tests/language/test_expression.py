@@ -407,6 +407,6 @@ def test_expressions_are_bounded_by_their_nodes() -> None:
     """The comparison, its operator, its left side, the list and its context also count."""
     text = "1 in [" + ", ".join(["1"] * 495) + "]"
     assert value(text) is True
-    with pytest.raises(ExpressionError, match="more than 500 operations") as caught:
+    with pytest.raises(ExpressionError, match="more than 500 parts") as caught:
         value("1 in [" + ", ".join(["1"] * 496) + "]")
     assert caught.value.column == 1

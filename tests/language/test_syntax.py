@@ -50,7 +50,7 @@ def test_the_length_is_limited() -> None:
 def test_the_number_of_operations_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syntax, "MAX_NODES", 3)
     assert isinstance(parse("-1"), ast.UnaryOp)
-    assert mistake("1 + 1") == ("the expression has more than 3 operations", 1)
+    assert mistake("1 + 1") == ("the expression has more than 3 parts", 1)
 
 
 def test_the_depth_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,8 +71,8 @@ class Expression:
     def sees_unknown(self) -> bool:
         """True if a function of the expression, such as ``known``, gives a result for an unknown value.
 
-        With such a function, ``names`` must contain the value of every name. If a value is missing, the
-        result may be wrong instead of unknown.
+        With such a function, the argument of :meth:`truth` must contain the value of every name. If a value
+        is missing, the result may be wrong instead of unknown.
         """
         return any(call in self.text for call in _SEES_UNKNOWN)
 

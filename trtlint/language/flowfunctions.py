@@ -111,7 +111,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     "reads_past_loop": Function(
         "reads_past_loop(v)",
         "whether three conditions hold: (1) an If, loop or recurrence computes v; (2) it is inside a Loop, "
-        "and this Loop is in a branch of an If; (3) it reads values from outside this Loop",
+        "and this Loop is in a branch of an If; (3) it or one of its bodies reads values from outside this "
+        "Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,

@@ -232,7 +232,7 @@ def _handed(_: object, values: tuple[Any, ...]) -> object:
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type of v after the import, such as 'i32' for a stored uint8 tensor",
+        "the element type of v after the import, such as 'i32' for stored and 'i8' for quantized uint8",
         (VALUE,),
         DTYPE,
         _imported,
@@ -383,7 +383,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several sizes depends on the elements of an input that is neither int32 nor int64",
+        "whether one of several sizes depends on the elements of a model input other than int32 and int64",
         (TUPLE,),
         TRUTH,
         _miscounted,

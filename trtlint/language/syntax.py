@@ -78,7 +78,7 @@ def _bound(text: str, tree: ast.expr) -> None:
     for _ in range(MAX_DEPTH):
         count += len(level)
         if count > MAX_NODES:
-            raise ExpressionError(f"the expression has more than {MAX_NODES} operations", 1)
+            raise ExpressionError(f"the expression has more than {MAX_NODES} parts", 1)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
