@@ -24,7 +24,7 @@ class TargetError(SettingError):
 
 
 _LONGEST_SHOWN = 60
-"""Error messages show a wrong version number up to this number of characters."""
+"""Largest number of characters of a wrong version number that an error message shows."""
 
 
 class Gpu(NamedTuple):

@@ -38,8 +38,8 @@ A verbose build prints many lines between the cause and the error.
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
     """Return a flag and the names of the nodes, layers or tensors that a message is about.
 
-    The flag is True if the message itself contains the names.  The flag is False if the names come from a
-    different message about the same problem.
+    The flag is True if the message itself contains the names.  The flag is False if there are no
+    names, or if the names come from other messages about the same problem.
     """
     own = _own(record)
     if own:

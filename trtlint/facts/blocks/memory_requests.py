@@ -17,7 +17,7 @@ from trtlint.buildfiles.records import Record
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
 """Names of the patterns for messages about memory."""
 _NEAR = 3
-"""Largest distance, in lines of the log, from a failed allocation to the message with the requested size."""
+"""Largest distance, in lines of the log, from a message about memory to the message with its size."""
 _UNITS = {"": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
 _UNIT = r"[ ]?(?:(?P<{0}>[KMG])i?B|bytes?\b|B\b)?"
 _NUMBER = r"(?P<{0}>\d{{1,20}}(?:\.\d{{1,6}})?)"

@@ -65,8 +65,8 @@ _ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16",
 Asked = Callable[[Iterable[str]], AskedType | None]
 """A function that looks up layer names in a command.
 
-The function returns the type that the command sets for the first name with a type.  The result is None if the
-command sets no type.
+The function returns the type that the command sets for the first name with a type.  The result is None if
+none of the names has a type in the command.
 """
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.

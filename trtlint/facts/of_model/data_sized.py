@@ -64,7 +64,7 @@ def find(facts: Facts) -> Iterator[DataSized]:
 
 
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
-    """Return the values and the operators whose sizes depend on the ``sources``.
+    """Return the values whose sizes depend on the ``sources``, and the operators that use them.
 
     The first result maps each value with a data-dependent size to the source of this size. The second result
     maps each source to the operators that compute with these values.

@@ -19,7 +19,7 @@ class TransposedConvolution(Fact, frozen=True):
     Attributes:
         bias: the bias; None if there is none.
         asked: the total padding that ``output_shape`` requires along each spatial axis. It is empty if the
-            node has no ``output_shape`` or has ``auto_pad``, or if a size is dynamic.
+            node has no ``output_shape`` or has ``auto_pad``, or if a size is unknown.
         uneven: whether a total in ``asked`` is odd, so that one side gets more padding than the other side.
         outgrown: whether the output needs more elements at the end of an axis than the operator computes
             without padding. This is the case if a total in ``asked`` is negative, or if ``output_padding``

@@ -55,8 +55,9 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
     """Yield the ranges with a problem, in the order of the script.
 
-    A size of 1 in ``opt_shape`` is a problem only if the script compiles a module.  The compiler then exports
-    the module with the shapes in ``opt_shape``, and the export turns a size of 1 into a constant.
+    A size of 1 in ``opt_shape`` is a problem only if the script passes a module, not an exported program.
+    The compiler then exports the module with the shapes in ``opt_shape``, and the export turns a size of 1
+    into a constant.
     """
     script = facts.data(TorchScript)
     if script is None:
