@@ -37,7 +37,7 @@ _PLAIN = ("random", "positive", "zeros", "large")
 _CHANGING = ("away", "zeros", "tiny")
 """Kinds of inputs for patches that intentionally change the results of a division by zero."""
 _WHOLE = 40
-"""Largest magnitude of integers of kind ``large``. For indices, it is the size of the indexed axis."""
+"""Largest magnitude of integers of kind ``large``. For indices, the size of the indexed axis is the limit."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
 """For each element type, the largest bound that generated numbers exceed.
 

@@ -46,7 +46,7 @@ class Region(Struct, frozen=True):
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the nodes that a patch changes, the nodes between them, and those that compute their shapes.
+    """Extract the nodes that a patch changes, the nodes between them, and nodes that compute shapes.
 
     Raises:
         RegionError: the nodes cannot be extracted.

@@ -223,9 +223,7 @@ class FixSession:
             for each in proposals[:MOST_TRIES]:
                 self._apply_alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
-                why = (
-                    f"applied at all places at once: {harm}; there are too many places to try each one alone"
-                )
+                why = f"tried at all places at once: {harm}; there are too many places to try each one alone"
                 self._refuse(outcome, each.wanted, why)
 
     def _apply_alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:

@@ -15,4 +15,4 @@ def propose(_fact: Fact, model: Model) -> Patch:
     if not model.calls:
         raise NotApplicable("the model calls no model-local function")
     count = f"{len(model.calls)} functions" if len(model.calls) > 1 else f"the function {model.calls[0].name}"
-    return Patch(f"replaces the calls of {count} by the operators of the function bodies", (), ())
+    return Patch(f"replaces each call of {count} by the operators of the called function", (), ())

@@ -249,7 +249,9 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
     if any(value is None for value in begins):
         raise NotApplicable("the Loop has no initial value for a carried value")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
-        raise NotApplicable("the body of the Loop returns its iteration number or its condition as an output")
+        raise NotApplicable(
+            "the body of the Loop carries or stacks its iteration number or condition unchanged"
+        )
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
         raise NotApplicable("the loop never runs, so its stacked outputs are empty")
