@@ -79,7 +79,7 @@ class Labels:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about limits, operators without a 16-bit form, and types without effect."""
+        """Return notes about limits, operators that lack BF16 in the opset, and types without effect."""
         found = list(self.asked.limits)
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])

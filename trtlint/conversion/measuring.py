@@ -75,7 +75,7 @@ def search_in_process(
         ranges: the stored tensors whose numbers do not suit the 16-bit type.
         listen: function that receives the current step.
         attempt: number of earlier searches; the results of all of them failed their checks.
-        before: the result of the previous search; None before the first search.
+        before: the result of the previous search; unused in the first search.
 
     Raises:
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.

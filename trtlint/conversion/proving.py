@@ -139,9 +139,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         return check("unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
-        return check(
-            "unproven", f"{text}; the builds that it is compared with have at most {most} layers", figures
-        )
+        return check("unproven", f"{text}; the compared builds have at most {most} layers", figures)
     before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
     if own.warnings > before_warnings:
         return check("unproven", f"{text}; the build warns of a normalization in 16 bits", figures)

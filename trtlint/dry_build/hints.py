@@ -93,7 +93,8 @@ def is_about_sizes(error: str) -> bool:
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
     """Return possible factors between the height of an input image and the height of its grid of patches.
 
-    The factors are the strides, the products of the first two, three, ... strides, and 1.
+    The factors are the strides, the products of the first two, three, ... strides, and 1, in descending
+    order.
     """
     found: dict[int, None] = {}
     total = 1
