@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operator types that the parser refuses only because it refuses other operators.
+    """Return the operator types that TensorRT refuses because of the problem in ``subjects``.
 
-    ``subjects`` are facts about these other operators.
+    Each subject is a fact or a match of one finding about a refusal.
     """
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))

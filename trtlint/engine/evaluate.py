@@ -238,7 +238,7 @@ class _RuleSearch(Struct, frozen=True):
             fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
             taken[fingerprint] += 1
             if taken[fingerprint] > 1:
-                # The sites have the same structure but different values, such as the scale in the message.
+                # An earlier finding has sites of the same structure, but with other values in its message.
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
             lines, times = self._lines([hit for _, _, hit in sites])
             finding = self._finding(group, [site for _, site, _ in sites], fingerprint, lines, times)

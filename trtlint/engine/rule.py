@@ -47,7 +47,7 @@ GROUPS: Mapping[str, str] = {
     "quantization": "types of 8 bits and less: scales, calibration, layers that fall back to wider types",
     "portability": "differences between releases, GPUs and platforms",
 }
-"""Groups of rules.  Keys are folders of rule files.  Values describe the results of the problems."""
+"""Groups of rules.  Keys are folders of rule files.  Values describe the problems."""
 
 Also = Literal["", "torch-tensorrt"]
 """Another source of facts for a rule about the model; empty if the rule has no other source."""

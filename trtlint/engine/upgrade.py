@@ -164,8 +164,8 @@ def targets(base: Target, first: str, last: str) -> list[Target]:
     """Return a target for each release line from ``first`` to ``last``.
 
     The version of a target is the newest release of its line.  If ``first`` or ``last`` is a full release
-    number, the first or last target has this release as its version.  In all other targets, ``previous`` is
-    the version of the first target.
+    number, the first or last target has this release as its version.  In all targets except the first,
+    ``previous`` is the version of the first target.
 
     Raises:
         TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.

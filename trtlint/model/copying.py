@@ -9,9 +9,8 @@ from trtlint.model.errors import ModelError
 _CHUNK = 1 << 20
 """Number of bytes to copy at once.
 
-trtlint reads and writes the bytes, because ``os.copy_file_range`` and ``os.sendfile`` take longer.  In the
-two files, a weight usually begins at different offsets within a memory page.  So the kernel would copy page
-by page.
+trtlint reads and writes the bytes, because ``os.copy_file_range`` usually takes longer.  A weight rarely has
+the same offset within a memory page in both files.  So the kernel would copy page by page.
 """
 
 

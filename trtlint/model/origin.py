@@ -35,7 +35,10 @@ _EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
 _MOST_STACK = 512
 """Limit of frames that are read from one stack."""
 _MOST_FRAMES = 64
-"""Largest number of frames that are kept from one stack.  Exporters record about a dozen frames."""
+"""Largest number of frames that are kept from one stack.  Exporters record about a dozen frames.
+
+The innermost frames are kept.
+"""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'

@@ -20,7 +20,7 @@ PART = 1 << 20
 _LARGEST_WHOLE = 256 << 20
 """Size limit, in bytes, of tensors that are read as a whole.
 
-If the file does not store the elements as raw bytes, a tensor cannot be read in parts.
+A tensor is read as a whole if its elements have another encoding in the file, or are not in a local file.
 """
 _BITS: Mapping[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<u4"),

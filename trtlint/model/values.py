@@ -201,7 +201,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """Return the elements of an operand, or None if they are not yet computed or loaded."""
+        """Return the elements of an operand, or None if they are not computed or loaded."""
         known = self._arrays.get(value)
         if known is not None:
             return known

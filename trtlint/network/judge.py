@@ -59,8 +59,8 @@ class Difference(Struct, frozen=True, eq=False):
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
     """Return the relative difference that is allowed for tensors of one type.
 
-    In a network that has FP16 or BF16 tensors, FP32 and FP16 tensors get at least the tolerance of these
-    two types.
+    In a network that has FP16 or BF16 tensors, FP32 and FP16 tensors get at least the largest tolerance of
+    these 16-bit types.
 
     Args:
         kind: TensorRT's name of the type, such as ``HALF``.

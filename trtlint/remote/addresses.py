@@ -16,7 +16,7 @@ from msgspec import Struct
 from trtlint.errors import SettingError
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
-"""For each scheme, the names of the packages that fsspec needs."""
+"""For each scheme, the name of the package that fsspec needs."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/]*@")
 """Pattern of a user name and a password.  Both may contain ``@``, ``?`` or ``#``, although URLs forbid it."""

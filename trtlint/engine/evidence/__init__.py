@@ -4,5 +4,6 @@ Each kind of evidence has one module.  A new kind from files of the user needs t
 
 - a module here with a subclass of :class:`~trtlint.engine.evidence.base.Evidence`
 - a reader, a subclass of :class:`~trtlint.runs.evidencefiles.FileReader`
-- a row and a keyword in the tables of :mod:`trtlint.runs.evidencefiles`
+- a row in :data:`~trtlint.runs.evidencefiles.EVIDENCE_FILES`, and a keyword in
+  :class:`~trtlint.runs.evidencefiles.EvidenceKeywords`
 """
