@@ -71,7 +71,10 @@ def test_parameters_of_functions_are_hidden(tmp_path: Path) -> None:
     assert function.node[0].attribute[0].ref_attr_name == function.attribute[0]
 
 
-@pytest.mark.parametrize(("producer", "kept"), [("pytorch", True), ("secret exporter", False)])
+@pytest.mark.parametrize(
+    ("producer", "kept"),
+    [("pytorch", True), ("PaddlePaddle", True), ("Torch-TensorRT", True), ("secret exporter", False)],
+)
 def test_only_public_producers_are_named(tmp_path: Path, producer: str, kept: bool) -> None:
     onnx.save(with_parameters(producer), tmp_path / "m.onnx")
     hidden = outline(tmp_path / "m.onnx", hide_names=True)

@@ -55,10 +55,13 @@ _PUBLIC_PRODUCERS = frozenset(
         "skl2onnx",
         "onnx.quantize",
         "onnxruntime",
-        TORCH_TENSORRT,
+        TORCH_TENSORRT.lower(),
     }
 )
-"""Values of ``producer_name`` for public exporters.  Other values can be names of private tools."""
+"""Values of ``producer_name`` for public exporters, in lower case: Paddle2ONNX writes ``PaddlePaddle``.
+
+Other values can be names of private tools.
+"""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -121,7 +124,7 @@ class _NameHider:
         functions = {(function.domain, function.name) for function in model.functions}
         model.ClearField("doc_string")
         del model.metadata_props[:]
-        if model.producer_name not in _PUBLIC_PRODUCERS:
+        if text(model.producer_name).lower() not in _PUBLIC_PRODUCERS:
             model.producer_name = self.name(model.producer_name)
             model.ClearField("producer_version")
         for graph in graphs(model):
