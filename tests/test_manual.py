@@ -21,6 +21,7 @@ from scripts.manual.rulepages import rule_pages
 from scripts.manual.site import DOCS, build, navigation, project, write
 from tests.conftest import REPOSITORY
 from tests.engine.rules import make_rule
+from trtlint.cases import Keywords
 from trtlint.cli import cli
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rulebook import load_builtin
@@ -124,6 +125,11 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 def test_everything_public_is_in_the_reference_of_python(pages: Mapping[str, str]) -> None:
     named = re.findall(r"^###? (\w+)$", pages["reference/python.md"], re.MULTILINE)
     assert {name for name in trtlint.__all__ if not name.startswith("_")} <= set(named)
+
+
+def test_every_keyword_is_in_the_reference_of_python(pages: Mapping[str, str]) -> None:
+    section = pages["reference/python.md"].partition("\n## Keywords\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(Keywords.__annotations__)
 
 
 def test_facts_and_exit_codes_are_complete(pages: Mapping[str, str]) -> None:

@@ -139,9 +139,14 @@ def _parameters(function: griffe.Function) -> list[str]:
 
 
 def _fields(class_: griffe.Class) -> list[griffe.Attribute]:
+    """Return the fields of a class and, after them, the fields with a type that the class inherits."""
+    targets = {name: alias.final_target for name, alias in class_.inherited_members.items()}
+    inherited = {
+        name: each for name, each in targets.items() if isinstance(each, griffe.Attribute) and each.annotation
+    }
     return [
         member
-        for name, member in class_.members.items()
+        for name, member in {**class_.members, **inherited}.items()
         if isinstance(member, griffe.Attribute)
         and not name.startswith("_")
         and "instance-attribute" in member.labels
@@ -158,7 +163,8 @@ def _class(class_: griffe.Class, level: str) -> Iterator[str]:
     yield from _docstring(class_)
     fields = _fields(class_)
     meant = {field.name: field.docstring.value if field.docstring else "" for field in fields} | told
-    rows = [(f"`{n}`", _annotation(class_.members.get(n)), _one_line(text)) for n, text in meant.items()]
+    named = {field.name: field for field in fields}
+    rows = [(f"`{n}`", _annotation(named.get(n)), _one_line(text)) for n, text in meant.items()]
     if rows:
         yield table(("field", "type", ""), rows)
     for member in class_.members.values():
