@@ -33,7 +33,7 @@ VERDICTS = "verdicts-rtx-1.7.1.jsonl"
 MOST = 1 / 3
 """Maximum number of findings above a note for each model that builds."""
 SHARE = 0.02
-"""Maximum share of models on which a rule may fire. There is no limit for confirmed rules."""
+"""Maximum share of the models that build on which a rule fires, except for rules in ``CONFIRMED``."""
 CONFIRMED = {
     "ACC101": "the builder warned of these norms, or computes them so (labels.jsonl)",
     "ACC103": "networks of guided diffusion, as in the report: Q and K are both scaled (labels.jsonl)",

@@ -9,7 +9,7 @@
 - :func:`find_facts` returns the facts that rules match.
 - :func:`explain_miss` explains why a rule does not report a node.
 - :func:`write_report` writes a report in a format of the option ``--output``.
-- :func:`suppress`, :func:`skeleton` and :func:`trend` run the commands with these names.
+- :func:`suppress`, :func:`skeleton` and :func:`trend` do the same as the commands with these names.
 
 All exceptions derive from :class:`TrtlintError`. Names are loaded on first use, so importing the package is
 fast.

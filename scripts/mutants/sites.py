@@ -43,7 +43,8 @@ _ARITHMETIC = {
     "BitAnd": ("BitOr",),
     "BitXor": ("BitAnd",),
 }
-"""Replacements of each operator. The remaining replacements are too easy to detect: strings have no shift."""
+"""Replacements of each operator. The remaining replacements are too easy to detect; for example,
+strings have no shift."""
 OPERATORS = (
     "NumberReplacer",
     "AddNot",

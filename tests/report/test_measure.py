@@ -198,7 +198,7 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         (
             KeptNodes(("a", "b"), 0.00123, 1, True, margin=("b",), complete=False),
             [
-                "keep in FP32: 2 nodes; the worst output error is then 0.0012, verified in 1 run",
+                "keep in FP32: 2 nodes; the worst output error is then 0.0012, verified after 1 run",
                 "  a",
                 "  b  (for margin)",
                 "note: each node marked (for margin) is optional: if you remove any one of these "
@@ -209,7 +209,7 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         ),
         (
             KeptNodes(("a",), 0.5, 2, True),
-            ["keep in FP32: 1 node; the worst output error is then 0.5, verified in 2 runs", "  a", ""],
+            ["keep in FP32: 1 node; the worst output error is then 0.5, verified after 2 runs", "  a", ""],
         ),
     ],
 )

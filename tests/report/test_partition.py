@@ -211,9 +211,9 @@ def test_lines_beyond_the_limits_are_counted(monkeypatch: pytest.MonkeyPatch) ->
         "  left to other providers: 1 Exp node: n",
         "  left to other providers: 1 Sin node: n",
         "  left to other providers: 1 Cos node: n",
-        "  accepted by the parser, but not run by the provider: p",
-        "  accepted by the parser, but not run by the provider: q",
-        "  accepted by the parser, but not run by the provider: r",
+        "  not run by the provider: p",
+        "  not run by the provider: q",
+        "  not run by the provider: r",
     ]
     for name in ("_MOST_PARTS", "_MOST_SPLITS"):
         monkeypatch.setattr(module, name, 3)

@@ -21,7 +21,7 @@ SETTING = "TRTLINT_MANUAL"
 _NO_OWNER = "/OWNER/"
 """The placeholder for the owner of the repository in ``pyproject.toml``."""
 _NO_HOST = (".example", ".invalid")
-"""Suffixes of host names that are reserved as examples: https://www.rfc-editor.org/rfc/rfc2606#section-2
+"""Suffixes of host names that are reserved and never exist: https://www.rfc-editor.org/rfc/rfc2606#section-2
 
 An editable install keeps old metadata. The old metadata may contain such hosts as placeholders.
 """

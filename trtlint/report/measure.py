@@ -157,8 +157,8 @@ class MeasureReport(ConsoleReport):
             yield Text()
             return
         text = (
-            f"{plural(len(kept.nodes), 'node')}; the worst output error is then {kept.error:.2g}, verified in"
-            f" {plural(kept.runs, 'run')}"
+            f"{plural(len(kept.nodes), 'node')}; the worst output error is then {kept.error:.2g}, verified "
+            f"after {plural(kept.runs, 'run')}"
         )
         yield from self._hung("keep in FP32: ", text)
         margin = frozenset(kept.margin)

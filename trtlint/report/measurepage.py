@@ -46,7 +46,7 @@ _LONGEST = 160
 _POWERS = 16
 """Number of powers of two that the chart shows on each side of the limit of the type."""
 _CELL, _HEIGHT = 7.0, 12.0
-"""Pixels of a bar for each power of two, and height of a bar in pixels."""
+"""Width of a bar for each power of two, and height of a bar, in pixels."""
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
 
 

@@ -74,7 +74,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _splits(found)
     yield from _logged(found)
     for text in found["dropped"][:_MOST_PLACES]:
-        yield f"  accepted by the parser, but not run by the provider: {text}"
+        yield f"  not run by the provider: {text}"
 
 
 def _listed(parts: list[list[str]]) -> Iterator[str]:

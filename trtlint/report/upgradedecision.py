@@ -19,9 +19,9 @@ from trtlint.report.wording import fixable
 MANY = 30
 """Smallest number of models at which equal lines about different models are merged."""
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
-"""Pattern of a ``trtlint convert`` command in an advice, with the type to convert to.
+"""Pattern of a ``trtlint convert`` command in advice, with the type to convert to.
 
-A finding about the build has such an advice if a conversion of the model resolves the finding.
+A finding about the build has such advice if a conversion of the model resolves the finding.
 """
 _NAMED = 3
 """Largest number of model paths in a command. For more models, the command names the common folder."""

@@ -138,7 +138,7 @@ def since(item: Listed, names: Sequence[str]) -> str:
 
 
 def advice_of(item: Listed, names: Sequence[str]) -> Iterator[str]:
-    """Yield the advice for a finding. If an advice is only for some versions, it begins with their names."""
+    """Yield the advice for a finding. Advice for only some versions begins with their names."""
     for advice, lines in item.advice:
         yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
 

@@ -122,8 +122,8 @@ def included(finding: Finding) -> str:
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
     """Yield suggestions, each with its sentence, if there is an error or a warning.
 
-    A suggestion names a command whose output file would explain the findings. For several targets, the
-    suggestion to measure the model with real inputs is yielded only once.
+    A suggestion has a command that includes one more file, and the sentence states what the command shows.
+    For several targets, the suggestion to measure the model with real inputs is yielded only once.
     """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     measured = False

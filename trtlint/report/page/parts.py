@@ -21,7 +21,7 @@ _MOST_SEGMENTS = 2000
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
     """Return a figure of the parts: a bar for the first target, and text for all targets.
 
-    A part is a sequence of nodes that the execution provider runs. Return None if no provider was given.
+    A part is a set of nodes that the execution provider runs. Return None if no provider was given.
     """
     lines = [*lines_of_targets(reports)]
     if not lines:
