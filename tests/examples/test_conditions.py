@@ -49,7 +49,7 @@ def test_of_several_other_reasons_the_first_is_named(monkeypatch: pytest.MonkeyP
     both = run(monkeypatch, two, two)
     assert both == single
     assert [result.detail for result in single] == [
-        f"another entry refuses the model: {single[1].detail}",
+        f"the model is refused for another reason: {single[1].detail}",
         single[1].detail,
     ]
 

@@ -5,7 +5,8 @@ The syntax is ``--minShapes=x:1x3x224x224,y:1``:
 - ``x:scalar`` and ``x:`` are scalars.
 - Names may be quoted and may contain one ``*``.
 - ``--profile=N`` begins another profile.
-- Without the options above, ``--shapes=x:1x3`` sets a profile for exactly this shape.
+- ``--shapes=x:1x3`` sets a profile for exactly this shape. It has no effect together with ``--minShapes``,
+  ``--optShapes`` or ``--maxShapes``.
 
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 

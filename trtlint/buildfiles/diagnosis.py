@@ -46,7 +46,7 @@ class Diagnosis(Struct, frozen=True):
         failed: True if a build, load or run failed and no later attempt succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
         line: the record to report in place of ``cause``, or in addition to it. It is None if nothing failed,
-            or if ``cause`` comes before the first error that matches no entry of the table.
+            or if there is a ``cause`` and no error that matches no entry of the table precedes it.
     """
 
     failed: bool = False

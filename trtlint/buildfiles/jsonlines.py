@@ -26,7 +26,7 @@ def is_json_line(line: bytes) -> bool:
 
 
 def json_message(line: bytes) -> list[bytes] | None:
-    """Return the lines of the message in a JSON object, or None for a line without such an object.
+    """Return the lines of the message in a JSON object, or None if the line has no such message.
 
     If the object is truncated, return the part of the message before the cut.
     """

@@ -59,7 +59,7 @@ class BlockFilter:
     """Finds the lines of a log that need a closer look, without a Python object for each line.
 
     The filter returns the lines whose message begins with one of ``literals``. In addition, it returns every
-    line whose prefix it does not recognize as a prefix of low severity. ``shapes`` has the names of the tools
+    line that does not begin with a usual log prefix of low severity. ``shapes`` has the names of the tools
     whose log prefixes occurred. The form of a prefix shows the tool.
     """
 

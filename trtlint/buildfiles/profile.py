@@ -26,7 +26,7 @@ _LARGEST = 1e12
 class LayerTime(Struct, frozen=True):
     """The time of one layer in milliseconds: total, average and median.
 
-    ``share`` is this time divided by the time of all layers.
+    ``share`` is the share of the layer in the time of all layers, from 0 to 1.
     """
 
     name: str

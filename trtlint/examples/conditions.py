@@ -101,7 +101,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
     others = [says for condition, says in reasons if condition is None or condition.min_sm is None]
     if others and expected == "accepted":
         return "refused", others[0]
-    return "accepted", f"another entry refuses the model: {others[0]}" if others else ""
+    return "accepted", f"the model is refused for another reason: {others[0]}" if others else ""
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:

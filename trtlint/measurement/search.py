@@ -2,8 +2,8 @@
 
 A set passes if the errors of all outputs are small enough with the set in FP32. To need fewer runs, the
 search combines the rounding models whose errors are too large for the whole model, and tests sets with this
-combination. The error of the combination is at least as large as the error of each combined model. The search
-tests only its final set with all rounding models.
+combination. The error of the combination is at least as large as the error of each of these rounding
+models. The search tests only its final set with all rounding models.
 """
 
 from __future__ import annotations
@@ -227,8 +227,8 @@ class KeepSearch:
         """Return the units that can be removed from a set.
 
         If the search removes any one of these units, the set still passes. To test a unit, the search runs
-        the model without it. If the budget has runs for only one more test, the search removes the last two
-        or three units together.
+        the model with only the rest of the set in FP32. If the budget has runs for only one more test, the
+        search removes the last two or three units together.
 
         Args:
             chosen: the set.

@@ -136,7 +136,7 @@ def _remove_casts(graph: onnx.GraphProto) -> bool:
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]
     if not inserted:
         return any(found)
-    # Either the operand or the result of an added Cast has a name from the file. The second name is added.
+    # Either the operand or the result of an added Cast has a name from the file. The other name has a prefix.
     names: dict[str, str] = {}
     for node in inserted:
         short, long = sorted((*node.input, *node.output), key=lambda name: name.startswith(_CASTS))

@@ -1,6 +1,7 @@
 """Read evidence, such as build logs, that the command line or the configuration names.
 
-:mod:`trtlint.runs.evidencefiles` lists the kinds of evidence from files that need no reader here.
+A new kind of evidence needs a reader class here and an entry in :data:`READERS`, unless it comes from a file
+that the table in :mod:`trtlint.runs.evidencefiles` can describe.
 """
 
 from __future__ import annotations

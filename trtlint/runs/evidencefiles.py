@@ -97,7 +97,7 @@ EVIDENCE_FILES: tuple[EvidenceFile, ...] = (
         "ranges",
         "trtlint.runs.ranges:RangeReader",
         "Use this measurement, which `trtlint measure -o` wrote; repeatable.",
-        "Keep nodes of 16-bit models in FP32: those that this file from `trtlint measure` lists; repeatable.",
+        "Keep in FP32 the nodes of 16-bit models that this file from `trtlint measure` lists; repeatable.",
         "a path, or the attribute `measurement` of a result of trtlint.measure",
     ),
 )
