@@ -43,6 +43,8 @@ from trtlint.target.parsing import TargetError, parse_gpu
         ("NVIDIA A16-2B", 86, "A16"),
         ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", 80, "A100"),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", 90, "H100"),
+        ("GRID A100-1-5C", 80, "A100"),
+        ("NVIDIA A30-2-12C", 80, "A30"),
     ],
 )
 def test_what_people_type_is_known(text: str, sm: int, name: str) -> None:

@@ -135,8 +135,8 @@ _BOARD = re.compile(
 A virtual GPU is called ``GRID T4-16Q`` or ``NVIDIA A10-24Q``: the suffix is the memory size and the series.
 https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html
 """
-_INSTANCE = re.compile(r" MIG \d+[cg][.\w+]*$", re.IGNORECASE)
-"""Pattern of the suffix for a MIG instance, as in ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
+_INSTANCE = re.compile(r"( MIG \d+[cg][.\w+-]*|-\d-\d+C)$", re.IGNORECASE)
+"""Pattern of the suffix for a MIG instance, as in ``A100-SXM4-40GB MIG 1g.5gb`` and ``GRID A100-4-20C``."""
 _MOBILE = re.compile(r" (laptop( gpu)?|mobile|(with )?max-q( design)?)$", re.IGNORECASE)
 """Pattern of the words that end the name of a laptop GPU."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
