@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from trtlint.conversion import proving
-from trtlint.conversion.proving import EngineCounts, build, counts
+from trtlint.conversion.proving import EngineCounts, build, counts, parse
+from trtlint.errors import TrtlintError
 
 NAMES = {
     "_gemm_mha_v2_myl0_3": (1, 0),
@@ -59,8 +61,49 @@ def test_a_result_is_compared_with_the_better_build(
     text: str,
 ) -> None:
     builds = {"source": engine(*source), "result": engine(*result), "narrow": engine(*(narrow or ()))}
-    monkeypatch.setattr(proving, "_dry", lambda path, *_: builds[path.name])
+    monkeypatch.setattr(proving, "dry_build", lambda path, **_: builds[path.name])
     found = build(Path("result"), Path("source"), Path("narrow") if narrow else None, None)
     assert found.verdict == verdict
     assert text in found.text
     assert found.figures["layers"]["result"] == len(result)
+
+
+def failing(*names: str) -> Callable[..., SimpleNamespace]:
+    """Return a replacement of ``dry_build`` that fails for some models, and rejects the others."""
+
+    def dry_build(path: Path, **_: object) -> SimpleNamespace:
+        if path.name in names:
+            raise TrtlintError(f"{path.name} exceeds the memory limit")
+        result = SimpleNamespace(
+            version="1.7.1", parsed=False, built=False, errors=(), cause="bad", signal=""
+        )
+        return SimpleNamespace(result=result)
+
+    return dry_build
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("source", "trtlint could not build the source model: source exceeds the memory limit"),
+        ("result", "trtlint could not build the converted model: result exceeds the memory limit"),
+        ("narrow", "TensorRT-RTX 1.7.1 builds neither the source model nor the converted model"),
+    ],
+)
+def test_a_build_that_does_not_run_is_explained(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.setattr(proving, "dry_build", failing(name))
+    found = build(Path("result"), Path("source"), Path("narrow"), None)
+    assert (found.verdict, found.text) == ("unproven", text)
+
+
+def test_a_source_that_cannot_be_parsed_is_not_called_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "dry_build", failing("source"))
+    check, nodes = parse(Path("result"), Path("source"))
+    assert check is not None
+    assert (check.verdict, nodes) == ("unproven", ())
+    assert check.text == (
+        "TensorRT-RTX 1.7.1 rejects the converted model: the parser stopped without a result: bad; "
+        "trtlint could not parse the source model: source exceeds the memory limit"
+    )

@@ -116,7 +116,7 @@ def test_problems_of_an_export(changes: dict[str, Any], problems: dict[int, str]
         (9, replace(SAVE, format="onnx"), "torch_tensorrt.save does not support the format onnx"),
         (9, replace(SAVE, product="torchscript"), "torch_tensorrt.save cannot write a TorchScript module without output_format='torchscript'"),
         (8, replace(SAVE, product="torchscript"), "torch_tensorrt.save cannot write a TorchScript module"),
-        (9, replace(SAVE, product="module"), "torch_tensorrt.save needs a compiled graph module, but the call passes a torch.nn.Module"),
+        (9, replace(SAVE, product="module"), "torch_tensorrt.save needs a compiled graph module or an exported program, but the call passes a torch.nn.Module"),
         (9, replace(SAVE, product="program", format="torchscript"), "an exported program cannot be saved as TorchScript"),
         (10, replace(SAVE, inputs="none"), "torch_tensorrt.save traces the compiled module again and needs example inputs, but the call passes none"),
         (10, replace(SAVE, inputs="specs"), "torch_tensorrt.save needs tensors as inputs, but the call passes torch_tensorrt.Input"),

@@ -195,7 +195,7 @@ def test_values_for_messages() -> None:
         ("dim(x) == 1", 1, "write dim(v, i)"),
         ("first(heads, 1)", 7, "must be a tuple"),
         ("1 in 'abc'", 1, "the left side of 'in' must be a text"),
-        ("heads in 8", 10, "the right side of 'in' must be a tuple or a text"),
+        ("heads in 8", 10, "the right side of 'in' must be a tuple, mapping or text"),
         ("", 1, "empty"),
         ("(heads == 8", 1, "never closed"),
         ("heads ==", 8, "invalid syntax"),

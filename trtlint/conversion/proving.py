@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import WheelError
-from trtlint.dry_build.result import DryBuild, Level
+from trtlint.dry_build.result import DryBuild
 from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
@@ -79,12 +80,16 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
         if errors
         else f"the parser stopped without a result: {found.result.cause} {found.result.signal}".strip()
     )
-    before = _dry(source, "parse")
-    if before is None or not before.result.parsed:
+    rejected = f"TensorRT-RTX {version} rejects the converted model: {text}"
+    try:
+        before = dry_build(source, level="parse")
+    except TrtlintError as error:
+        return check("unproven", f"{rejected}; trtlint could not parse the source model: {error}"), ()
+    if not before.result.parsed:
         text = f"TensorRT-RTX {version} rejects both the converted model and the source model: {text}"
         return check("unproven", text), ()
     nodes = tuple(error.node for error in errors if error.node)
-    return check("failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
+    return check("failed", rejected), nodes
 
 
 def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> ConversionCheck:
@@ -98,17 +103,16 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         sm: the compute capability times ten.
     """
     check = partial(ConversionCheck, "builder")
-    found = {
-        name: _dry(path, "build", sm)
-        for name, path in (("fp32", source), ("result", converted), ("narrow", narrow))
-        if path is not None
-    }
-    result, before = found["result"], found["fp32"]
-    if result is None or before is None:
-        return check(
-            "unproven",
-            "trtlint could not build the model: TensorRT-RTX is not installed, or cannot read the model file",
-        )
+    found: dict[str, DryBuild] = {}
+    try:
+        before = found["fp32"] = dry_build(source, sm=sm)
+        result = found["result"] = dry_build(converted, sm=sm)
+    except TrtlintError as error:
+        built = "converted" if "fp32" in found else "source"
+        return check("unproven", f"trtlint could not build the {built} model: {error}")
+    if narrow is not None:
+        with suppress(TrtlintError):  # this build is only a comparison
+            found["narrow"] = dry_build(narrow, sm=sm)
     version = result.result.version
     if not result.result.built:
         if before.result.built:
@@ -116,7 +120,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
             return check("failed", text)
         text = f"TensorRT-RTX {version} builds neither the source model nor the converted model"
         return check("unproven", text)
-    counted = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
+    counted = {name: counts(each) for name, each in found.items() if each.result.built}
     figures = {
         "fused_attention": {name: each.attention for name, each in counted.items()},
         "fused_norms": {name: each.norms for name, each in counted.items()},
@@ -144,13 +148,6 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     if own.warnings > before_warnings:
         return check("unproven", f"{text}; the build warns of a normalization in 16 bits", figures)
     return check("proven", text, figures)
-
-
-def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
-    try:
-        return dry_build(path, level=level, sm=sm)
-    except TrtlintError:
-        return None
 
 
 def counts(found: DryBuild) -> EngineCounts:

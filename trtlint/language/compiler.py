@@ -234,7 +234,7 @@ class Compiler:
             node, kinds = right
             if kinds and not (has(kinds, "tuple") or has(kinds, "text") or has(kinds, "mapping")):
                 raise self.error(
-                    f"the right side of 'in' must be a tuple or a text, but is {words(kinds)}", node
+                    f"the right side of 'in' must be a tuple, mapping or text, but is {words(kinds)}", node
                 )
             if isinstance(node, ast.Tuple | ast.List | ast.Set):
                 for part in node.elts:

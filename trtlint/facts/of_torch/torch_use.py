@@ -114,7 +114,8 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
 
 _REASONS: Mapping[Problem, str] = {
     "": "",
-    "module": "torch_tensorrt.save needs a compiled graph module, but the call passes a torch.nn.Module",
+    "module": "torch_tensorrt.save needs a compiled graph module or an exported program, but the call passes "
+    "a torch.nn.Module",
     "program": "an exported program cannot be saved as TorchScript",
     "no inputs": "torch_tensorrt.save traces the compiled module again and needs example inputs, but the "
     "call passes none",
