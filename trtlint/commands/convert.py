@@ -73,7 +73,7 @@ class ConvertOptions(Struct, frozen=True):
     outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
 
 
-class Converted(Struct, frozen=True):
+class ConvertedFile(Struct, frozen=True):
     """The result of a conversion, and the lines of the diff (empty without ``--diff``)."""
 
     conversion: Conversion
@@ -100,7 +100,7 @@ def run_convert(options: ConvertOptions) -> int:
         require_output(file, protected)
     require_outputs(options.outputs, protected, written)
     several = len(models) > 1
-    found: list[Converted] = []
+    found: list[ConvertedFile] = []
     ended = Exit.CLEAN
     for request, out in zip(requests, outs, strict=True):
         try:
@@ -159,7 +159,7 @@ def _converted(
     options: ConvertOptions,
     wanted: Sequence[Target],
     protected: Sequence[Path],
-) -> Converted | Problem:
+) -> ConvertedFile | Problem:
     """Convert one model, or return the reason why it cannot be converted.
 
     Raises:
@@ -188,11 +188,11 @@ def _converted(
         except (UnreadableError, OSError) as error:
             return Problem.of(request.model, error)
     if not options.diff or draft.converted is None:
-        return Converted(found)
+        return ConvertedFile(found)
     from trtlint.report.modeldiff import difference
 
     lines = difference(draft.source.proto, draft.converted.proto, draft.source.path.name)
-    return Converted(found, tuple(map(clean, lines)))
+    return ConvertedFile(found, tuple(map(clean, lines)))
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
@@ -225,7 +225,7 @@ def _beside(model: Path, options: ConvertOptions) -> Path:
     return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
 
 
-def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:
+def _write(found: Sequence[ConvertedFile], format: str, file: TextIO, several: bool) -> None:
     """Write the report about all conversions.  Text and Markdown include the diffs."""
     if format == "html":
         from trtlint.report.convertpage import page

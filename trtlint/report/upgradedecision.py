@@ -29,7 +29,7 @@ _MODELS = 60
 """Largest number of listed models that need changes."""
 
 
-class RuleRow(Struct):
+class UpgradeRuleRow(Struct):
     """The models with findings of one rule about the graph.
 
     Attributes:
@@ -173,9 +173,9 @@ def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
     return tuple(found[rule] for rule in sorted(found))
 
 
-def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
+def rule_rows(upgrades: Sequence[Upgrade]) -> list[UpgradeRuleRow]:
     """Return one row for each rule about the graph, the most severe and frequent first."""
-    rows: dict[str, RuleRow] = {}
+    rows: dict[str, UpgradeRuleRow] = {}
     for upgrade in upgrades:
         names = [line.line for line in upgrade.lines]
         for item in upgrade.findings:
@@ -184,7 +184,9 @@ def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
                 continue
             row = rows.get(finding.rule)
             if row is None:
-                row = RuleRow(finding.severity, finding.rule, finding.name, when(item.lines, names), names[0])
+                row = UpgradeRuleRow(
+                    finding.severity, finding.rule, finding.name, when(item.lines, names), names[0]
+                )
                 rows[finding.rule] = row
             row.severity = min(row.severity, finding.severity, key=SEVERITIES.index)
             row.fixes = row.fixes and bool(fixable(finding))
