@@ -39,7 +39,7 @@ class Times(FileReader):
             if not Path(file).exists():
                 raise SettingError(f"{file}: no such file")
 
-    def about(self, model):
+    def evidence_for(self, model):
         return TimesEvidence(self._files[-1])
 
     @staticmethod

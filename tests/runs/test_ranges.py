@@ -38,7 +38,7 @@ def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exceptio
     monkeypatch.setattr(ranges, "digest", digest)
     monkeypatch.setattr(ranges, "read_measurement", lambda path: Found(path.name))
     reader = RangeReader(files)
-    evidence = [reader.about(Path(name)) for name in digests]
+    evidence = [reader.evidence_for(Path(name)) for name in digests]
     reader.close()
     return [None if each is None else each.data for each in evidence]
 

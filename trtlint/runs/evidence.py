@@ -254,7 +254,7 @@ class FileReaders(EvidenceReader):
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the evidence from all files that are about one model."""
-        found = (reader.about(settings.file) for reader in self._readers)
+        found = (reader.evidence_for(settings.file) for reader in self._readers)
         return Read(tuple(each for each in found if each is not None))
 
     def close(self) -> None:

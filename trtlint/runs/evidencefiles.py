@@ -33,7 +33,7 @@ class FileReader:
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
 
-    def about(self, model: Path) -> Evidence | None:
+    def evidence_for(self, model: Path) -> Evidence | None:
         """Return the evidence about a model, or None if no file is about the model."""
         raise NotImplementedError
 

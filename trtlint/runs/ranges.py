@@ -30,7 +30,7 @@ class RangeReader(FileReader):
         except MeasurementError as error:
             raise SettingError(str(error)) from None
 
-    def about(self, model: Path) -> Evidence | None:
+    def evidence_for(self, model: Path) -> Evidence | None:
         """Return the last measurement of a model, or None if no measurement is about the model."""
         try:
             known = digest(model)
