@@ -144,6 +144,8 @@ UNWRITTEN_TENSOR = "In node 0 (importModel): INVALID_GRAPH: Assertion failed: te
 OWN_CHECK = 'Traceback (most recent call last):\n  File "trt_model.py", line 31, in ONNX_to_TRT\n    assert parser.parse(model.read())\nAssertionError'
 NO_PROFILE = "4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
+NO_HOST_CODE = "E0801 15:08:52.225389 1 logging.cc:40] 4: [runtime.cpp::deserializeCudaEngineEx::113] Error Code 4: Internal Error (Cannot deserialize engine with lean runtime since IRuntime::getEngineHostCodeAllowed() is false.)"
+NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to load 'a' version 1: Internal: unable to load plan file to auto complete config: /models/a/1/model.plan"
 
 
 @pytest.mark.parametrize(
@@ -360,6 +362,9 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((PERMUTE, HANDLE), "remove pycuda.autoinit", "LOG124"),
         ((PERMUTE,), "LOG124", "LOG155"),
         ((NO_KERNEL, "[!] Invalid Engine."), "G_LOGGER.module_severity", "trtexec --verbose"),
+        # https://github.com/triton-inference-server/server/issues/6129
+        ((NO_HOST_CODE, NO_HOST_CODE_LOADED), "version-compatible=true", "LOG124"),
+        ((NO_HOST_CODE, NO_HOST_CODE_LOADED), "engine_host_code_allowed = True", "LOG142"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
