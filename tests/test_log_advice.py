@@ -146,6 +146,7 @@ NO_PROFILE = "4: [network.cpp::validate::3062] Error Code 4: Internal Error (Net
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
 NO_HOST_CODE = "E0801 15:08:52.225389 1 logging.cc:40] 4: [runtime.cpp::deserializeCudaEngineEx::113] Error Code 4: Internal Error (Cannot deserialize engine with lean runtime since IRuntime::getEngineHostCodeAllowed() is false.)"
 NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to load 'a' version 1: Internal: unable to load plan file to auto complete config: /models/a/1/model.plan"
+NAMED_SIZES = "[TRT] [E] IExecutionContext::getTensorShape: Error Code 7: Internal Error (Dimensions with name batch_size must be equal. Condition '==' violated: 1 != 2. Instruction: CHECK_EQUAL 1 2.)"
 
 
 @pytest.mark.parametrize(
@@ -365,6 +366,8 @@ NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to
         # https://github.com/triton-inference-server/server/issues/6129
         ((NO_HOST_CODE, NO_HOST_CODE_LOADED), "version-compatible=true", "LOG124"),
         ((NO_HOST_CODE, NO_HOST_CODE_LOADED), "engine_host_code_allowed = True", "LOG142"),
+        # https://github.com/NVIDIA/Isaac-GR00T/issues/358
+        ((NAMED_SIZES,), "different sizes in the dimension batch_size: 1 and 2", "LOG124"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
