@@ -147,6 +147,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
 NO_HOST_CODE = "E0801 15:08:52.225389 1 logging.cc:40] 4: [runtime.cpp::deserializeCudaEngineEx::113] Error Code 4: Internal Error (Cannot deserialize engine with lean runtime since IRuntime::getEngineHostCodeAllowed() is false.)"
 NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to load 'a' version 1: Internal: unable to load plan file to auto complete config: /models/a/1/model.plan"
 NAMED_SIZES = "[TRT] [E] IExecutionContext::getTensorShape: Error Code 7: Internal Error (Dimensions with name batch_size must be equal. Condition '==' violated: 1 != 2. Instruction: CHECK_EQUAL 1 2.)"
+NO_PLAN_LOADED = "TypeError: deserialize_cuda_engine(): incompatible function arguments. The following argument types are supported:"
 
 
 @pytest.mark.parametrize(
@@ -368,6 +369,9 @@ NAMED_SIZES = "[TRT] [E] IExecutionContext::getTensorShape: Error Code 7: Intern
         ((NO_HOST_CODE, NO_HOST_CODE_LOADED), "engine_host_code_allowed = True", "LOG142"),
         # https://github.com/NVIDIA/Isaac-GR00T/issues/358
         ((NAMED_SIZES,), "different sizes in the dimension batch_size: 1 and 2", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT/issues/2052: the builder returned None
+        ((NO_PROFILE, NO_PLAN_LOADED), "LOG115", "LOG143"),
+        ((NO_PLAN_LOADED,), "The builder returned no engine", "LOG143"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
