@@ -148,6 +148,11 @@ NO_HOST_CODE = "E0801 15:08:52.225389 1 logging.cc:40] 4: [runtime.cpp::deserial
 NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to load 'a' version 1: Internal: unable to load plan file to auto complete config: /models/a/1/model.plan"
 NAMED_SIZES = "[TRT] [E] IExecutionContext::getTensorShape: Error Code 7: Internal Error (Dimensions with name batch_size must be equal. Condition '==' violated: 1 != 2. Instruction: CHECK_EQUAL 1 2.)"
 NO_PLAN_LOADED = "TypeError: deserialize_cuda_engine(): incompatible function arguments. The following argument types are supported:"
+NO_WORK = (
+    "ERROR: [Torch-TensorRT] - Method requested cannot be compiled by Torch-TensorRT.TorchScript.",
+    "There is no work to be done since the resulting compiled program will contain an engine that is empty.",
+)
+PASSED_ON = "[TensorRT] ERROR: Tensor output_3 cannot be both input and output"
 
 
 @pytest.mark.parametrize(
@@ -372,6 +377,10 @@ NO_PLAN_LOADED = "TypeError: deserialize_cuda_engine(): incompatible function ar
         # https://github.com/NVIDIA/TensorRT/issues/2052: the builder returned None
         ((NO_PROFILE, NO_PLAN_LOADED), "LOG115", "LOG143"),
         ((NO_PLAN_LOADED,), "The builder returned no engine", "LOG143"),
+        # https://github.com/pytorch/TensorRT/issues/908
+        (NO_WORK, "has nothing to compile in the method", "cannot convert"),
+        # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/365
+        ((PASSED_ON,), "returns one of its inputs without a change", "newer release"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
