@@ -153,6 +153,7 @@ NO_WORK = (
     "There is no work to be done since the resulting compiled program will contain an engine that is empty.",
 )
 PASSED_ON = "[TensorRT] ERROR: Tensor output_3 cannot be both input and output"
+EVENT = "[E] Error[1]: [graphContext.h::~MyelinGraphContext::39] Error Code 1: Myelin (Error 716 destroying event '0x2df914a0'.)"
 
 
 @pytest.mark.parametrize(
@@ -381,6 +382,8 @@ PASSED_ON = "[TensorRT] ERROR: Tensor output_3 cannot be both input and output"
         (NO_WORK, "has nothing to compile in the method", "cannot convert"),
         # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/365
         ((PASSED_ON,), "returns one of its inputs without a change", "newer release"),
+        # https://github.com/NVIDIA/TensorRT/issues/2391
+        ((EVENT,), "LOG128", "LOG106"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
