@@ -154,6 +154,7 @@ NO_WORK = (
 )
 PASSED_ON = "[TensorRT] ERROR: Tensor output_3 cannot be both input and output"
 EVENT = "[E] Error[1]: [graphContext.h::~MyelinGraphContext::39] Error Code 1: Myelin (Error 716 destroying event '0x2df914a0'.)"
+GPU_FULL = "[E] [virtualMemoryBuffer.cpp::nvinfer1::StdVirtualMemoryBufferImpl::resizePhysical::154] Error Code 2: OutOfMemory (Requested size was 4194304000 bytes.)"
 
 
 @pytest.mark.parametrize(
@@ -384,6 +385,9 @@ EVENT = "[E] Error[1]: [graphContext.h::~MyelinGraphContext::39] Error Code 1: M
         ((PASSED_ON,), "returns one of its inputs without a change", "newer release"),
         # https://github.com/NVIDIA/TensorRT/issues/2391
         ((EVENT,), "LOG128", "LOG106"),
+        # https://github.com/marcoslucianops/DeepStream-Yolo/issues/366
+        ((GPU_FULL, NO_KERNEL), "A larger workspace does not help", "Run the layer in another type"),
+        ((GPU_FULL, NO_KERNEL), "failed: OutOfMemory (Requested size was", "raise "),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:

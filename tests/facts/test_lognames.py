@@ -191,6 +191,7 @@ def test_the_cause_of_a_failure(others: list[Record], expected: int | None) -> N
         ("Error[10]: Error Code: 9: Internal Error (Why.)", "Why."),
         ("API Usage Error (kept)", "API Usage Error (kept)"),
         ("Error Code 1: Myelin ([shape.cpp:175: ~op_streamer]\nError during y\nError is:\nThere are 2 inputs. In f at /a.cpp:3)", "Error during y Error is: There are 2 inputs"),
+        ("2: [a.cpp::b::1] Error Code 2: OutOfMemory (Requested size was 9 bytes.)", "OutOfMemory (Requested size was 9 bytes.)"),
         ("first:\n  second", "first: second"),
         ("first\n  second", "first"),
         ("something failed onnxOpImporters.cpp:12", "something failed"),

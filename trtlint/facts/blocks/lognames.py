@@ -27,6 +27,8 @@ _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
 """Pattern of a source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
 _LINES = 8
 """Largest number of lines of a message that trtlint reads to find the sentence about the problem."""
+_FULL = "OutOfMemory ("
+"""Start of an error whose kind states the problem: its sentence only gives a size, or nothing."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
 """Number of lines above an error in which trtlint searches for the cause.
@@ -155,7 +157,7 @@ def _sentence(text: str) -> str:
     code = _CODE.match(text)
     text = _TAIL.sub("", text[code.end() :] if code else text).strip()
     inside = _KIND.fullmatch(text) if code and "Error Code" in code[0] else None
-    return (inside[1] if inside else text).strip()
+    return (inside[1] if inside and not text.startswith(_FULL) else text).strip()
 
 
 def _own(record: Record) -> tuple[str, ...]:
