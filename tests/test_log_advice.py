@@ -153,7 +153,11 @@ NO_WORK = (
     "There is no work to be done since the resulting compiled program will contain an engine that is empty.",
 )
 PASSED_ON = "[TensorRT] ERROR: Tensor output_3 cannot be both input and output"
+CUDNN_FAILED = "[E] [TRT] C:\\source\\rtSafe\\cuda\\cudaConvolutionRunner.cpp (483) - Cudnn Error in nvinfer1::rt::cuda::CudnnConvolutionRunner::executeConv: 8 (CUDNN_STATUS_EXECUTION_FAILED)"
+OTHER_CUDNN = "[W] [TRT] TensorRT was linked against cuDNN 8.1.0 but loaded cuDNN 8.0.2"
+SHADER = "[E] [TRT] 1: [softMaxV2Runner.cpp::execute::226] Error Code 1: Cask (shader run failed)"
 EVENT = "[E] Error[1]: [graphContext.h::~MyelinGraphContext::39] Error Code 1: Myelin (Error 716 destroying event '0x2df914a0'.)"
+ORT_OPERATOR = "2021-05-25 09:13:26.123456 [E:onnxruntime:Default, tensorrt_execution_provider.h:51 log] [2021-05-25 09:13:26   ERROR] INVALID_ARGUMENT: getPluginCreator could not find plugin OneHot version 1"
 GPU_FULL = "[E] [virtualMemoryBuffer.cpp::nvinfer1::StdVirtualMemoryBufferImpl::resizePhysical::154] Error Code 2: OutOfMemory (Requested size was 4194304000 bytes.)"
 
 
@@ -383,8 +387,16 @@ GPU_FULL = "[E] [virtualMemoryBuffer.cpp::nvinfer1::StdVirtualMemoryBufferImpl::
         (NO_WORK, "has nothing to compile in the method", "cannot convert"),
         # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/365
         ((PASSED_ON,), "returns one of its inputs without a change", "newer release"),
+        # https://github.com/NVIDIA/TensorRT/issues/1371
+        ((OTHER_CUDNN, CUDNN_FAILED), "First install the version of the library", "LOG124"),
+        ((CUDNN_FAILED,), "LOG129", "First install the version of the library"),
+        # https://github.com/fabio-sim/LightGlue-ONNX/issues/52
+        ((SHADER,), "A kernel failed at run time", "onvolution"),
         # https://github.com/NVIDIA/TensorRT/issues/2391
         ((EVENT,), "LOG128", "LOG106"),
+        # https://github.com/microsoft/onnxruntime/issues/7825
+        ((ORT_OPERATOR,), "does not stop ONNX Runtime", "LOG124"),
+        ((NO_NMS,), "LOG103", "does not stop ONNX Runtime"),
         # https://github.com/marcoslucianops/DeepStream-Yolo/issues/366
         ((GPU_FULL, NO_KERNEL), "A larger workspace does not help", "Run the layer in another type"),
         ((GPU_FULL, NO_KERNEL), "failed: OutOfMemory (Requested size was", "raise "),
