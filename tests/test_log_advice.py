@@ -160,6 +160,14 @@ EVENT = "[E] Error[1]: [graphContext.h::~MyelinGraphContext::39] Error Code 1: M
 ORT_OPERATOR = "2021-05-25 09:13:26.123456 [E:onnxruntime:Default, tensorrt_execution_provider.h:51 log] [2021-05-25 09:13:26   ERROR] INVALID_ARGUMENT: getPluginCreator could not find plugin OneHot version 1"
 GPU_FULL = "[E] [virtualMemoryBuffer.cpp::nvinfer1::StdVirtualMemoryBufferImpl::resizePhysical::154] Error Code 2: OutOfMemory (Requested size was 4194304000 bytes.)"
 
+TYPED_FLAG = "[E] IBuilder::buildSerializedNetwork: Error Code 3: API Usage Error (Parameter check failed, condition: !config.getFlag(BuilderFlag::kFP16). )"
+TOO_LONG = "[TensorRT-LLM][ERROR] Encountered an error in forwardAsync function: [TensorRT-LLM][ERROR] Assertion failed: Input length (6973) + max new tokens (4095) + draft tokens (0) must be less than max sequence length (8192). (/sources/gptDecoderBatched.cpp:444)"
+CALIBRATED = "&&&& RUNNING TensorRT.trtexec [TensorRT v8001] # trtexec --onnx=a.onnx --int8 --calib=a.cache"
+NO_ALLOCATION = (
+    "terminate called after throwing an instance of 'std::bad_alloc'",
+    "  what():  std::bad_alloc",
+)
+
 
 @pytest.mark.parametrize(
     ("lines", "told", "untold"),
@@ -400,6 +408,21 @@ GPU_FULL = "[E] [virtualMemoryBuffer.cpp::nvinfer1::StdVirtualMemoryBufferImpl::
         # https://github.com/marcoslucianops/DeepStream-Yolo/issues/366
         ((GPU_FULL, NO_KERNEL), "A larger workspace does not help", "Run the layer in another type"),
         ((GPU_FULL, NO_KERNEL), "failed: OutOfMemory (Requested size was", "raise "),
+        # https://github.com/NVIDIA/TensorRT/issues/4253
+        (
+            (TYPED_FLAG, "[!] Invalid Engine."),
+            "the types of the ONNX file count",
+            "See the documentation of this call",
+        ),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/2494
+        ((TOO_LONG,), "LOG192", "no engine was created"),
+        # https://github.com/NVIDIA/TensorRT/issues/1703
+        (
+            (CALIBRATED, *NO_ALLOCATION),
+            "Build once without --calib",
+            "LOG124",
+        ),
+        (NO_ALLOCATION, "memory ran out: std::bad_alloc", "--calib"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:
