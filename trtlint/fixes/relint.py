@@ -11,6 +11,7 @@ from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
+from trtlint.fixes.declared import with_output_shapes
 from trtlint.fixes.outcome import Lint, Linted
 from trtlint.fixes.source import SourceModel
 from trtlint.model.check import checker_error
@@ -64,7 +65,8 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
     """Run the ONNX checker on a rewritten model.
 
     If wrong declared types of intermediate values are the only errors, the function removes the declarations.
-    Such errors come from the original model.
+    If the outputs of the model declare no shape or a wrong shape, the function declares the inferred shapes.
+    TensorRT ignores the declared shapes of outputs. Such errors come from the original model.
 
     Args:
         proto: the rewritten model.
@@ -79,6 +81,13 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         del bare.graph.value_info[:]
         if not checker_error(bare):
             return bare, ""
-    if wrong and checker_error(before) == wrong:
-        wrong = f"the ONNX checker rejects both the fixed model and the source model: {wrong}"
+    if wrong and checker_error(before):
+        completed = with_output_shapes(proto)
+        if completed is not None and not checker_error(completed):
+            return completed, ""
+        if checker_error(before) == wrong:
+            wrong = (
+                "the ONNX checker rejects both the fixed model and the source model: "
+                f"{wrong.rstrip('.')}; correct the source model first"
+            )
     return proto, wrong
