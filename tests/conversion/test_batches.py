@@ -104,12 +104,15 @@ def test_noise_is_added_to_finite_numbers_only() -> None:
         "empty": np.zeros(0, np.float32),
         "infinite": np.array([1, 2, np.inf], np.float32),
         "one": np.array([5.0]),
+        "scalar": np.array(2, np.float32),
     }
     found = batches._noisy(batch, 7)
     assert list(found) == list(batch)
     for name in ("ids", "mask", "empty", "infinite"):
         assert found[name] is batch[name]
     assert found["one"].tolist() == [5.0]
+    assert isinstance(found["scalar"], np.ndarray)  # ONNX Runtime rejects the scalars of NumPy
+    assert (found["scalar"].shape, found["scalar"].dtype) == ((), np.float32)
     assert found["x"].dtype == np.float16
     assert (found["x"].min(), found["x"].max()) == (-3, 3)
     inside = np.abs(numbers) < 1

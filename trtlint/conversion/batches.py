@@ -124,7 +124,8 @@ def _noisy(batch: Feeds, seed: int) -> Feeds:
     for name, array in batch.items():
         if array.dtype.kind == "f" and array.size and np.isfinite(array).all():
             noise = generator.standard_normal(array.shape) * float(array.std()) * _NOISE
-            found[name] = np.clip(array + noise, array.min(), array.max()).astype(array.dtype)
+            noisy = np.clip(array + noise, array.min(), array.max())
+            found[name] = np.asarray(noisy, array.dtype)  # a scalar must stay an array
         else:
             found[name] = array
     return found
