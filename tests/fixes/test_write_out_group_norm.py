@@ -41,6 +41,10 @@ def norm(parameters: str, x: str = "x", s: str = "s", b: str = "b", result: str 
         ("float16", 10, 21, "num_groups = 2, stash_type = 1", True),
         ("float16", 10, 21, "num_groups = 2, stash_type = 10", False),
         ("float16", 10, 20, "num_groups = 2", False),
+        # InstanceNormalization accepts BF16 from opset 22 on
+        ("bfloat16", 16, 18, "num_groups = 2", True),
+        ("bfloat16", 16, 21, "num_groups = 2, stash_type = 16", True),
+        ("bfloat16", 16, 22, "num_groups = 2, stash_type = 16", False),
     ],
 )
 def test_the_type_of_the_computation(kind: str, number: int, opset: int, settings: str, wide: bool) -> None:

@@ -16,6 +16,8 @@ _BY_CHANNEL = 21
 
 Older opsets have a gain and a bias for each group.
 """
+_BFLOAT16 = 22
+"""First opset in which InstanceNormalization accepts BF16."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -33,8 +35,11 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
         raise NotApplicable("gain and bias have one number per group instead of one per channel")
-    stashed = node.integer("stash_type", 1) == 1 and opset_of(model) >= _BY_CHANNEL
-    wide = "f32" if stashed and dtype != "f64" else dtype
+    opset = opset_of(model)
+    stashed = node.integer("stash_type", 1) == 1 and opset >= _BY_CHANNEL
+    # https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html
+    rejected = dtype == "bf16" and opset < _BFLOAT16
+    wide = "f32" if rejected or (stashed and dtype != "f64") else dtype
     forms = Forms(Draft(model, node))
     image: Tensor = forms.widened(value, dtype) if wide != dtype else value
     parameters = [forms.widened(each, dtype) if wide != dtype else each for each in (gain, bias)]
