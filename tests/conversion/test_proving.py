@@ -11,6 +11,7 @@ import pytest
 
 from trtlint.conversion import proving
 from trtlint.conversion.proving import EngineCounts, build, counts, parse
+from trtlint.dry_build.result import ParserError
 from trtlint.errors import TrtlintError
 
 NAMES = {
@@ -107,3 +108,18 @@ def test_a_source_that_cannot_be_parsed_is_not_called_rejected(monkeypatch: pyte
         "TensorRT-RTX 1.7.1 rejects the converted model: the parser stopped without a result: bad; "
         "trtlint could not parse the source model: source exceeds the memory limit"
     )
+
+
+@pytest.mark.parametrize(
+    ("node", "op", "text"),
+    [("/q", "MatMulInteger", "false (MatMulInteger at /q)"), ("", "Mod", "false (Mod)"), ("", "", "false")],
+)
+def test_an_error_of_the_parser_names_its_node(
+    monkeypatch: pytest.MonkeyPatch, node: str, op: str, text: str
+) -> None:
+    error = ParserError("UNSUPPORTED_NODE", node, op, 0, "false", "checkMatMulInteger")
+    result = SimpleNamespace(version="1.7.1", parsed=False, errors=(error,))
+    monkeypatch.setattr(proving, "dry_build", lambda *_, **__: SimpleNamespace(result=result))
+    check, _ = parse(Path("result"), Path("source"))
+    assert check is not None
+    assert check.text == f"TensorRT-RTX 1.7.1 rejects both the converted model and the source model: {text}"

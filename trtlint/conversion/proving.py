@@ -13,7 +13,7 @@ from msgspec import Struct
 from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import WheelError
-from trtlint.dry_build.result import DryBuild
+from trtlint.dry_build.result import DryBuild, ParserError
 from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
@@ -76,7 +76,7 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
         return check("proven", f"the parser of TensorRT-RTX {version} accepts the model"), ()
     errors = found.result.errors
     text = (
-        errors[0].text
+        _located(errors[0])
         if errors
         else f"the parser stopped without a result: {found.result.cause} {found.result.signal}".strip()
     )
@@ -90,6 +90,12 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
         return check("unproven", text), ()
     nodes = tuple(error.node for error in errors if error.node)
     return check("failed", rejected), nodes
+
+
+def _located(error: ParserError) -> str:
+    """Return the message of the parser and its node, because some messages are only ``false``."""
+    place = f"{error.op} at {error.node}" if error.node else error.op
+    return f"{error.text} ({place})" if error.op else error.text
 
 
 def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> ConversionCheck:
