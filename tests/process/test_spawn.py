@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+import trtlint.errors
 from trtlint.process import spawn
 from trtlint.process.spawn import Limits, ProcessResult, run
 
@@ -37,6 +38,16 @@ def test_it_works_elsewhere_and_imports_nothing_from_here(
     assert ended.cause == "done"
     assert ended.answers[0]["folder"] != str(tmp_path)
     assert not Path(ended.answers[0]["folder"]).exists()
+
+
+def test_it_imports_the_package_of_its_parent(tmp_path: Path) -> None:
+    """Another trtlint may be installed, such as an older version or another working tree."""
+    (tmp_path / "trtlint").mkdir()
+    (tmp_path / "trtlint/__init__.py").write_text("raise SystemExit(7)", encoding="utf-8")
+    text = "import trtlint.errors\ndef work(request, say): say(trtlint.errors.__file__)\n"
+    (tmp_path / "otherwork.py").write_text(text, encoding="utf-8")
+    ended = run("otherwork", {}, QUICK, paths=(str(tmp_path),))
+    assert ended.answers == (trtlint.errors.__file__,)
 
 
 @ON_POSIX

@@ -35,6 +35,9 @@ def main(order_file: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
     _limit(order["memory"], order["seconds"], order["processor"])
+    sys.path.insert(0, order["own"])
+    importlib.import_module("trtlint")  # the trtlint of the parent, even if another one is installed
+    sys.path.pop(0)
     sys.path[:0] = [entry for entry in order["paths"] if entry not in sys.path]
     if order["own"] not in sys.path:
         sys.path.append(order["own"])
