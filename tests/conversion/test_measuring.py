@@ -18,7 +18,14 @@ from trtlint.measurement.measure import usual_limits
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
-ANSWER = {"worst": 0.005, "batches": 3, "errors": {"y": 0.005}, "trivial": "", "made_up": False}
+ANSWER = {
+    "worst": 0.005,
+    "batches": 3,
+    "errors": {"y": 0.005},
+    "trivial": "",
+    "made_up": False,
+    "floats": True,
+}
 FIGURES = {"error": 0.005, "tolerance": 0.01, "batches": 3, "errors": {"y": 0.005}}
 WITHIN = "the largest error of any output is 0.005 (tolerance 0.01)"
 
@@ -59,6 +66,11 @@ class Process:
         ({"worst": 0.01}, "proven", WITHIN.replace("0.005", "0.01")),
         ({"worst": 0.011}, "failed", WITHIN.replace("0.005", "0.011")),
         ({"worst": 0.011, "trivial": "t", "made_up": True}, "failed", WITHIN.replace("0.005", "0.011")),
+        (
+            {"errors": {}, "worst": None, "floats": False},
+            "unproven",
+            "the model has no float output, and the rehearsal compares only float outputs",
+        ),
         ({"errors": {}}, "unproven", "every float output contains infinity or NaN in FP32"),
         ({"errors": {}, "worst": None}, "unproven", "every float output contains infinity or NaN in FP32"),
         (
@@ -66,7 +78,7 @@ class Process:
             "failed",
             "an output of the converted model contains infinity or NaN, or has another shape",
         ),
-        ({"trivial": "all outputs are 0", "made_up": True}, "unproven", "not proven: all outputs are 0"),
+        ({"trivial": "all outputs are 0", "made_up": True}, "unproven", "all outputs are 0"),
         (
             {"made_up": True},
             "unproven",

@@ -28,6 +28,7 @@ from trtlint.measurement.trivial import sentence
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
+from trtlint.model.protos import FLOAT_DTYPES
 
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
@@ -193,6 +194,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
         "trivial": sentence(trial.trivial) if trial.trivial else "",
         "batches": len(trial.feeds),
         "made_up": not inputs.names,
+        "floats": any(value.dtype in FLOAT_DTYPES for value in model.graph.outputs),
     }
 
 

@@ -119,6 +119,9 @@ def rehearse(
         "batches": found["batches"],
         "errors": found["errors"],
     }
+    if not found["floats"]:
+        text = "the model has no float output, and the rehearsal compares only float outputs"
+        return check("unproven", text, figures)
     if not found["errors"]:
         return check("unproven", "every float output contains infinity or NaN in FP32", figures)
     if worst is None:
@@ -128,7 +131,7 @@ def rehearse(
     if worst > request.tolerance:
         return check("failed", text, figures)
     if found["trivial"]:
-        return check("unproven", f"not proven: {found['trivial']}", figures)
+        return check("unproven", found["trivial"], figures)
     if found["made_up"]:
         return check("unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures)
     return check("proven", text, figures)
