@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import fixed
+from trtlint.fixes.relint import checked
 
 ATTENTION = """
 < ir_version: 11, opset_import: ["" : 23] >
@@ -48,3 +49,14 @@ def test_declarations_of_a_valid_model_stay(tmp_path: Path) -> None:
     _, after = fixed(tmp_path, model)
     assert after is not None
     assert _dims(after) == ["N", "heads", 16, 64]
+
+
+def test_different_errors_of_the_source_and_the_fixed_model_are_both_reported() -> None:
+    before, after = onnx.parser.parse_model(ATTENTION), onnx.parser.parse_model(ATTENTION)
+    before.graph.node[0].op_type = "Unknown"
+    after.graph.node[0].op_type = "Other"
+    assert checked(after, before)[1] == (
+        "the ONNX checker rejects the source model: No Op registered for Unknown with domain_version of 23; "
+        "and the fixed model: No Op registered for Other with domain_version of 23; "
+        "correct the source model first"
+    )

@@ -81,13 +81,16 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         del bare.graph.value_info[:]
         if not checker_error(bare):
             return bare, ""
-    if wrong and checker_error(before):
+    source = checker_error(before) if wrong else ""
+    if source:
         completed = with_output_shapes(proto)
         if completed is not None and not checker_error(completed):
             return completed, ""
-        if checker_error(before) == wrong:
-            wrong = (
-                "the ONNX checker rejects both the fixed model and the source model: "
-                f"{wrong.rstrip('.')}; correct the source model first"
-            )
+        wrong, source = wrong.rstrip("."), source.rstrip(".")
+        rejected = (
+            f"both the fixed model and the source model: {wrong}"
+            if wrong == source
+            else f"the source model: {source}; and the fixed model: {wrong}"
+        )
+        wrong = f"the ONNX checker rejects {rejected}; correct the source model first"
     return proto, wrong
