@@ -180,7 +180,8 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("and 800 MiB of memory", "files.limits.MEMORY", 800 << 20),
         ("for each MiB of the file above 10 MiB", "files.limits.ORDINARY", 10 << 20),
         ("another 0.5 s and", "files.limits._SECONDS_PER_MEBIBYTE", 0.5),
-        ("32 MiB. These limits apply", "files.limits._MEMORY_PER_BYTE", 32),
+        ("another 0.5 s and 32 MiB", "files.limits._MEMORY_PER_BYTE", 32),
+        ("`--weights` may take another 0.01 s", "files.limits._SECONDS_PER_WEIGHT_MEBIBYTE", 0.01),
         ("4,000,000 protobuf fields", "model.reader._MOST_FIELDS", 4_000_000),
         ("96 nested messages", "model.reader._DEEPEST", 96),
         ("1 GiB without its tensors", "model.reader._MOST_BYTES", 1 << 30),
@@ -267,3 +268,14 @@ def test_files_and_processes_that_do_not_exist_have_no_size(tmp_path: Path) -> N
     ]
     assert [limits._size(file) for file in files] == [5, 5, 0, 0]
     assert limits.memory_of("nothing") == 0
+
+
+@needs_timer
+def test_external_weights_extend_all_limits(tmp_path: Path) -> None:
+    with (tmp_path / "w.data").open("wb") as file:
+        file.truncate(100 << 20)
+    outer, inner = Allowance(2.0, 1 << 40), Allowance(1.0, 1 << 40)
+    limits.extend_for_weights(tmp_path / "w.data")
+    with limit_work(allowance=outer), limit_work(allowance=inner):
+        limits.extend_for_weights(tmp_path / "w.data")
+    assert (outer.seconds, inner.seconds) == (3.0, 2.0)

@@ -79,3 +79,22 @@ def test_a_file_that_became_shorter_has_fewer_parts(tmp_path: Path, monkeypatch:
         values[:4].view("<u4").tolist(),
         values[4:5].view("<u4").tolist(),
     ]
+
+
+@pytest.mark.parametrize("external", [True, False])
+def test_external_weights_raise_the_limit_of_time_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, external: bool
+) -> None:
+    """The limit of the work counts the size of the model file, which includes internal weights."""
+    extended: list[str] = []
+    monkeypatch.setattr(streaming, "extend_for_weights", lambda path: extended.append(path.name))
+    tensors = [numpy_helper.from_array(np.ones(1000, "f"), name) for name in "ab"]
+    graph = helper.make_graph([], "g", [], [], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=external, location="w.data", size_threshold=0)
+    raw = read(path)
+    streamer = Streamer(raw.tensors)
+    for tensor in decode(raw.data).graph.initializer:
+        assert sum(part.size for part in streamer.parts(tensor) or ()) == 1000
+    assert extended == (["w.data"] if external else [])

@@ -31,6 +31,8 @@ ORDINARY = 10 << 20
 """File size in bytes.  For a larger file, the limits of time and memory grow with the file size."""
 _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
+_SECONDS_PER_WEIGHT_MEBIBYTE = 0.01
+"""Seconds of processor time for each MiB of external weights that are read once, in parts."""
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
 """Reserved shares of the time limit of a file.
 
@@ -74,6 +76,10 @@ class Allowance:
     def charge(self, seconds: float) -> None:
         """Add processor time that another process used for this work."""
         self._charged += seconds
+
+    def extend(self, seconds: float) -> None:
+        """Raise the limit of processor time."""
+        self.seconds += seconds
 
     @property
     def left(self) -> float:
@@ -179,6 +185,17 @@ def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
     """
     beyond = max(0, size - ORDINARY)
     return Allowance(seconds + _SECONDS_PER_MEBIBYTE * beyond / (1 << 20), memory + _MEMORY_PER_BYTE * beyond)
+
+
+def extend_for_weights(path: str | os.PathLike[str]) -> None:
+    """Raise the limit of the current work by the time to read a file of external weights once.
+
+    The size of the model file does not include these weights.
+    """
+    watch = _Watch._active
+    while watch is not None:
+        watch._allowance.extend(_SECONDS_PER_WEIGHT_MEBIBYTE * _size(path) / (1 << 20))
+        watch = watch._outer
 
 
 class _Watch:

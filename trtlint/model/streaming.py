@@ -6,12 +6,14 @@ another encoding, or a small tensor that is already loaded, is returned as one p
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import onnx
 
+from trtlint.files.limits import extend_for_weights
 from trtlint.files.regular import open_regular
 from trtlint.model.tensors import TensorStore, stored_size
 
@@ -42,6 +44,7 @@ class Streamer:
     def __init__(self, tensors: TensorStore) -> None:
         self._tensors = tensors
         self._buffer = bytearray(PART)
+        self._counted: set[Any] = set()
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
         """Return an iterator over the parts of a float tensor, or None if its elements are not available.
@@ -59,6 +62,10 @@ class Streamer:
         return None if whole is None else iter((np.ascontiguousarray(whole).reshape(-1).view(bits),))
 
     def _read(self, path: Any, offset: int, length: int, bits: np.dtype[Any]) -> Iterator[Bits]:
+        if path not in self._counted:
+            self._counted.add(path)
+            if str(path) != os.path.realpath(self._tensors.path):
+                extend_for_weights(path)
         view = memoryview(self._buffer)[: PART - PART % bits.itemsize]
         with open_regular(path) as file:
             file.seek(offset)
