@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -31,11 +32,27 @@ def test_streams_without_an_encoding_stay(monkeypatch: pytest.MonkeyPatch) -> No
     assert (sys.stdout, sys.stderr) == (out, error)
 
 
-def test_a_closed_output_takes_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_a_closed_stream_takes_text(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(sys, name, None)
     prepare_streams()
-    with sys.stdout as nowhere:
+    with getattr(sys, name) as nowhere:
         assert (nowhere.name, nowhere.write("é\udc80")) == (os.devnull, 2)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
+def test_a_command_with_closed_streams(tmp_path: Path, closed: str) -> None:
+    shell = f'"{sys.executable}" -m trtlint nope.onnx {closed}'
+    assert subprocess.run(shell, shell=True, cwd=tmp_path, check=False).returncode == 3
+
+
+def test_a_closed_descriptor_is_not_reused(tmp_path: Path) -> None:
+    program = (
+        "from trtlint.commands.streams import prepare_streams; prepare_streams(); "
+        "import os, sys; sys.exit(os.open('file', os.O_CREAT | os.O_WRONLY) <= 2)"
+    )
+    shell = f'"{sys.executable}" -c "{program}" <&- >&- 2>&-'
+    assert subprocess.run(shell, shell=True, cwd=tmp_path, check=False).returncode == 0
 
 
 def test_text_for_a_closed_pipe_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
