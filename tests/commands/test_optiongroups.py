@@ -9,7 +9,7 @@ import pytest
 
 from tests.inprocess import printed
 from trtlint.cli import cli
-from trtlint.commands.optiongroups import GROUPS, OTHER, grouped
+from trtlint.commands.optiongroups import _PATH, GROUPS, OTHER, grouped
 
 
 def test_help_shows_groups_the_target_first(tmp_path: Path) -> None:
@@ -63,3 +63,40 @@ def test_inputs_are_the_same_options_in_every_command(name: str) -> None:
     assert len({(param.metavar, param.multiple) for param in found}) == 1
     uses = {(param.help or "").partition(" ")[2] for param in found}
     assert len(uses) == 1
+
+
+_NEEDED = {
+    "convert": ["m.onnx", "--to", "fp16"],
+    "suppress": ["m.onnx", "ACC102", "-o", "x", "--reason", "x"],
+    "trend": ["a", "b"],
+    "upgrade": ["m.onnx", "--from", "8.6"],
+    "rule": ["ACC102"],
+    "rules": [],
+    "init": [],
+}
+"""Arguments that a command needs; ``m.onnx`` for the other commands."""
+_PATHS = [
+    (name, option.opts[0])
+    for name, command in sorted(cli.commands.items())
+    for option in command.params
+    if isinstance(option, click.Option) and not option.hidden and _PATH.match(option.metavar or "")
+]
+"""Each option that takes a path, with its command."""
+
+
+@pytest.mark.parametrize(("command", "option"), _PATHS)
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: str, option: str) -> None:
+    """A shell passes an empty text for ``--rules "$RULES"`` if the variable is not set."""
+    found = printed(tmp_path, command, *_NEEDED.get(command, ["m.onnx"]), option, "")
+    error = f"trtlint: {option} is empty; check that your shell variable is set\n"
+    assert (found.code, found.err) == (2, error)
+
+
+@pytest.mark.parametrize("command", ["lint", "fix", "facts", "measure", "skeleton", "test"])
+def test_an_empty_argument_is_not_the_current_folder(tmp_path: Path, command: str) -> None:
+    found = printed(tmp_path, command, "")
+    assert (found.code, found.err) == (2, "trtlint: a path is empty; check that your shell variable is set\n")
+
+
+def test_empty_values_that_have_a_meaning() -> None:
+    assert not any(map(_PATH.match, ("[=FILE.npz|DIR|probe]", "[=VERSION]", "NAME,...", "RULE,...")))

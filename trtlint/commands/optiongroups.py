@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import click
@@ -85,8 +86,27 @@ _FEW = 12
 """Largest number of options that a help shows without groups."""
 
 
+_PATH = re.compile(r"(?!.*=).*\b(FILE|DIR|PATH|MODEL|EARLIER|LATER)\b")
+"""Pattern of the metavars of paths, but not of options with an optional value such as ``[=FILE.npz]``."""
+
+
 class GroupedCommand(click.Command):
     """A command whose help shows its options in groups."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            click.UsageError: a path is empty.  Path('') is the current folder, which the user did not name.
+        """
+        rest = super().parse_args(ctx, args)
+        for param in self.params:
+            given = ctx.params.get(param.name or "")
+            empty = given == "" or (isinstance(given, tuple) and "" in given)
+            if empty and _PATH.match(param.make_metavar(ctx)):
+                name = param.opts[0] if isinstance(param, click.Option) else "a path"
+                raise click.UsageError(f"{name} is empty; check that your shell variable is set", ctx)
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups."""
