@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from tests.inprocess import printed
 from trtlint.commands.dryoptions import LintCommand, memory_size, release, take_dry_options
 from trtlint.errors import SettingError
 from trtlint.policy.options import DryOptions
@@ -114,3 +116,20 @@ def test_options_without_a_value(
     ]  # fmt: skip
     context = LintCommand("lint", params=list(options)).make_context("lint", words.split())
     assert context.params == {"dry_build": build, "compare": compare, "paths": paths}
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("lint", "--dry-build-seconds"),
+        ("measure", "--bound"),
+        ("measure", "--seconds"),
+        ("convert", "--tolerance"),
+    ],
+)
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_limits_are_finite_numbers(tmp_path: Path, command: str, option: str, value: str) -> None:
+    words = {"convert": ["--to", "fp16"]}.get(command, [])
+    found = printed(tmp_path, command, "m.onnx", *words, option, value)
+    assert found.code == 2
+    assert found.err.startswith(f"trtlint: Invalid value for '{option}': {value} is not ")

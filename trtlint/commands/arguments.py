@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
@@ -13,6 +14,17 @@ from trtlint.runs.evidencefiles import EVIDENCE_FILES
 from trtlint.target.flags import Flag
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers. It rejects NaN, which passes every comparison of click.FloatRange."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Convert a text to a finite number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import BUILD, bundle, target, target_options
+from trtlint.commands.arguments import BUILD, FiniteRange, bundle, target, target_options
 from trtlint.commands.inputoptions import input_options, limit_options
 from trtlint.commands.reportoptions import HTML, report_options, take_outputs
 
@@ -33,7 +33,7 @@ _options = bundle(
     ),
     click.option(
         "--tolerance",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         default=0.01,
         show_default=True,
         help="Largest accepted error of an output, relative to the largest magnitude of this output.",

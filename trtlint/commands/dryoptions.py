@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import bundle
+from trtlint.commands.arguments import FiniteRange, bundle
 from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.errors import SettingError
 from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
@@ -85,7 +85,7 @@ dry_options = bundle(
     ),
     click.option(
         "--dry-build-seconds",
-        type=click.FloatRange(min=0, max=MOST_SECONDS, min_open=True),
+        type=FiniteRange(min=0, max=MOST_SECONDS, min_open=True),
         metavar="N",
         help="Time limit of one dry build in seconds (default: 120).",
     ),

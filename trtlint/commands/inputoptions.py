@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import bundle
+from trtlint.commands.arguments import FiniteRange, bundle
 from trtlint.commands.dryoptions import memory_size
 from trtlint.policy.options import MOST_SECONDS
 
@@ -49,7 +49,7 @@ def limit_options(seconds: str) -> Callable[[Any], Any]:
     return bundle(
         click.option(
             "--seconds",
-            type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
+            type=FiniteRange(min=0, min_open=True, max=MOST_SECONDS),
             metavar="N",
             help=f"Time limit of each run in seconds (default: {seconds}).",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trtlint.commands.arguments import bundle
+from trtlint.commands.arguments import FiniteRange, bundle
 from trtlint.commands.dryoptions import release
 from trtlint.commands.inputoptions import input_options, limit_options
 
@@ -40,7 +40,7 @@ measure_options = bundle(
     click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Largest number of batches."),
     click.option(
         "--bound",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         default=0.01,
         show_default=True,
         help="Largest accepted error of an output, relative to the largest magnitude of this output.",
