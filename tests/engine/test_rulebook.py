@@ -301,3 +301,9 @@ def test_every_builtin_rule_with_a_fix_has_an_example_of_it() -> None:
 
 def _fixes(rule: Rule) -> bool:
     return any(each.fix is not None for each in rule.advice)
+
+
+def test_a_folder_without_rules_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "README.md").touch()
+    with pytest.raises(RuleError, match=r"this folder has no rule files \(\*\.md\)"):
+        load_rules([tmp_path])

@@ -167,8 +167,20 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
 
 
 def _checked(paths: Iterable[Path]) -> Iterator[RuleEntry]:
-    for file in dict.fromkeys(file for path in paths for file in rule_files(path)):
+    for file in dict.fromkeys(file for path in paths for file in _named(path)):
         yield RuleEntry.of(_loaded(file))
+
+
+def _named(path: Path) -> list[Path]:
+    """Return the rule files at a path that the user names.
+
+    Raises:
+        RuleError: there are none.
+    """
+    found = rule_files(path)
+    if not found:
+        raise RuleError(path, 0, "this folder has no rule files (*.md)")
+    return found
 
 
 @cache
