@@ -319,3 +319,17 @@ def test_ways_to_name_a_build(tmp_path: Path) -> None:
     tmp_path.joinpath("folder").mkdir()
     with pytest.raises(CommandError, match="directory"):
         read_commands(str(tmp_path / "folder"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
+def test_encodings_of_a_script(tmp_path: Path, encoding: str) -> None:
+    """``>`` in Windows PowerShell writes UTF-16 with a byte order mark."""
+    (tmp_path / "build.ps1").write_text("trtexec --onnx=m.onnx --fp16\n", encoding)
+    (found,) = read_commands(str(tmp_path / "build.ps1"))
+    assert [option.name for option in found.options] == ["--onnx", "--fp16"]
+
+
+def test_a_binary_file_is_no_script(tmp_path: Path) -> None:
+    (tmp_path / "m.engine").write_bytes(b"ftrt\0\0trtexec --fp16\n")
+    with pytest.raises(CommandError, match="a binary file; --build needs a command"):
+        read_commands(str(tmp_path / "m.engine"))

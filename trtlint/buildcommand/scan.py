@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -105,9 +106,14 @@ def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
 
 def _content(path: Path) -> str:
     try:
-        return read_bytes(path, _MAX_BYTES).decode("utf-8-sig", "replace")
+        content = read_bytes(path, _MAX_BYTES)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from None
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # PowerShell writes UTF-16
+        return content.decode("utf-16", "replace")
+    if b"\0" in content:
+        raise CommandError(f"{path}: a binary file; --build needs a command or a text file with commands")
+    return content.decode("utf-8-sig", "replace")
 
 
 def _looks_like_a_path(text: str) -> bool:
