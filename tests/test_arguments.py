@@ -212,6 +212,17 @@ def test_a_wrong_value_is_named_with_what_is_allowed(call: Callable[[], object],
     assert isinstance(caught.value, trtlint.SettingError)
 
 
+class _BadPath:
+    def __fspath__(self) -> Any:
+        return 3
+
+
+@pytest.mark.parametrize("call", [trtlint.lint, trtlint.fix, trtlint.measure, trtlint.find_facts])
+def test_a_path_object_without_a_path(call: Callable[..., object]) -> None:
+    with pytest.raises(trtlint.ArgumentError, match=r"=<_BadPath>: expected "):
+        call(_BadPath())
+
+
 @pytest.mark.parametrize("function", [trtlint.lint, trtlint.check, trtlint.fix, trtlint.measure])
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have(function: Callable[..., object], name: str) -> None:

@@ -165,7 +165,10 @@ def _path(expected: str) -> Reader:
     """Return a reader that accepts a path as text or as a path object, and converts it to text."""
 
     def read_path(name: str, value: object) -> str:
-        text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+        try:
+            text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+        except TypeError:  # __fspath__ returns neither text nor bytes
+            text = None
         if not isinstance(text, str):
             raise ArgumentError.of(name, value, expected)
         if not text or "\0" in text or not _encodable(text):

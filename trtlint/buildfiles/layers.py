@@ -144,7 +144,7 @@ def parse_json(data: bytes) -> Any:
     except RecursionError as error:
         raise BuildFileError("the JSON is nested too deeply", line=1) from error
     except ValueError as error:
-        raise BuildFileError(f"not JSON: {error}", line=1) from error
+        raise BuildFileError("a number has too many digits", line=1) from error
 
 
 def from_json(root: object) -> LayerInfo | None:
