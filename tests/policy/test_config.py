@@ -414,3 +414,12 @@ def test_nothing_happens_that_no_option_asks_for() -> None:
     assert {name for name, value in switches.items() if value} == {"cache"}
     assert (options.jobs, options.torch.trust_pickle) == (1, False)
     assert options.target.arguments == ()
+
+
+def test_a_byte_order_mark_is_skipped(work: Workspace) -> None:
+    """Editors on Windows can write one."""
+    file = work.path / "trtlint.toml"
+    file.write_text('fail-on = "note"\n')
+    plain = load(file)
+    file.write_text('fail-on = "note"\n', "utf-8-sig")
+    assert load(file) == plain

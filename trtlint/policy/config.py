@@ -257,7 +257,7 @@ def _toml(file: Path) -> dict[str, Any]:
         import tomli as tomllib
     try:
         with limit_work(file):
-            return tomllib.loads(read_bytes(file, _MOST_BYTES).decode("utf-8"))
+            return tomllib.loads(read_bytes(file, _MOST_BYTES).decode("utf-8-sig"))
     except LimitError as error:
         raise ConfigError(f"{shown(file)}: {error.message}") from None
     except OSError as error:
