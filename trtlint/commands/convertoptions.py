@@ -8,6 +8,7 @@ import click
 
 from trtlint.commands.arguments import BUILD, FiniteRange, bundle, target, target_options
 from trtlint.commands.inputoptions import input_options, limit_options
+from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.commands.reportoptions import HTML, report_options, take_outputs
 
 _options = bundle(
@@ -64,6 +65,7 @@ _options = bundle(
 
 @click.command(
     "convert",
+    cls=GroupedCommand,
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Convert FP32 models to strongly typed FP16 or BF16 models.",
 )
