@@ -219,7 +219,7 @@ def test_a_log_of_warnings_is_read_to_a_bound(tmp_path: Path) -> None:
     [
         ("[" * 100_000, "nested too deeply"),
         ('{"Layers": [' + '"a",' * 200_001 + '"b"]}', "200,002 layers"),
-        ('{"Layers": [' + "9" * 5_000 + "]}", "not JSON"),
+        ('{"Layers": [' + "9" * 5_000 + "]}", "too many digits"),
     ],
 )
 def test_layers_that_attack(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
