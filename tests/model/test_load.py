@@ -169,3 +169,8 @@ def test_a_file_that_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"")
     with pytest.raises(ModelError, match="the file is empty"):
         load(tmp_path / "model.onnx")
+
+
+def test_an_inferred_type_of_an_output_is_not_a_declared_type(tmp_path: Path) -> None:
+    model = load(saved(tmp_path, "g (float[2,3] x) => (y, float[2,3] z) { y = Relu (x)  z = Neg (x) }"))
+    assert (model.declared, types(model)["y"]) == ({"z": "f32"}, "f32[2,3]")

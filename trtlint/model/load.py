@@ -176,7 +176,7 @@ def interpret(
         ir_version=proto.ir_version,
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
-        declared=inferred.declared or _output_types(proto),
+        declared=inferred.declared,
         calls=inlined.calls,
         call_paths=inlined.paths,
         untyped=inferred.untyped if _lacks_types(graph) else "",
@@ -229,14 +229,14 @@ class _Inferred(Struct, frozen=True):
         proto: the model; its value names are unique.
         has_bodies: whether an operator contains a graph.
         names: for renamed values, a mapping of the unique names to the original names.
-        declared: declared types of the model's outputs, if they contradict the operators; else empty.
+        declared: the declared types of the model's outputs, by name.
         untyped: the limit that stopped the inference; empty if inference finished.
     """
 
     proto: onnx.ModelProto
     has_bodies: bool
     names: Mapping[str, str]
-    declared: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, str]
     untyped: str = ""
 
 
@@ -246,6 +246,7 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
     If the declared types contradict the operators, inference ignores the declared types.
     """
     proto = decode(data)
+    declared = _output_types(proto)
     has_bodies = any(True for node in proto.graph.node for _ in bodies_of(node))
     changed, notes = clean_dimensions(proto.graph)
     for note in notes:
@@ -257,11 +258,10 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
     if changed or names:
         data = proto.SerializeToString()
     try:
-        return _Inferred(decode(infer(data)), has_bodies, names)
+        return _Inferred(decode(infer(data)), has_bodies, names, declared)
     except InferenceError as error:
         failure = error
     if failure.refused:
-        declared = _output_types(proto)
         del proto.graph.value_info[:]
         for output in proto.graph.output:
             output.ClearField("type")
@@ -271,7 +271,7 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
             return _Inferred(inferred, has_bodies, names, declared)
         proto = decode(data)
     tensors.note(f"shape inference failed, so only declared types are known: {failure}")
-    return _Inferred(proto, has_bodies, names, untyped="" if failure.refused else str(failure))
+    return _Inferred(proto, has_bodies, names, declared, untyped="" if failure.refused else str(failure))
 
 
 def _lacks_types(graph: Graph) -> bool:
