@@ -97,3 +97,9 @@ def test_uint8_in_int32_data(tmp_path: Path, count: int, raw: bool) -> None:
     (node_read,) = model.graph.nodes
     expected = count > 1 and not raw
     assert FUNCTIONS["in_int32_data"].call(model.constants, node_read.inputs) is expected
+
+
+def test_the_first_element_that_a_list_lacks() -> None:
+    first_not_in = FUNCTIONS["first_not_in"].call
+    assert first_not_in(None, ("Tanh", "tanh", "relu"), ("Tanh", "Relu")) == "tanh"
+    assert first_not_in(None, ("Tanh",), ("Tanh", "Relu")) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trtlint.language.fieldtypes import TRUTH
+from trtlint.language.fieldtypes import TEXT, TRUTH
 from trtlint.language.function import TUPLE, VALUE, Function
 from trtlint.model.graph import Node, Value
 from trtlint.model.walks import search
@@ -95,6 +95,10 @@ def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> obje
     return any(isinstance(value, Value) and constants.in_int32_data(value) for value in values)
 
 
+def _first_not_in(_: object, many: tuple[Any, ...], known: tuple[Any, ...]) -> object:
+    return next((item for item in many if item not in known), None)
+
+
 VALUE_FUNCTIONS: Mapping[str, Function] = {
     "never_negative": Function(
         "never_negative(v)",
@@ -110,6 +114,13 @@ VALUE_FUNCTIONS: Mapping[str, Function] = {
         (TUPLE,),
         TRUTH,
         _in_int32_data,
+    ),
+    "first_not_in": Function(
+        "first_not_in(xs, ys)",
+        "the first element of the tuple xs that is not in the tuple ys; unknown if ys has all elements",
+        (TUPLE, TUPLE),
+        TEXT,
+        _first_not_in,
     ),
 }
 """The functions, by name."""
