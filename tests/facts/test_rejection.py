@@ -86,9 +86,9 @@ def test_older_parsers_look_through_nothing() -> None:
 @pytest.mark.parametrize(
     ("body", "inputs", "reasons"),
     [
-        ("y = Relu (x)", "int32[4] x", ["type"]),
+        ("a = Relu (x) y = Cast <to = 1> (a)", "int32[4] x", ["type"]),
         ("y = Relu (x)", "int8[4] x", []),
-        ("y = Softmax (x)", "int32[1,4] x", ["type"]),
+        ("a = Softmax (x) y = Cast <to = 1> (a)", "int32[1,4] x", ["type"]),
         ("y = Celu (x)", "float16[4] x", ["type"]),
         ("y = Celu (x)", "float[4] x", []),
         ("y = Add (x, z)", "bool[4] x, bool[4] z", ["type"]),

@@ -65,14 +65,15 @@ SCOPE: Mapping[str, Any] = {
     "bodies": Mapping[str, Body],
     "inside": tuple[str, ...],
     "clash": str,
+    "declared": str,
 }
 """Names that conditions can use, with their types.
 
 Tests check that the conditions use only these names.  trtlint does not repeat this check during a lint.
 """
 
-INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
-"""Values of ``op`` for entries about inputs of the model, about stored tensors and about all operators."""
+INPUT, OUTPUT, INITIALIZER, NODE = "(input)", "(output)", "(initializer)", "(any)"
+"""Values of ``op`` for entries about inputs, outputs and stored tensors, and about all operators."""
 
 
 class Condition(Struct, frozen=True, eq=False):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
+from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, OUTPUT, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.of_model.node import names_of
@@ -50,12 +50,12 @@ _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
 class Rejection(Fact, frozen=True, kw_only=True):
-    """A node, model input or stored tensor that a parser or builder refuses in at least one release.
+    """A node, model input, model output or stored tensor that at least one release refuses.
 
     There is one fact for each reason.  The versions that refuse the node for this reason are in ``applies``.
 
     Attributes:
-        op: the operator type; empty for a model input or a stored tensor.
+        op: the operator type; empty for an input, an output or a stored tensor.
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
@@ -114,7 +114,7 @@ class Rejection(Fact, frozen=True, kw_only=True):
 
 
 def find(facts: Facts) -> Iterator[Rejection]:
-    """Yield the refusals of model inputs, then of stored tensors, then of nodes."""
+    """Yield the refusals of inputs and outputs of the model, then of stored tensors, then of nodes."""
     return (rejection for _, rejection in rejections(facts))
 
 
@@ -128,10 +128,10 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
     fixed = {"opset": opset, "constants": constants}
     for value in graph.inputs:
         yield from _of_tensor(INPUT, value, fixed)
-    for values in graph.values.values():
-        for value in values:
-            if value.initializer is not None:
-                yield from _of_tensor(INITIALIZER, value, fixed)
+    for value in graph.outputs:
+        yield from _of_tensor(OUTPUT, value, {**fixed, "declared": facts.model.declared.get(value.name)})
+    for value in (v for many in graph.values.values() for v in many if v.initializer is not None):
+        yield from _of_tensor(INITIALIZER, value, fixed)
     if graph.sparse:
         imported = frozenset(facts.imported)
         read = ((v, next((n for n, _ in v.uses if n in imported), None)) for v in graph.sparse)
@@ -193,8 +193,8 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
     names = {"op": "", "domain": "", "inputs": (), "outputs": (value,), "attributes": {}, **fixed}
     for condition in conditions_for(kind):
         if condition.holds(names):
-            reader = value.uses[0][0] if value.uses else None
-            yield condition, _rejection(condition, names, "", reader, condition.applies)
+            node = value.producer or (value.uses[0][0] if value.uses else None)
+            yield condition, _rejection(condition, names, "", node, condition.applies)
 
 
 def _of_types(condition: Condition) -> bool:
