@@ -10,7 +10,7 @@ from onnx import defs
 
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.blocks import conditions
-from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, conditions_for, entries
+from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, OUTPUT, conditions_for, entries
 from trtlint.facts.blocks.reasons import Reason
 from trtlint.knowledge import data, tables
 from trtlint.knowledge.parsers import (
@@ -84,7 +84,7 @@ def test_conditions_are_sound(op: str) -> None:
     known = (
         op in table["operators"] or op in table["importers"] or op in table["rtx_importers"] or defs.has(op)
     )
-    assert known or op in (INPUT, INITIALIZER, NODE)
+    assert known or op in (INPUT, OUTPUT, INITIALIZER, NODE)
     for condition in conditions_for(op):
         assert condition.applies
         assert condition.source.startswith("https://")
