@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import Struct
 
-from trtlint.engine.evidence.base import Evidence
-
 if TYPE_CHECKING:
+    from trtlint.engine.evidence.base import Evidence
     from trtlint.measurement.measurement import Measurement
 
 
