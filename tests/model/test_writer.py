@@ -233,3 +233,20 @@ def test_a_source_that_changes_while_it_is_copied_is_refused(
     with pytest.raises(ModelError, match="the file changed after it was read"):
         write(decode(raw.data), raw.tensors, out)
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs posix_fallocate")
+@pytest.mark.parametrize(("number", "fails"), [(errno.ENOSPC, True), (errno.EOPNOTSUPP, False)])
+def test_space_is_reserved_before_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
+) -> None:
+    def reserve(*_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", reserve)
+    with (tmp_path / "out").open("wb") as file:
+        if fails:
+            with pytest.raises(OSError, match="No space left"):
+                writer._reserve(file, 10)
+        else:
+            writer._reserve(file, 10)

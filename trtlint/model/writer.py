@@ -7,13 +7,15 @@ as copying the file, and the result can exceed protobuf's limit of 2 GB.
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import BinaryIO
 
 import onnx
 
 from trtlint.files.replace import replacing
-from trtlint.model.assembly import Make, pieces_of
+from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.copying import copy_stretch
 from trtlint.model.tensors import TensorStore
 
@@ -50,6 +52,7 @@ def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: 
         OSError: a file cannot be read or written.
     """
     pieces = pieces_of(proto.SerializeToString(), source, make)
+    _reserve(file, sum(map(size_of, pieces)))
     with source.open() as weights:
         for piece in pieces:
             if isinstance(piece, bytes):
@@ -58,3 +61,17 @@ def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: 
                 copy_stretch(weights, file, *piece)
             else:
                 piece.write(file)
+
+
+def _reserve(file: BinaryIO, size: int) -> None:
+    """Reserve space for an empty file, so that a full disk is reported before the weights are copied.
+
+    Raises:
+        OSError: the disk has not enough space.
+    """
+    if size and hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENODEV):
+                raise
