@@ -9,6 +9,7 @@ import pytest
 
 from tests.fixes.fixing import fixed
 from trtlint.fixes.relint import checked
+from trtlint.model.check import checker_error
 
 ATTENTION = """
 < ir_version: 11, opset_import: ["" : 23] >
@@ -55,7 +56,7 @@ def test_different_errors_of_the_source_and_the_fixed_model_are_both_reported() 
     before, after = onnx.parser.parse_model(ATTENTION), onnx.parser.parse_model(ATTENTION)
     before.graph.node[0].op_type = "Unknown"
     after.graph.node[0].op_type = "Other"
-    assert checked(after, before)[1] == (
+    assert checked(after, lambda: checker_error(before))[1] == (
         "the ONNX checker rejects the source model: No Op registered for Unknown with domain_version of 23; "
         "and the fixed model: No Op registered for Other with domain_version of 23; "
         "correct the source model first"

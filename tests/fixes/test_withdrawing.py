@@ -119,8 +119,8 @@ def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_the_checker_refuses_is_withdrawn(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from trtlint.fixes.relint import checked as real
 
-    def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-        return (proto, "no y2") if "y2" in softplus(proto) else real(proto, before)
+    def checked(proto: onnx.ModelProto, source_error: Callable[[], str]) -> tuple[onnx.ModelProto, str]:
+        return (proto, "no y2") if "y2" in softplus(proto) else real(proto, source_error)
 
     monkeypatch.setattr("trtlint.fixes.fixing.checked", checked)
     found = fixed_with(path, None)

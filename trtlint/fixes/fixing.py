@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,11 +104,15 @@ def fix_file(
     lint = linting(judge, source)
     latest: tuple[onnx.ModelProto, tuple[onnx.ModelProto, str]] | None = None
 
+    @cache
+    def source_error() -> str:
+        return checker_error(source.proto)
+
     def checked_once(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
         """Run the ONNX checker. For the model that was checked last, return the same result again."""
         nonlocal latest
         if latest is None or latest[0] is not proto:
-            latest = proto, checked(proto, source.proto)
+            latest = proto, checked(proto, source_error)
         return latest[1]
 
     def run(withdrawn: Mapping[Key, str]) -> FixOutcome:
@@ -117,11 +122,7 @@ def fix_file(
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         _, wrong = checked_once(proto)
         if wrong:  # if the source is also invalid, no rewrite is at fault
-            return (
-                ""
-                if checker_error(source.proto)
-                else f"the ONNX checker rejects the rewritten model: {wrong}"
-            )
+            return "" if source_error() else f"the ONNX checker rejects the rewritten model: {wrong}"
         return "" if verify is None else verify(proto, patches)
 
     outcome = withdrawing(run, check)

@@ -61,7 +61,7 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
     return lint
 
 
-def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+def checked(proto: onnx.ModelProto, source_error: Callable[[], str]) -> tuple[onnx.ModelProto, str]:
     """Run the ONNX checker on a rewritten model.
 
     If wrong declared types of intermediate values are the only errors, the function removes the declarations.
@@ -70,7 +70,7 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
 
     Args:
         proto: the rewritten model.
-        before: the model before the rewrite.
+        source_error: function that returns the error of the checker for the model before the rewrites.
 
     Returns:
         The model, and the error of the checker. The error is an empty string if the model is valid.
@@ -81,7 +81,7 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         del bare.graph.value_info[:]
         if not checker_error(bare):
             return bare, ""
-    source = checker_error(before) if wrong else ""
+    source = source_error() if wrong else ""
     if source:
         completed = with_output_shapes(proto)
         if completed is not None and not checker_error(completed):
