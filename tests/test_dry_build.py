@@ -340,6 +340,7 @@ class TestWithoutBuilding:
             ("--dry-parse --no-dry-build", "cannot be used with"),
             ("--dry-build-memory 4X", "is not a size; write it like 4G"),
             ("--dry-build-seconds 0", "0"),
+            ("--shapes x:1x3", "--shapes needs --dry-build, --dry-parse or --compare"),
         ],
     )
     def test_wrong_options_are_usage_errors(self, model: Path, lints: Lints, words: str, says: str) -> None:
@@ -350,6 +351,9 @@ class TestWithoutBuilding:
     def test_a_shape_that_cannot_be_read_is_named(self, model: Path, lints: Lints) -> None:
         assert lints.code(model, "--dry-build", "--shapes", "x:1by3", "--isolated") == 2
         assert "--shapes: 'x:1by3' is not a shape" in lints.err
+
+    def test_shapes_count_as_unused_if_the_dry_build_is_turned_off(self, model: Path, lints: Lints) -> None:
+        assert lints.code(model, "--no-dry-build", "--shapes", "x:1x3", "--isolated") == 0
 
     def test_a_release_that_is_none_is_a_mistake_in_the_configuration(
         self, model: Path, lints: Lints, tmp_path: Path

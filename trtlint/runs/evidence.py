@@ -162,7 +162,9 @@ class DryBuildReader(EvidenceReader):
             return Read()
         named = [choices.dry for choices in settings.choices]
         wanted = next((each for each in (self._dry, *reversed(named)) if each.level is not None), None)
-        if wanted is None or wanted.level in (None, "off"):
+        if wanted is None and self._dry.shapes:
+            raise SettingError("--shapes needs --dry-build, --dry-parse or --compare")
+        if wanted is None or wanted.level == "off":
             return Read()
         from trtlint.dry_build.given import command_shapes
 
