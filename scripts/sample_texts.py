@@ -1,8 +1,11 @@
 """Print a random sample of the project's texts, for a review by a reader who does not know the project.
 
 ``python -m scripts.sample_texts --seed 7`` prints ten docstrings, ten messages, ten rule texts and ten
-sections of the manual.  The question to the reader is which sentences must be read twice.  The messages of
-findings are complete.  In error messages, braces mark the values that trtlint fills in.
+sections of the manual.  The messages of findings are complete.  In error messages, braces mark the values
+that trtlint fills in.
+
+The question to the reader is which sentences must be read twice.  A sentence counts if its meaning is unclear
+at the first reading.  A sentence does not count if the reader only prefers other words, or more context.
 """
 
 from __future__ import annotations
