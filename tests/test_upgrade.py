@@ -187,7 +187,7 @@ class TestText:
         assert "inputs: x f32[4], ids i64[4]" in text
         assert "build: SM 8.9 (L4)" in text
         assert "command: trtexec --onnx=a.onnx --verbose" in text
-        assert "safest version: 10.8, no error or warning known for this graph, as for 10.6; " in text
+        assert "safest version: 10.8, no error or warning known for this graph, the same as for 10.6" in text
         assert "; 10.8 is the newest of these versions" in text
         assert "known risks: 10.6 none; 10.7 1 error; 10.8 none; 10.9 to 10.10 1 warning" in text
         assert "10.10 also has TST102 find-sin" in text

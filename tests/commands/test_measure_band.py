@@ -148,7 +148,7 @@ def test_the_page_has_the_band_the_chart_and_the_graph(
         "products accumulate in FP16",
         "Keep in FP32",
         "TF32",
-        "begins here",
+        "overflow begins here",
     ):
         assert words in text
     assert page.tags.count("svg") >= 7 + 1  # a bar for each tensor, and the nodes to keep

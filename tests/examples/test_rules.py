@@ -138,8 +138,8 @@ def test_flags_and_gpu_of_an_example(tmp_path: Path) -> None:
 def test_a_rule_without_examples_or_references_fails(tmp_path: Path) -> None:
     results = run(tmp_path, "", references="[]")
     assert [result.detail for result in results] == [
-        "no example that fires",
-        "no example that stays silent",
+        "no example below '## Fires'",
+        "no example below '## Stays silent'",
         "no public reference",
     ]
     assert not any(result.ok for result in results)

@@ -47,4 +47,4 @@ def test_what_is_gone_is_named_up_to_a_few() -> None:
         "ACC102 no longer occurs, but is still in the baseline",
         "ACC102 at blocks.1 no longer occurs, but is still in the baseline",
     ]
-    assert lines[5:] == ["3 more no longer occur, but are still in the baseline"]
+    assert lines[5:] == ["further stale places in the baseline: 3"]

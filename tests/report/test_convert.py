@@ -55,7 +55,7 @@ def test_a_whole_report() -> None:
         notes=("one note", "another"),
         advice="use BF16",
     ) == [
-        f"{HEAD}, 98.8% of the FLOPs of products",
+        f"{HEAD}, 98.8% of the FLOPs of matrix products and convolutions",
         "",
         "FP32: 1 operator: overflows: /0",
         "Casts: 2 (1 inside the model)",
@@ -115,7 +115,7 @@ def test_optional_lines(more: dict[str, Any], lines: list[str]) -> None:
 
 
 def test_no_share_of_products() -> None:
-    assert shown(share=0.0)[0] == f"{HEAD}, 0.0% of the FLOPs of products"
+    assert shown(share=0.0)[0] == f"{HEAD}, 0.0% of the FLOPs of matrix products and convolutions"
 
 
 @pytest.mark.parametrize(

@@ -70,14 +70,14 @@ def chart(*greatest: float, type_: str = "fp16", node: str = "/a") -> ElementTre
 def test_a_page() -> None:
     assert shown(conversion(**FULL)) == [
         "m.onnx in FP16",
-        "1,198 of 1,200 operators in FP16, 98.7% of the FLOPs of products",
+        "1,198 of 1,200 operators in FP16, 98.7% of the FLOPs of matrix products and convolutions",
         "written to out.onnx",
         "Proofs: 2",
         "Proof|Verdict||",
         "checker|proven|valid|",
         "parser|unproven|not run|",
-        "Islands (one type each): 1",
-        "Island|First operator|Operators|Type|",
+        "Groups that TensorRT fuses (one type each): 1",
+        "Group|First operator|Operators|Type|",
         "attention|/a/MatMul|5|fp16|",
         "Operators in FP32: 2",
         "Operator||Why|",

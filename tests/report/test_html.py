@@ -263,7 +263,7 @@ def test_measured_ranges_are_shown(tmp_path: Path) -> None:
     found = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, sites, (), (), None, ())
     parsed = Parsed(page(report, Facts(facts.model, evidence=[RangeEvidence(found)])))
     assert "1 of 2 tensors leave the range of FP16, measured on 1 batch, generated" in parsed.texts
-    assert {"up to 97,344", "up to 1", "begins here"} <= set(parsed.texts)
+    assert {"up to 97,344", "up to 1", "overflow begins here"} <= set(parsed.texts)
 
 
 @pytest.mark.slow

@@ -235,7 +235,7 @@ def test_only_the_tensors_nearest_to_the_limit(model: Model, monkeypatch: pytest
     monkeypatch.setattr(measurepage, "_SITES", 2)
     assert section(FOUND, model, "Ranges")[1:] == [
         "Node|Operator|Greatest magnitude|Distance||",
-        "first|Exp|1,048,064||begins here|",
+        "first|Exp|1,048,064||overflow begins here|",
         "second|Exp|16,376||2.0 powers of two left|",
     ]
 

@@ -61,12 +61,12 @@ BEYOND = Closer(1.0, 0.125, 0.5)
         (site(greatest=FP16.largest / 4), "2.0 powers of two left"),
         (site(greatest=2.0**-30, fits="underflow"), "46.0 powers of two left"),
         (site(greatest=1e6, fits="overflow"), "beyond the range"),
-        (site(greatest=1e6, fits="overflow", origin=True), "begins here"),
-        (site(greatest=1e6, fits="overflow", closer=BEYOND), "12.50% of it overflows"),
+        (site(greatest=1e6, fits="overflow", origin=True), "overflow begins here"),
+        (site(greatest=1e6, fits="overflow", closer=BEYOND), "12.50% of the elements overflow"),
         (site(greatest=1e6, fits="overflow", closer=replace(BEYOND, beyond=0.0)), "beyond the range"),
         (
             site(greatest=1e6, fits="overflow", closer=BEYOND, origin=True),
-            "12.50% of it overflows, begins here",
+            "12.50% of the elements overflow, overflow begins here",
         ),
         (
             site(greatest=1.0, inside=(Inside("sum", 3.0), Inside("square", FP16.largest / 8))),

@@ -50,7 +50,7 @@ def test_each_node_is_a_line() -> None:
         ["Sin_4", "Sin", "-"],
     ]
     assert [found[0].index(head) for head in HEADS] == [0, 8, 18, 29, 40, 48]
-    assert found[-1].startswith("times are for the whole layer; (in) marks ")
+    assert found[-1].startswith("times are for the whole layer; '(in)' marks ")
 
 
 def test_columns_have_a_greatest_width() -> None:

@@ -66,8 +66,8 @@ def test_the_newest_version() -> None:
         (
             (0, 1, 2, 3),
             line("10.8"),
-            "the newest of the range: no error or warning known for this graph, as for every version of the "
-            "range",
+            "the newest of the range: no error or warning known for this graph, the same as for every "
+            "version of the range",
         ),
         (
             (3,),
@@ -77,13 +77,13 @@ def test_the_newest_version() -> None:
         (
             (1, 3),
             line("10.8", error=0, warning=1),
-            "1 warning known for this graph, as for 10.6; 10.8 is the newest of these versions",
+            "1 warning known for this graph, the same as for 10.6; 10.8 is the newest of these versions",
         ),
         (
             (0, 1, 3),
             line("10.8", note=1),
-            "no error or warning known for this graph, as for 10.5 to 10.6; 10.8 is the newest of these "
-            "versions",
+            "no error or warning known for this graph, the same as for 10.5 to 10.6; 10.8 is "
+            "the newest of these versions",
         ),
     ],
 )

@@ -81,7 +81,10 @@ def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
 
 
 def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
-    """Yield each block, and whether text or another block is between the previous block and this one."""
+    """Yield each block, and whether it begins a new group of blocks.
+
+    A block begins a new group if a heading, text or a block of an unknown kind directly precedes the block.
+    """
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):

@@ -178,8 +178,8 @@ def run_examples(
             found = examples(rule)
             for expected in ("fires", "silent"):
                 if not any(example.expected == expected for example in found):
-                    words = "fires" if expected == "fires" else "stays silent"
-                    yield _missing(rule, expected, f"no example that {words}")
+                    words = "Fires" if expected == "fires" else "Stays silent"
+                    yield _missing(rule, expected, f"no example below '## {words}'")
             if not rule.references:
                 yield _missing(rule, "fires", "no public reference")
             for name in {advice.fix for advice in rule.advice if advice.fix is not None}:

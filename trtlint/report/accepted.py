@@ -91,7 +91,7 @@ def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
         place = f" at {entry.place}" if entry.place else ""
         yield f"{entry.rule}{place} no longer occurs, but is still in the baseline"
     if len(gone) > _GONE:
-        yield f"{len(gone) - _GONE} more no longer occur, but are still in the baseline"
+        yield f"further stale places in the baseline: {len(gone) - _GONE}"
 
 
 def _is_known(finding: Finding) -> bool:

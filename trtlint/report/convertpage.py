@@ -48,8 +48,8 @@ def _main(found: Conversion) -> list[Content]:
         _table("Proofs", ["Proof", "Verdict", ""], [[p.name, p.verdict, p.text] for p in found.proofs]),
         _chart(found),
         _table(
-            "Islands (one type each)",
-            ["Island", "First operator", "Operators", "Type"],
+            "Groups that TensorRT fuses (one type each)",
+            ["Group", "First operator", "Operators", "Type"],
             [[each.kind, _code(each.first), each.operators, each.type] for each in found.islands],
         ),
         _table(

@@ -186,7 +186,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the rule that recommends a rewrite, with the severity.
 
-    The text is empty if no rule recommends the rewrite. A measurement or the ONNX checker can require one.
+    The text is empty if a measurement or the ONNX checker requires the rewrite, and no rule recommends it.
     """
     return f"{severity}[{rule}] " if rule else ""
 

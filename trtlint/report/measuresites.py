@@ -32,10 +32,10 @@ def remark(site: MeasuredTensor, format_: Format) -> str:
         largest = next(each for each in site.inside if each.max_abs == site.greatest)
         parts.append(f"{largest.what} inside")
     if site.closer is not None and site.closer.beyond:
-        parts.append(f"{site.closer.beyond:.2%} of it overflows")
+        parts.append(f"{site.closer.beyond:.2%} of the elements overflow")
     if site.fits == "overflow":
         if site.origin:
-            parts.append("begins here")
+            parts.append("overflow begins here")
         elif site.closer is None or not site.closer.beyond:
             parts.append("beyond the range")
     else:

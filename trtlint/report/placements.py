@@ -13,8 +13,8 @@ from trtlint.report.layout import shorten_middle
 _WIDEST = (40, 20, 56, 9, 44, 10)
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
 _NOTE = (
-    "times are for the whole layer; (in) marks a node that only changes the layout, inside another layer; "
-    "shape marks a node that computes sizes, outside the layers; - marks a node that no layer names, for "
+    "times are for the whole layer; '(in)' marks a node that only changes the layout, inside another layer; "
+    "'shape' marks a node that computes sizes, outside the layers; '-' marks a node that no layer names, for "
     "example after constant folding"
 )
 

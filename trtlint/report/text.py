@@ -46,7 +46,7 @@ _UNSOURCED = "to see lines of your Python code, export the model with torch.onnx
 https://docs.pytorch.org/docs/stable/onnx_export.html
 """
 _CLEAN = 10
-"""Largest number of files for which each clean file gets a line."""
+"""Largest number of files of a run in which each file without findings gets a line."""
 
 
 def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:

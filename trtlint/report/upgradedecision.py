@@ -145,10 +145,10 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the new errors about the build command at a release line, compared with the first one.
+    """Return the errors about the build command that are new at a release line.
 
-    ``line`` is the index of the release line with the new errors.  Each text has the rule and the message
-    of an error.
+    An error is new if it does not exist at the first release line.  ``line`` is the index of the release line
+    with the new errors.  Each text has the rule and the message of an error.
     """
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"

@@ -39,11 +39,11 @@ def why(upgrade: Upgrade) -> str:
     risks = f"{' and '.join(_grave(best)) or 'no error or warning'} known for this graph"
     equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
     if len(equals) == len(upgrade.lines):
-        return f"{newest_words(upgrade)}: {risks}, as for every version of the range"
+        return f"{newest_words(upgrade)}: {risks}, the same as for every version of the range"
     if len(equals) == 1:
         return f"{risks}, fewer than for any other version of the range"
     others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
-    return f"{risks}, as for {others}; {best.line} is the newest of these versions"
+    return f"{risks}, the same as for {others}; {best.line} is the newest of these versions"
 
 
 def risks(upgrade: Upgrade) -> str:

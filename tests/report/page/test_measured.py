@@ -70,8 +70,8 @@ def test_ranges() -> None:
     ) == [
         "6 of 7 tensors leave the range of FP16, measured on 2 batches, generated",
         "Node|Operator||Problem|Greatest magnitude|",
-        "/second|Mul|begins here|overflow|67,000|",
-        "/first|Mul|begins here|overflow|66,000|",
+        "/second|Mul|overflow begins here|overflow|67,000|",
+        "/first|Mul|overflow begins here|overflow|66,000|",
         "/inner|Mul||overflow|1,000,000|",
         "/large|Mul||overflow|70,000|",
         "/small|Mul||underflow|1e-09|",

@@ -54,7 +54,7 @@ def _ranges(found: Measurement) -> Markup:
         [
             tag("code", clipped(site.node or site.tensor, 160)),
             site.op,
-            "begins here" if site.origin else None,
+            "overflow begins here" if site.origin else None,
             site.fits,
             tag("strong", "not finite" if site.max_abs is None else figure(site.greatest)),
         ]
