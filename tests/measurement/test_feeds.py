@@ -265,7 +265,7 @@ def test_values_of_json_are_bounded_before_they_are_made(
 def test_files_without_a_batch_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text("[]", encoding="ascii")
-    with pytest.raises(InputsError, match=r"a\.json: the file contains no batch of inputs$"):
+    with pytest.raises(InputsError, match=r"a\.json: no batch of inputs$"):
         given_feeds(INPUTS, Inputs(lists=(str(file),)))
 
 

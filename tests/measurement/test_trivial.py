@@ -77,7 +77,7 @@ def test_only_inputs_that_an_output_reads_count() -> None:
     given = [{"y": one, "z": one, "s": shape}, {"y": two, "z": one, "s": shape}]
     assert not trivial(graph, given, feeds)
     same = [{"y": one, "z": one, "s": shape}] * 2
-    assert trivial(graph, same, feeds) == {"y": "equal for all of these inputs"}
+    assert trivial(graph, same, feeds) == {"y": "the same for all of these inputs"}
     assert not trivial(graph, same[:1], feeds[:1])
 
 
@@ -94,7 +94,7 @@ def test_outputs_behind_one_that_has_no_verdict_are_judged() -> None:
     one, two, none = np.ones(2, np.float32), np.full(2, 2, np.float32), np.zeros(2, np.float32)
     feeds = [{"x": one, "t": one}, {"x": two, "t": two}]
     found = trivial(graph, [{"s": one, "y": none, "z": one}, {"s": one, "y": none, "z": one}], feeds)
-    assert found == {"y": ZERO, "z": "equal for all of these inputs"}
+    assert found == {"y": ZERO, "z": "the same for all of these inputs"}
     assert trivial(graph, [{"z": none}, {"z": none}], feeds) == {"z": ZERO}
     assert trivial(graph, [], []) == {}
     assert trivial(graph, [{"z": none}], feeds[:1]) == {"z": ZERO}

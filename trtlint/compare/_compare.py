@@ -29,7 +29,7 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Maximum total size, in bytes, of the inputs of failed runs. Each run uses different input shapes."""
+"""Once the inputs of failed runs exceed this total number of bytes, no further input shapes are tried."""
 _SHARE = 8
 """Inputs and outputs together may use the memory limit of the process divided by this number."""
 _MOST_FOR_REFERENCE = 16 << 20
@@ -125,8 +125,8 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                 continue
             if way.reference and guessed and not figures["equal"]:
                 failure += (
-                    "; in ONNX's reference evaluator, the outputs of the two models differ, but "
-                    "it also accepts inputs whose shapes do not match"
+                    "; in ONNX's reference evaluator, the outputs of the two models differ, but this "
+                    "evaluator also accepts inputs whose shapes do not match each other"
                 )
                 continue
             if figures["equal"] and not figures["comparable"]:

@@ -35,7 +35,8 @@ class Judgement(Struct, rename={"difference": "largest_difference"}):
         gained: number of elements that are finite only in the rewritten model.
         unsure: number of ``gained`` elements that are not known to be finite in FP64. The original model may
             return infinity for these elements on purpose.
-        changed: number of other elements that differ. They are finite in neither model, or are not numbers.
+        changed: number of remaining elements that differ: elements that are finite in neither model, and
+            elements of other types, such as strings.
         shape: first output that is missing or has a different shape; empty if all shapes are equal.
         comparable: true if at least one output of the model can be compared.
     """

@@ -241,7 +241,7 @@ def _figures(answer: dict[str, Any], whose: str) -> str:
     if lost := int(answer["lost"]):
         words += f", {_elements(lost)} changed from finite to infinity or NaN"
     if changed := int(answer["changed"]):
-        words += f", {_elements(changed)} changed from or to infinity or NaN"
+        words += f", {_elements(changed)} changed, with no finite value in either model"
     if gained := int(answer["gained"]):
         words += f", {_elements(gained)} newly finite"
     return words

@@ -23,7 +23,7 @@ this set.
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _MIXED, _MOST_MIXED = (4, 2, 8), 3
-"""Sizes to combine freely if few dimensions are dynamic, and the maximum number of such dimensions."""
+"""Sizes to try in all combinations, if at most this number of dimensions are dynamic."""
 
 
 class RandomSets(Struct, frozen=True):

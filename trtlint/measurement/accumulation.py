@@ -56,8 +56,8 @@ def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
 
     Args:
         proto: the operator, without a bias.
-        node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is only a
-            part of a node.
+        node: the node of the operator in the model, for the shapes of the inputs; None if ``proto`` is only
+            a part of a node.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None

@@ -194,7 +194,7 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
             raise InputsError(f"more than {_MOST_BYTES >> 30} GB of inputs: give fewer batches")
         found.append((file, feeds))
     if not found:
-        raise InputsError(f"{', '.join(given.names)}: the file contains no batch of inputs")
+        raise InputsError(f"{', '.join(given.names)}: no batch of inputs")
     return found
 
 

@@ -8,7 +8,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.
 ("Convolution and Scale"). So neither the variance nor the numbers between convolution and scale are ever
 FP16. The builder also folds the operators that read only stored tensors.
 
-trtlint folds operators only in FP32 models. In a file with 16-bit types, the file determines the types.
+trtlint folds operators only in FP32 models. A model with 16-bit types already sets the type of every tensor.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
     total = _reduced("ReduceSum", squares, node.integer("axis", -1), write)
     norm = write.step(node, write.add("Sqrt", [write.step(node, total, "sum of squares")]))
     # For zeros, the result is zero: 1 is added to a norm of zero, and NaN stays NaN.  Equal and Where would
-    # be simpler, but they support floats only from opset 11 and 9 on.
+    # be simpler, but Equal supports floats only from opset 11 on, and Where exists only from opset 9 on.
     some = write.add("Greater", [norm, write.constant(0.0)])
     empty = write.add("Cast", [write.add("Not", [some])], to=1)
     return write.add("Div", [inputs[0], write.add("Add", [norm, empty])])

@@ -34,12 +34,12 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Return whether no run is left."""
+        """Return whether no run or no time is left."""
         return self.left <= 0
 
     @property
     def left(self) -> int:
-        """Return the number of runs that are left."""
+        """Return the number of runs that are left; 0 if no time is left."""
         return 0 if time.monotonic() >= self._until else self._most - self.runs
 
     @property

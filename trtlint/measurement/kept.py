@@ -27,7 +27,7 @@ class KeptNodes(Struct, frozen=True):
             finite.
         runs: number of simulated runs of the search.
         verified: true if the error with the set in FP32 is within the limit for each rounding model.
-        computing: number of main-graph nodes that would compute in the narrow type.
+        computing: number of main-graph nodes that compute in the narrow type if no node is kept in FP32.
         products: number of matrix products and convolutions among the ``computing`` nodes.
         kept_products: number of products among ``nodes``.
         margin: the nodes that are kept only as a safety margin. If one of these nodes used the narrow type,
@@ -58,7 +58,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return the result as JSON data, without the paths of all nodes."""
+        """Return the result as JSON data. For ``nodes``, the data have the number, not the paths."""
         return {
             "error_fp16": self.error,
             "runs": self.runs,

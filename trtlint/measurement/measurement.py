@@ -113,7 +113,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
 
     Attributes:
         name: name of the output.
-        error: the error if every operator rounds its result; None if it is not finite or was not simulated.
+        error: the error if every operator rounds its result; None if the error is not finite, or if nothing
+            was simulated.
         unclamped: the error if constants beyond the range become infinite and are not clamped to the largest
             number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
@@ -153,12 +154,12 @@ class Measurement(Struct, frozen=True):
         inputs: hash of the inputs.
         batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: true if the model has tensors of 16-bit types. The simulation rounds only these tensors.
+        typed: true if the model has tensors of 16-bit types. If so, the simulation rounds no other tensors.
         rehearsed: true if the outputs were computed in the narrow type.
         bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
         outputs: every float output and its error.
-        first: the first nodes whose results are not finite.
+        first: the nodes where overflows begin.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.
         build: the error of a build whose layers are known; None if no layers are known.

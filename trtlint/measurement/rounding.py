@@ -41,7 +41,8 @@ def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:
     within = bounded(name, _MOST_SPLIT, write)
     product = write.add("Mul", [within, write.constant(2.0 ** (_SIGNIFICANT - format_.bits) + 1.0)])
     upper = write.add("Sub", [product, write.add("Sub", [product, within])])
-    # The rest restores very large numbers, infinity and NaN; the rest is 0 for all other numbers.
+    # Add the difference between ``name`` and ``within`` to restore very large numbers, infinity and NaN.
+    # For all other numbers, this difference is 0.
     return write.add("Add", [upper, write.add("Sub", [name, within])], result)
 
 

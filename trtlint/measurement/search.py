@@ -1,9 +1,9 @@
 """Search for a small set of nodes to keep in FP32.
 
 A set passes if the errors of all outputs are small enough with the set in FP32. To need fewer runs, the
-search combines the rounding models whose errors are too large for the whole model, and tests sets with this
-combination. The error of the combination is at least as large as the error of each of these rounding
-models. The search tests only its final set with all rounding models.
+search combines the rounding models whose errors are too large if no node is in FP32. The search tests sets
+with this combination. The error of the combination is at least as large as the error of each of these
+rounding models. The search tests only its final set with all rounding models.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KeepSearch:
         rehearsal: the results of simulating the model with each rounding model.
         bound: largest allowed error of an output.
         thorough: true to search with the larger limits of ``--thorough``.
-        progress: function that receives the number of finished runs and the number of all runs.
+        progress: function that receives the number of the current run and the largest number of runs.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class KeepSearch:
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
         """Return the one or two rounding models with which the search tests each set.
 
-        Constants beyond the range are either clamped or become infinite. The result has a rounding model for
-        each of these treatments whose error is too large. The other settings of the result combine all
-        rounding models whose errors are too large.
+        A rounding model either clamps constants beyond the range or makes them infinite. For each of these
+        two treatments, the result has one rounding model, unless all errors with the treatment are small
+        enough. The other settings of the result combine all rounding models whose errors are too large.
         """
         bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -123,7 +123,8 @@ class KeepSearch:
         singles = [unit for unit in units if not unit <= self.carriers]
         chosen = self._search(singles)
         last = [self._error(chosen, way) for way in self.ways]
-        # A rounding model that passes for the whole model can fail with nodes in FP32: test sets with it.
+        # A rounding model can pass if no node is in FP32, and fail with the chosen nodes in FP32.
+        # If so, search again, and test the sets with this rounding model, too.
         failing = [way for way, error in zip(self.ways, last, strict=True) if not within(error, self.bound)]
         failing = [way for way in failing if way not in self.drivers]
         if failing and self.drivers and not self.budget.spent:
@@ -165,7 +166,7 @@ class KeepSearch:
             alone = bool(region) and self._enough(fixed)  # the safety margin may have been dropped
             if not alone and outside:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
-                # The search for the window showed that its first and last units are needed.
+                # The first and last units of the window are needed, as the search for the window showed.
                 ends = outside[begin].union(outside[end - 1])
                 chosen = self._least(outside[begin + 1 : end - 1], fixed | ends)
                 if inside:
@@ -177,7 +178,7 @@ class KeepSearch:
         return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """Return ``fixed`` and a small number of units that pass together."""
+        """Return the union of ``fixed`` and a few units, so that the union passes."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:

@@ -46,7 +46,7 @@ class RehearsalSession:
         options.enable_cpu_mem_arena = False
         # The time for the memory plan grows with the square of the number of tensors.
         options.enable_mem_pattern = False
-        # Threads that spin while they wait double the processor time:
+        # Do not let threads spin while they wait, because spinning doubles the processor time:
         # https://onnxruntime.ai/docs/performance/tune-performance/threading.html
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Weights stay in the mapped file.

@@ -55,7 +55,7 @@ class Skeleton(Struct, frozen=True):
         scopes: the nodes of each graph in topological order, by scope; ``""`` is the scope of the main graph.
         tensors: the weights.
         opset: version of the default operator set.
-        typed: true if the model has tensors of 16-bit types. The simulation rounds only these tensors.
+        typed: true if the model has tensors of 16-bit types. If so, the simulation rounds no other tensors.
         folding: the operators that TensorRT folds into stored weights.
     """
 

@@ -50,7 +50,7 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
         if value.name in zero:
             found[value.name] = ZERO
         elif _is_constant(value.name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
-            found[value.name] = "equal for all of these inputs"
+            found[value.name] = "the same for all of these inputs"
     return found
 
 

@@ -75,7 +75,7 @@ class FormulaWriter(GraphWriter, ABC):
         Args:
             proto: the operator.
             inputs: names of the new inputs.
-            node: the same operator in the model, which has the shapes of the inputs; None if ``proto`` is
+            node: the node of the operator in the model, for the shapes of the inputs; None if ``proto`` is
                 a part of the definition of another operator.
         """
 
