@@ -269,7 +269,8 @@ def test_errors_of_the_process_are_reasons(file: Path, monkeypatch: pytest.Monke
         with pytest.raises(ConversionError) as caught:
             of_script(Path("model.onnx"), str(file))
         assert (
-            str(caught.value) == f"--network-script {file}: the process that ran it {process._result.words}"
+            str(caught.value)
+            == f"--network-script {file}: the process that ran the script {process._result.words}"
         )
     with pytest.raises(NetworkScriptError, match=r"gone.py: there is no such file$"):
         of_script(Path("model.onnx"), f"{file.with_name('gone.py')}:f")

@@ -45,7 +45,7 @@ _SAMPLE_SECONDS = 0.5
 """Time limit, in seconds, for all batches of one product when products are compared. At least one batch runs.
 """
 _MOST_EXTENSIONS = 12
-"""Maximum number of validation batches after which the search may keep more operators in FP32."""
+"""Maximum number of times that a validation batch makes the search keep more operators in FP32."""
 _LISTED = 40
 """Largest number of operators whose ranges are reported."""
 _NEAR = 2.0**13

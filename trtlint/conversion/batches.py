@@ -89,8 +89,8 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
     """Return the batches for one use: search (``measured``), check (``held back``) or ``validation``.
 
-    - With fewer than four batches, the search and the check use all batches, but different noisy copies of
-      the batches. The validation uses only other noisy copies.
+    - With fewer than four batches, both the search and the check use every batch, and also noisy copies of
+      the batches. The validation uses only noisy copies. Search, check and validation add different noise.
     - With four or more batches, the first search uses three quarters of the batches, and the check after this
       search uses the last quarter. All later searches and checks use all batches and noisy copies. There is
       no validation.

@@ -31,7 +31,7 @@ Such a name lists the operators that the kernel computes.
 
 
 class EngineCounts(Struct, frozen=True):
-    """Counts of the kernels, layers and warnings in a build that the checks compare.
+    """The numbers that the checks compare: counts of kernels, layers and warnings in one build.
 
     Attributes:
         attention: fused attention kernels.
@@ -93,7 +93,7 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
 
 
 def _located(error: ParserError) -> str:
-    """Return the message of the parser and its node, because some messages are only ``false``."""
+    """Return an error's message and its node, because some messages of the parser are only ``false``."""
     place = f"{error.op} at {error.node}" if error.node else error.op
     return f"{error.text} ({place})" if error.op else error.text
 
@@ -149,7 +149,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         return check("unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
-        return check("unproven", f"{text}; the compared builds have at most {most} layers", figures)
+        return check("unproven", f"{text}; the builds for comparison have at most {most} layers", figures)
     before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
     if own.warnings > before_warnings:
         return check("unproven", f"{text}; the build warns of a normalization in 16 bits", figures)

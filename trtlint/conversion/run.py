@@ -30,7 +30,9 @@ _MOST_ROUNDS = 8
 bits stay in FP32.
 """
 _MOST_PARSED = 256 << 20
-"""If the weights have more than this number of bytes, the parser runs only if the model is also run or built.
+"""Size of a model, in bytes.
+
+For a larger model, the parser runs only if ONNX Runtime or the builder also runs.
 """
 _MOST_REWRITES = 2
 """Number of attempts with rewrites: first all rewrites, then only the rewrites that helped."""

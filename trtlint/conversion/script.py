@@ -53,7 +53,7 @@ def of_script(model: Path, given: str) -> LayerTypes:
     if "error" in last:
         raise NetworkScriptError(f"--network-script {last['error']}")
     if "layers" not in last:
-        raise ConversionError(f"--network-script {given}: the process that ran it {ended.words}")
+        raise ConversionError(f"--network-script {given}: the process that ran the script {ended.words}")
     specs = []
     for name, metadata, type_ in last["layers"]:
         node = next(iter(_NODE.findall(metadata)), name)

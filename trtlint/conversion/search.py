@@ -31,7 +31,9 @@ If the error exceeds the limit of the search, the function may return any number
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use. The rest is for the operators between the products."""
 _MOST_SINGLE = 16
-"""After errors on new inputs, the search tries single products and regions, at most this number of each.
+"""If new inputs give too large errors, the search first tries to add a single product or region in FP32.
+
+The search tries at most this number of products and this number of regions.
 """
 _SENSITIVITY_TIME = 0.4
 """Simulations of single products may use this share of the time limit."""

@@ -51,8 +51,8 @@ class ConversionRequest(Struct, frozen=True):
         tolerance: the largest allowed error of an output.
         measure: true to run the model in ONNX Runtime.
         build: true to build the source and the result with TensorRT-RTX.
-        seconds: the time limit of each process that runs ONNX Runtime. None for a limit of all processes
-            together, which depends on the size of the model.
+        seconds: the time limit of each process that runs ONNX Runtime. If None, these processes together
+            have one time limit, and the size of the model decides this limit.
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the data types that a weakly typed build sets for layers; None if the build sets none.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.

@@ -23,7 +23,7 @@ def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     query, key, value = (wide(array) for array in inputs[:3])
     mask, scale = inputs[-2], inputs[-1]
     if layer.get("query_lengths") is not None or layer.get("key_value_lengths") is not None:
-        raise NotComputedError("trtlint cannot compute attention with sequence lengths")
+        raise NotComputedError("an attention with query_lengths or key_value_lengths")
     shared = query.shape[1] // max(1, key.shape[1])
     if shared > 1:
         key, value = np.repeat(key, shared, axis=1), np.repeat(value, shared, axis=1)

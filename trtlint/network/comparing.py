@@ -279,7 +279,7 @@ class Comparing:
     def _record_difference(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
     ) -> None:
-        """Record a difference, unless it has another explanation, such as a documented deviation."""
+        """Record a difference, unless trtlint can explain it, for example by a documented deviation."""
         got, expected = values
         region = self._regions.of(name, self._settled)
         node = region.nodes[-1]

@@ -36,7 +36,7 @@ def compare_all(
         given: the input files of the user. If there are no files, trtlint generates inputs.
         comparing: object that compares the model and its network on one set of inputs.
         shapes: shapes of generated inputs, by name.
-        probe: whether to also compare on edge cases, if trtlint generates inputs.
+        probe: whether to also compare on edge cases. Ignored if the user gives input files.
 
     Raises:
         InputsError: the inputs of the user cannot be used.

@@ -12,7 +12,7 @@ from trtlint.model.contents import graphs
 from trtlint.model.protos import opsets
 
 MOST = 10_000
-"""Largest number of iterations of one loop that trtlint computes, in the model and in its network."""
+"""trtlint computes at most this number of iterations of one loop, in the model and in the network."""
 OWN = "trtlint/"
 """Prefix for the names of tensors that trtlint adds to a model."""
 _LEAST_OPSET = 9

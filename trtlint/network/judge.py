@@ -59,8 +59,7 @@ class Difference(Struct, frozen=True, eq=False):
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
     """Return the relative difference that is allowed for tensors of one type.
 
-    In a network that has FP16 or BF16 tensors, FP32 and FP16 tensors get at least the largest tolerance of
-    these 16-bit types.
+    An FP32 or FP16 tensor gets at least the tolerance of each 16-bit type (FP16, BF16) in the network.
 
     Args:
         kind: TensorRT's name of the type, such as ``HALF``.

@@ -170,9 +170,10 @@ class _Scheduler:
         return ScheduledStep(self._bounds[group][0], tuple(needs), gives, self.block(group))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return, for each step, the branches that contain all steps that read its tensors.
+        """Return, for each step, the branches that contain all readers of the step's outputs.
 
-        The result for a step is empty if these other steps have no branch in common.
+        A reader is a step that reads one of these outputs. If the readers have no branch in common, the
+        result for the step is empty.
 
         Args:
             steps: the steps of a block.
