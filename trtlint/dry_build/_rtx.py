@@ -191,7 +191,7 @@ def _reshape_of(layer: Any) -> tuple[int, ...]:
     """Return the target dimensions of a reshape, or an empty tuple if they are computed at run time."""
     try:
         return tuple(layer.reshape_dims)
-    except (TypeError, ValueError):  # the bindings then iterate over None
+    except (TypeError, ValueError):  # computed at run time: the bindings iterate over None
         return ()
 
 

@@ -48,7 +48,7 @@ class NetworkSizes(Struct, frozen=True):
     Attributes:
         tables: shapes of stored floating-point tensors.
         numbers: stored integers and reshape dimensions.
-        strides: for each convolution and pooling, the stride of the axis with the largest stride.
+        strides: for each convolution and pooling, the largest stride of any axis.
         channels: output channels of convolutions.
     """
 

@@ -36,7 +36,7 @@ _HALVED = 4
 _SAME = (4, 2)
 """Sizes to try for all chosen dimensions at once, because equal sizes may fit together."""
 _CROSSED = 3
-"""trtlint combines this number of suggested image sizes with this number of suggested lengths."""
+"""Number of suggested image sizes, and of suggested lengths, to try in all combinations."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
 """Common image sizes of trained models."""
 _COMMON_LINES = (64, 256, 512, 77, 1024, 1500)

@@ -44,7 +44,8 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
     """Yield the paths that match the glob ``wanted``, except hidden paths.
 
     If ``folders`` is true, yield only folders.  Unlike in ``glob.glob``, ``**`` does not follow links to
-    folders.  Otherwise, a folder with two links to itself would double the number of paths at each level.
+    folders.  If links were followed, two links from a folder to itself would double the number of paths at
+    each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))

@@ -140,7 +140,7 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
     - The program already uses the profiling timer.
     - The system has no profiling timer.
 
-    In these cases, only the limits of the outer block apply, and the limits that each file reader has itself.
+    In these cases, the limits of the outer block (if any) and each file reader's own limits still apply.
 
     Args:
         files: files whose total size sets the default limits.

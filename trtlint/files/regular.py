@@ -20,7 +20,8 @@ from trtlint.errors import FileError
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
-    # A pipe or terminal may replace the file after the check: do not block, and get no controlling terminal.
+    # A pipe or terminal may replace the file after the check. With these flags, opening a
+    # pipe does not block, and opening a terminal does not make the terminal the controlling terminal.
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
 )

@@ -109,7 +109,7 @@ def replacing(
             lock(unnamed)
             temporary = path.with_name(new_name())
             try:
-                if not _name(unnamed, temporary):  # some sandboxes forbid it
+                if not _name(unnamed, temporary):  # some sandboxes forbid the link
                     shutil.copyfile(f"/proc/self/fd/{unnamed}", temporary)
                 _take_place(temporary, path, check)
             finally:

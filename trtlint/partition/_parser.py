@@ -38,7 +38,7 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """Error: the provider gives up after too many parser calls."""
+    """Error: the parser returned a region unchanged, or there were too many (nested) parser calls."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:

@@ -89,7 +89,7 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
     """Return a copy of ``moved`` that maps each branch to the graph where its nodes end up.
 
-    In ``moved``, the target of a branch may be another branch. The nodes of this branch move, too.
+    In ``moved``, the target of a branch may be another branch that also moves.
     """
     found = {}
     for scope, target in moved.items():

@@ -68,7 +68,7 @@ def predict(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """From the nodes that TensorRT refuses, predict which parts of a model it runs.
+    """Predict the parts of a model that TensorRT runs, from the nodes that TensorRT refuses.
 
     Args:
         graph: the graph of the model.

@@ -45,7 +45,7 @@ def shape_input_words(name: str) -> str:
 def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
     """Return the name of a model input whose values are used as a shape, or an empty string.
 
-    Only parts without a dynamic dimension are searched, because the provider makes a profile for all others.
+    Only parts without a dynamic dimension are searched. For every other part, the provider makes a profile.
     """
     for part in parts:
         own = {value for node in part for value in node.outputs}

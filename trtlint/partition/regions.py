@@ -1,6 +1,7 @@
 """Turn the regions that the parser accepts into parts, in the same steps as both providers.
 
-The code for these steps is the same in both providers:
+The two providers are the TensorRT provider of ONNX Runtime and the plug-in provider of TensorRT-RTX. The
+code for these steps is the same in both:
 
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
 (``GetCapability``, ``DetectTensorRTGraphCycles``),
