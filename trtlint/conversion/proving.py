@@ -141,11 +141,11 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     )
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
-        why = "" if narrow is None else " with every operator in 16 bits; some operators must stay in FP32"
+        why = "" if narrow is None else " with more operators in 16 bits; some operators must stay in FP32"
         return check(verdict, f"{text}, but {best}{why or ' in the source model'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
-        text += f", {own.norms} fused normalizations, but {norms} in the FP32 or the entirely 16-bit build"
+        text += f", {own.norms} fused normalizations, but {norms} in one of the builds for comparison"
         return check("unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
