@@ -30,7 +30,7 @@ from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
 
 _MOST_CALLS = 3000
-"""Largest number of parser calls for one model.  A model with 681 parts needed 240 calls."""
+"""Largest number of parser calls for one model."""
 _MOST_SHAPELESS = 20
 
 Say = Callable[[Any], None]
