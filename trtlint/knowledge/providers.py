@@ -21,7 +21,7 @@ CLASSES: Mapping[str, Provider] = {
     "NvTensorRTRTXExecutionProvider": "nv-tensorrt-rtx",
     "NvTensorRtRtx": "nv-tensorrt-rtx",
 }
-"""For each name in ONNX Runtime or its tools, the provider."""
+"""The provider for each name that ONNX Runtime or its tools use for a provider."""
 BOOLEANS: Mapping[str, bool] = {
     "1": True,
     "true": True,

@@ -38,7 +38,10 @@ _FILES: Mapping[str, str] = {
     "backend": "dynamo/backend/backends.py",
 }
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
-"""Arguments that ``torch_tensorrt.compile`` itself reads, for every kind of call."""
+"""Arguments that ``torch_tensorrt.compile`` itself reads.
+
+:func:`argument` looks up these arguments in the table ``front``, too, for every kind of call.
+"""
 
 
 class TorchReleaseError(SettingError):
@@ -213,8 +216,8 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
-        lowered: the name of the operator without a converter. It is the tested operator itself, or a part of
-            its decomposition.
+        lowered: the operator that has no converter. It is the tested operator itself, or a part of its
+            decomposition.
     """
 
     asked: tuple[str, ...]
