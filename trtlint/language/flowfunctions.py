@@ -110,9 +110,9 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
-        "whether three conditions hold: (1) an If, loop or recurrence computes v; (2) it is inside a Loop, "
-        "and this Loop is in a branch of an If; (3) it or one of its bodies reads values from outside this "
-        "Loop",
+        "whether the operator X that computes v meets three conditions: (1) X is an If, loop or recurrence; "
+        "(2) X is inside a Loop, and this Loop is in a branch of an If; (3) X, or a body of X, reads values "
+        "from outside this Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,
@@ -139,7 +139,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
         "whether parsers would reject all uses of several values if the values were empty tensors: every "
-        "use is a bound, size or axis in Slice, Pad, NonMaxSuppression, or Squeeze of a dynamic tensor",
+        "use is a parameter (not the data) of Slice, Pad or NonMaxSuppression, or the axes of a Squeeze "
+        "whose data has a dynamic shape",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,

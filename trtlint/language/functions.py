@@ -233,7 +233,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "fed": Function(
         "fed(v)",
-        "the element types of the model inputs on whose elements v depends; inputs of which only the shape "
+        "the element types of the model inputs whose elements affect v; inputs of which only the shape "
         "matters are left out",
         (VALUE,),
         _DTYPES,

@@ -232,7 +232,8 @@ def _handed(_: object, values: tuple[Any, ...]) -> object:
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type of v after the import, such as 'i32' for stored and 'i8' for quantized uint8",
+        "the element type of v after the import; for example, a stored uint8 tensor becomes 'i32', and a "
+        "uint8 result of QuantizeLinear becomes 'i8'",
         (VALUE,),
         DTYPE,
         _imported,
@@ -327,7 +328,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "concatenates": Function(
         "concatenates(vs, axis)",
-        "whether all values have equal sizes in the file, ignoring the sizes along the dimension axis",
+        "whether all values have equal sizes in the file, apart from the sizes along the given axis",
         (TUPLE, NUMBER),
         TRUTH,
         _concatenates,
@@ -341,7 +342,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether operators read v, all of them as the zero point of a quantizer or dequantizer",
+        "whether v has readers, and every reader is a quantizer or dequantizer with the zero point v",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -383,7 +384,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several sizes depends on the elements of a model input other than int32 and int64",
+        "whether one of several sizes depends on the elements of a model input that is neither int32 nor "
+        "int64",
         (TUPLE,),
         TRUTH,
         _miscounted,

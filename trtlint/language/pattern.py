@@ -44,8 +44,8 @@ class Match(Struct, frozen=True):
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
         alternatives: further matches of the same nodes, with the inputs of commutative operators swapped.
-            Among matches with the same nodes, the main match binds the first names to computed values rather
-            than to constants.
+            The main match is the one that binds the first name of the pattern to a computed value, not to a
+            constant. If this does not decide, the second name decides, and so on.
     """
 
     bindings: Bindings

@@ -63,7 +63,8 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 def _decisive(node: Node) -> Sequence[Value | None]:
     """Return the inputs of an operator that decide whether its result can be negative.
 
-    If none of these inputs is negative, the result is not negative. Most operators have no such inputs.
+    If none of these inputs is negative, the result is not negative. For most operators, the inputs do not
+    decide this, and the returned sequence is empty.
     """
     if node.domain:
         return ()
