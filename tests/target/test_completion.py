@@ -54,8 +54,7 @@ def test_releases_that_are_unknown_are_no_version() -> None:
     settled = complete(Target(), build(BANNER.replace("101303", "8252")))
     assert settled.target.version is None
     assert settled.notes == (
-        "build.log:1 reports TensorRT 8.2.52, but trtlint does not know this version and treats it as "
-        "unknown",
+        "build.log:1 reports TensorRT 8.2.52, but trtlint does not know this version and ignores it",
     )
 
 

@@ -56,7 +56,8 @@ def ground_of(kind: str) -> Ground:
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
     """Return whether trtlint can search for the facts of a kind.
 
-    ``there`` contains the available sources of facts.  At least one source of this kind must be among them.
+    ``there`` contains the available sources of facts.  The result is True if at least one of these sources
+    provides the facts of this kind.
     """
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 

@@ -87,7 +87,7 @@ class _Completion:
         known = None if version is None else _known_version(version, product)
         if version is not None and known is None:
             place = self.record.places.get("version", "the build")
-            unknown = "but trtlint does not know this version and treats it as unknown"
+            unknown = "but trtlint does not know this version and ignores it"
             self.notes.append(f"{place} reports {words}, {unknown}")
         self.target = replace(self.target, product=product, version=known)
 

@@ -73,7 +73,7 @@ Tests check that the conditions use only these names.  trtlint does not repeat t
 """
 
 INPUT, OUTPUT, INITIALIZER, NODE = "(input)", "(output)", "(initializer)", "(any)"
-"""Values of ``op`` for entries about inputs, outputs and stored tensors, and about all operators."""
+"""Values of ``op``, in this order: a model input, a model output, a stored tensor, any operator."""
 
 
 class Condition(Struct, frozen=True, eq=False):

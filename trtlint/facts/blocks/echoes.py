@@ -213,10 +213,10 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Map line numbers to messages: the first message of the line with a specific pattern.
+    """Map line numbers to messages: for each line, the first message whose pattern is specific.
 
-    Patterns are specific or general, see ``specific`` in their table.  Lines without a specific pattern are
-    left out.
+    The key ``specific`` in the table of patterns says which patterns are specific.  Lines without
+    such a message are left out.
     """
     entries = table().by_name
     found: dict[int, Record] = {}

@@ -28,7 +28,10 @@ _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
 _LINES = 8
 """Largest number of lines of a message that trtlint reads to find the sentence about the problem."""
 _FULL = "OutOfMemory ("
-"""Start of an error whose kind states the problem: its sentence only gives a size, or nothing."""
+"""Start of an error text whose first word states the problem.
+
+The parentheses after this word contain only a size, or nothing.
+"""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
 """Number of lines above an error in which trtlint searches for the cause.

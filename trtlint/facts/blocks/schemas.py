@@ -37,8 +37,8 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
     """Return groups of input indexes.  The inputs of a group must have the same type.
 
     The groups come from ONNX's schema of the operator and from :data:`TENSORRT_GROUPS`.  In the schema, the
-    inputs of a group share a type variable that allows more than one float type.  A variadic input stands for
-    a list of inputs: the index of the first one, then -1 for the rest.
+    inputs of a group share a type variable that allows more than one float type.  For a variadic
+    input, the group contains the index of its first tensor, then -1 for its further tensors.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:

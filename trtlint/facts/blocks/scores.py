@@ -154,7 +154,8 @@ def _score_product(node: Node, constants: Constants) -> Product | None:
     if first is None or second is None:
         return None
     free = [value for value in (first, second) if constants.data_free(value)]
-    # One operand may be a computed parameter, but an operand that is a stored matrix is a weight.
+    # One operand may be a parameter that the graph computes. But a stored operand, or a constant operand with
+    # fewer than three dimensions, is a weight.
     if len(free) == 2 or any(constants.stored(v) is not None or not is_parameter(v) for v in free):
         return None
     if node.op == "MatMul":

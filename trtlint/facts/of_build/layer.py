@@ -65,8 +65,8 @@ _ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16",
 Asked = Callable[[Iterable[str]], AskedType | None]
 """A function that looks up layer names in a command.
 
-The function returns the type that the command sets for the first name with a type.  The result is None if
-none of the names has a type in the command.
+The function skips names for which the command sets no type.  It returns the type of the first remaining name,
+or None if no name remains.
 """
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.

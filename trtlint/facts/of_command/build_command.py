@@ -23,7 +23,7 @@ class BuildCommandFact(Fact, frozen=True):
         flags: the names of the options, with dashes; for a Triton configuration, the parameter names of the
             accelerator.
         values: the value of each option, by option. A value that a variable or script computes is left out.
-        words: the arguments without dashes.
+        words: the arguments that do not begin with a dash.
         complete: whether all options are known; False if a shell variable may contain further options.
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.

@@ -31,7 +31,7 @@ class ProviderSession(Fact, frozen=True):
         bounds: the kinds of profile shapes that the options give, such as ``min``, ``opt`` and ``max``.
         without_profile: the dynamic inputs for which the given profile has no shapes; empty if the options
             give no profile.
-        min_nodes: the smallest number of nodes in a subgraph that TensorRT runs; 1 if the options give no
+        min_nodes: the fewest nodes that a subgraph must have to run in TensorRT; 1 if the options give no
             number.
         context: whether the session writes an EP context file (a saved engine).
         absolute_cache: whether the path of the engine cache is absolute.

@@ -21,7 +21,7 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types of model inputs that every release keeps as the types of the engine's inputs."""
+"""Types of model inputs that every release also uses for the engine's inputs."""
 
 
 class ServedTensorFact(Fact, frozen=True, kw_only=True):

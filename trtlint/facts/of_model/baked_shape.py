@@ -210,8 +210,8 @@ def _joined(
 
     The node concatenates or broadcasts the two tensors.
 
-    Each result is the tensor, the name of the dynamic dimension, the size of the tensor along this dimension,
-    and the shape of the tensor.
+    Each result is the stored tensor, the name of the dynamic dimension, the size of the stored tensor along
+    this dimension, and the shape of the stored tensor.
     """
     values = [value for value in node.inputs if value is not None]
     shapes = [value.shape for value in values]

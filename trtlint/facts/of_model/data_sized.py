@@ -44,8 +44,8 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield, in graph order, a fact for each operator whose output size depends on the data.
 
-    If a model output depends on several such operators, only the fact of the first one lists this output. The
-    same holds for an operator that reads their results.
+    Only one fact lists each model output and each compute operator, even if they depend on several operators
+    with a data-dependent output size. If a node reads several such outputs, only the first of them counts.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)

@@ -176,8 +176,8 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 def _cast_behind(value: Value | None) -> Node | None:
     """Return the ``Cast`` that gave a value its float type, or None if there is none.
 
-    It converts another float type to this type.  The search goes upstream through values of this type, and
-    returns the nearest ``Cast``.
+    The ``Cast`` converts another float type to this type.  The search goes upstream through values of this
+    type, and returns the nearest ``Cast``.
     """
     if value is None:
         return None

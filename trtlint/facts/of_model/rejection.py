@@ -200,7 +200,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 def _of_types(condition: Condition) -> bool:
     """Return whether a condition depends only on element types.
 
-    It then holds for every typing and GPU, and with any plugins.  The parser refuses the node.
+    Such a condition is about the parser, and is independent of the typing, the GPU and the loaded plugins.
     """
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
@@ -254,7 +254,8 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     tensors = facts.model.tensors
     copy = "Put the external data file into the folder of the model, under the name that the model stores."
     save = (
-        "Save the model again, with external data in one file in its folder: onnx.save_model(location=...)."
+        "Save the model again, with external data in one file next to the model: "
+        "onnx.save_model(location=...)."
     )
     found = {
         name: (

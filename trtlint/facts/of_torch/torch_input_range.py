@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Problem = Literal["", "one", "order", "rank"]
 _REASONS = {
-    "one": "axis {axis} ranges from {low} to {high}, but its size in opt_shape is 1, and torch.export makes "
-    "a size of 1 a constant",
+    "one": "axis {axis} ranges from {low} to {high}, but its size in opt_shape is 1, and torch.export turns "
+    "a size of 1 into a constant",
     "order": "axis {axis} ranges from {low} to {high}, but its size in opt_shape is {usual}, outside of "
     "this range",
     "rank": "min_shape, opt_shape and max_shape have different numbers of axes",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLLOWS = "getitem"
 """Name of the operator that selects one result of another operator.
 
-It runs where this other operator runs.
+``getitem`` runs where the other operator runs.
 """
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
