@@ -321,7 +321,9 @@ class _Given:
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
-            raise SettingError("target cannot be used with keywords such as trt and fp16; use one of the two")
+            raise SettingError(
+                "target cannot be used with keywords such as trt and fp16; omit target or these keywords"
+            )
         return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:

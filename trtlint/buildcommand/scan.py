@@ -138,14 +138,14 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
             if joined.endswith("\\"):
                 joined = joined[:-1] + " "
                 continue
-            # To split the text after each line would take quadratic time.  In a command substitution, a quote
-            # can look unpaired, so the text must be split anyway.
+            # While a quote is open, the text is not split: a split after each line would take quadratic time.
+            # A text with a command substitution is split anyway, because its quotes can look unpaired.
             words = None if quote and not _SUBSTITUTION.search(joined) else _split(joined)
             if words is not None:
                 yield start + 1, words
                 break
             if position - start > _MAX_JOINED:
-                position = start + 1  # an apostrophe rather than a quote: continue after its line
+                position = start + 1  # an apostrophe, not a quote: continue after the first joined line
                 break
             joined += "\n"
         else:

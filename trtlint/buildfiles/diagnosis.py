@@ -45,8 +45,9 @@ class Diagnosis(Struct, frozen=True):
     Attributes:
         failed: True if a build, load or run failed and no later attempt succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
-        line: the record to report in place of ``cause``, or in addition to it. It is None if nothing failed,
-            or if there is a ``cause`` and no error that matches no entry of the table precedes it.
+        line: the record to report in place of ``cause``, or in addition to ``cause``. It is None if nothing
+            failed. It is also None if the ``cause`` comes before all unknown errors. An unknown error
+            matches no specific entry of the table.
     """
 
     failed: bool = False
@@ -119,7 +120,7 @@ def diagnose(log: Log) -> Diagnosis:
         outcomes = {_outcome(record, says): record for record in records}
         if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
             continue
-        # An error whose named entry gives no outcome is known. By itself, it does not explain a failure.
+        # An error that matches an entry without an outcome does not explain a failure by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])

@@ -97,8 +97,9 @@ class Join(Struct, frozen=True):
         nodes: for each layer index, the nodes that the layer computes, in graph order.
         layers: for each node, the layers that compute it, in engine order and without reformats.
         absorbed: for each layout operator (such as a Transpose) without a layer of its own, the layers that
-            do its work by accessing memory in a different order. These are the layers that read the
-            operator's result. If there are none, they are the layers that compute the operator's input.
+            do its work by accessing memory in a different order. The layers that read the operator's result
+            do this work. If there are no such layers, the layers that compute the operator's input do the
+            work.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]

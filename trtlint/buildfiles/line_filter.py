@@ -20,7 +20,7 @@ from trtlint.buildfiles.patterns import KEY
 LONG = KEY + 8
 """The hash of a literal covers this number of bytes. For a shorter literal, it covers ``KEY`` bytes."""
 
-_SURE = LONG + 8  # bytes that are compared before a line is counted without another check
+_SURE = LONG + 8  # number of first bytes of a message that are compared with a literal
 _BATCH = 1 << 14
 _FACTOR, _SECOND = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _LOW = (1 << 8 * KEY) - 1
@@ -117,7 +117,8 @@ class BlockFilter:
         starts = np.empty_like(ends)
         starts[0] = begin
         np.add(ends[:-1], 1, out=starts[1:])
-        # Near the end of the data, eight bytes cannot be read. The lines there remain for the next call.
+        # The search reads eight bytes at a time, and must not read beyond the end of the data. So lines that
+        # start in the last 64 bytes remain for the next call.
         taken = int(np.searchsorted(starts, len(data) - 64))
         if not taken:
             return 0, begin, iter(())

@@ -164,7 +164,7 @@ class LogReader:
             self._scanner.shapes.add("logger")
             self._tool_line(number, line, 26)
             return
-        # Two writers can leave several messages on one line. A line with more messages is not from a log.
+        # Two writers can leave several messages on one line. Messages beyond the limit are ignored.
         for _ in range(_ON_ONE_LINE):
             prefix = parse_prefix(line)
             if prefix is None:
@@ -259,7 +259,7 @@ class LogReader:
             self._open_prefix, self._open_context = _BARE, None
         elif self._open and len(self._open) <= _CONTINUED:
             if self._open_prefix is _BARE and not self._open[-1].rstrip().endswith(":"):
-                self._close()  # a separate sentence has no continuation
+                self._close()  # a message without a prefix continues only after a colon
                 return
             self._open.append(_text(line)[:MESSAGE])
             self._open_last = number

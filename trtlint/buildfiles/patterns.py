@@ -23,8 +23,9 @@ The limit is necessary, because some expressions take cubic time. Patterns for w
 _BEFORE = 500
 """Of the ``SEARCHED`` characters, the number before the text that made the message a candidate."""
 KEY = 6
-"""The entries for a message are looked up by this number of its first bytes. No ``starts`` literal is
-shorter.
+"""Length, in bytes, of the beginning of a message that selects the entries to try.
+
+No ``starts`` literal is shorter.
 """
 
 

@@ -94,7 +94,7 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
         "--plugins",
         multiple=True,
         metavar="NAME,...",
-        help="Operators that your own plugins provide in the build, not TensorRT's plugins; '' for none.",
+        help="Operators of plugins that the build loads in addition to TensorRT's own; '' for none.",
     ),
 )
 """Options that describe the build, named as in trtexec.

@@ -44,7 +44,7 @@ trtlint:
 _BASELINE = """\
 # To accept the present findings, so that only new errors fail:
 #   trtlint models/ --write-baseline baseline.json
-# Then add this line to {file}; the step, the job and the hook above read it:
+# Then add this line to {file}. The step, the job and the hook above read this file:
 baseline = "baseline.json"
 # To fail on all new findings, add this line too:
 fail-on = "note"

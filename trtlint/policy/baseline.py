@@ -333,7 +333,8 @@ def _match_by_place(
     the fingerprint of an entry can belong to the neighbouring block.
 
     All sites at the place may already be matched to other entries. Then one of these entries must move to
-    another site at its own place, which may require further moves. A breadth-first search finds the fewest.
+    another site at its own place. If that site is matched, too, the entry of that site must also move. A
+    breadth-first search finds the shortest chain of moves.
 
     Args:
         unmatched: the entry.
@@ -376,7 +377,8 @@ def _gone(
     """Describe the entries that match no site.
 
     Equal blocks have numbered fingerprints. If any of the blocks is fixed, the highest number disappears. So
-    the fingerprint does not show which block was fixed. Its module or node does: it no longer has a site.
+    the fingerprint does not show which block was fixed. The place of an entry (module or node) shows it:
+    the place of the fixed block has no site left.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

@@ -89,8 +89,8 @@ class RuleLayer(Struct, frozen=True):
     """The selectors from one source: a configuration, a ``[[models]]`` section, or the command line.
 
     Attributes:
-        select: selectors of the rules to run. They replace the rules that less specific sources select. If
-            empty, these rules stay.
+        select: selectors of the rules to run, in place of the rules that less specific sources select.
+            Without selectors, the rules of the less specific sources stay selected.
         extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
         where: prefix of error messages, such as the file and table.

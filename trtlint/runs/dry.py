@@ -69,8 +69,8 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     """Copy the result of a dry build for a target that shares this dry build.
 
-    Dry builds support only some GPUs, so targets with different GPUs can share a dry build. It is for the
-    supported GPU that is nearest to all of them.
+    Dry builds support only some GPUs. For any other GPU, trtlint builds for the nearest supported GPU. So
+    targets with different GPUs can share a dry build.
     """
     if made.build is None:
         return made

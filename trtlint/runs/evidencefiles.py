@@ -96,7 +96,7 @@ EVIDENCE_FILES: tuple[EvidenceFile, ...] = (
         "ranges",
         "trtlint.runs.ranges:RangeReader",
         "Use this measurement, which `trtlint measure -o` wrote; repeatable.",
-        "Keep in FP32 the nodes of 16-bit models that this file from `trtlint measure` lists; repeatable.",
+        "For 16-bit models: keep in FP32 the nodes that this `trtlint measure` file lists; repeatable.",
         "a path, or the attribute `measurement` of a result of trtlint.measure",
     ),
 )

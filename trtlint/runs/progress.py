@@ -124,7 +124,7 @@ class Activity:
 
 
 def _wanted() -> bool:
-    """Return whether to show a progress bar, because a person watches the output.
+    """Return whether a person probably watches standard error, so that a progress bar is useful.
 
     Checking for a terminal is not enough, because some CI systems run commands in a terminal.
     """

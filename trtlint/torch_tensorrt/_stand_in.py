@@ -203,7 +203,7 @@ def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
     known = packages.version
     names = {"tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt_cu12", "tensorrt_cu13"}
     packages.version = lambda name: module.__version__ if name in names else known(name)
-    # The name of its wheel decides whether Torch-TensorRT converts for TensorRT-RTX or for TensorRT.
+    # Torch-TensorRT reads the name of its own wheel to decide between TensorRT and TensorRT-RTX.
     distributions = packages.packages_distributions
     packages.packages_distributions = lambda: {
         **distributions(),

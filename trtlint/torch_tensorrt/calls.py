@@ -143,7 +143,10 @@ def is_call(text: str) -> bool:
 
 
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
-"""Three groups of parts of a script: calls of the compiler, calls of related functions, and marks."""
+"""Calls of the compiler, calls of related functions, and marks.
+
+A mark is another part of a script that affects the compilation, such as an export.
+"""
 
 
 def read_script(path: Path, name: str = "") -> ScriptParts:
