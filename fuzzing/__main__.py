@@ -24,10 +24,10 @@ SLOW = 10.0
 def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="fuzzing", description=__doc__)
-    parser.add_argument("--cases", type=int, default=5_000, help="how many of each kind")
-    parser.add_argument("--first", type=int, help="number of the first case; a random one if left out")
-    parser.add_argument("--only", choices=INPUTS, action="append", help="a kind of files")
-    parser.add_argument("--replay", metavar="KIND:CASE", help="make and read one file, and keep it")
+    parser.add_argument("--cases", type=int, default=5_000, help="number of cases of each kind")
+    parser.add_argument("--first", type=int, help="number of the first case (default: random)")
+    parser.add_argument("--only", choices=INPUTS, action="append", help="kind of files; repeatable")
+    parser.add_argument("--replay", metavar="KIND:CASE", help="generate, keep and read the file of one case")
     options = parser.parse_args(arguments)
     if options.replay:
         name, _, number = options.replay.partition(":")
@@ -64,7 +64,7 @@ def attempt(kind: Input, case: int, path: Path) -> str:
     began = time.process_time()
     try:
         kind.check(path)
-    except Exception as error:  # noqa: BLE001 - whatever comes is what is looked for
+    except Exception as error:  # noqa: BLE001 - any exception is a failure of the case
         place = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return f"{text[:300]} ({Path(place.filename).name}:{place.lineno})"

@@ -46,9 +46,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})))
 _MOST_CHANGES = 5
 _LONGEST = 2000
-"""Characters of an error; a path is one of its parts."""
+"""Maximum number of characters of an error, which may contain a long path."""
 _SMALL = 64 << 10
-"""Bytes of a model that is taken; a case is to take milliseconds."""
+"""Maximum size of a seed model in bytes, so that a case takes only milliseconds."""
 
 Change = Callable[[bytes, random.Random], bytes]
 
@@ -62,10 +62,12 @@ class Input:
     """A kind of file.
 
     Attributes:
-        name: name of the kind. file: name of a generated file. seeds: real files. change: function that
-        changes the content of a file. check: function that reads a file as the command does. It raises a
-        BugError for a bug, and passes on other
-            exceptions if the command would fail.
+        name: name of the kind.
+        file: name of a generated file.
+        seeds: real files.
+        change: function that changes the content of a file.
+        check: function that reads a file as the command does. The function raises a BugError for a bug. It
+            passes on other exceptions if the command would fail.
     """
 
     name: str
@@ -131,7 +133,7 @@ def _change_model(data: bytes, chance: random.Random) -> bytes:
         else:
             change_message(proto, chance)
         return bytes(proto.SerializePartialToString())
-    except (DecodeError, EncodeError, ValueError):  # no model any more, nested too deep, or not UTF-8
+    except (DecodeError, EncodeError, ValueError):  # data that are not a model, nested too deep, or not UTF-8
         return change_bytes(data, chance)
 
 
@@ -234,7 +236,7 @@ def _check_log(path: Path) -> None:
     except (BuildFileError, LimitError):
         return
     if one != other:
-        raise BugError("with vectors the log reads otherwise")
+        raise BugError("reading the log with vectors and without vectors gives different results")
 
 
 def _check_configuration(path: Path) -> None:
@@ -281,7 +283,7 @@ def _check_baseline(path: Path) -> None:
         dumps(Report(baseline.apply(model, found, ids, ids)))
         baseline.shrink()
         if len(Baseline.read(path)) != len(baseline):
-            raise BugError("what was written is not what is read")
+            raise BugError("the written baseline has a different number of entries when it is read")
 
 
 def _check_measurement(path: Path) -> None:
@@ -302,7 +304,7 @@ def _one_line(kind: type[Exception]) -> Iterator[None]:
 
 
 def _rule_seeds() -> Sequence[bytes]:
-    """Return rules with the same id and name, because the file name must match them."""
+    """Return rules that all have one id and one name, because the name of the file must match both."""
     return [_renamed(text) for text in _rule_texts()]
 
 

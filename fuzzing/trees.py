@@ -37,7 +37,7 @@ TEXTS = (
 )
 _MOST_COPIES = 200
 _DEEPEST = 12
-"""Messages or lists in one another that are looked into."""
+"""Maximum nesting depth at which messages and lists are searched."""
 
 
 def _is_list(field: Any) -> bool:

@@ -7,8 +7,8 @@ as supported (Y) or not (N). The key ``documents`` of the table gives the URL of
     python scripts/operator_table.py documents/                          regenerate from a folder
     python scripts/operator_table.py documents/ --add 11.5 URL           add a release
 
-A folder contains one file for each release, ``<version>.md``. For a release without a document, the table
-uses the operators of the previous release, and the operators that its release notes announce (``announced``).
+A folder contains one file for each release, ``<version>.md``. A release without a document gets the operators
+of the previous release, and the operators that its own release notes announce (``announced``).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def notes(tag: str, version: str, changes: str) -> str:
         raise NotesError(f"CHANGELOG.md has no section '## [{version}] - YYYY-MM-DD'")
     section = re.split(r"^(?:## |\[[^\]]+\]: )", parts[1], maxsplit=1, flags=re.MULTILINE)[0].strip()
     if not section:
-        raise NotesError(f"CHANGELOG.md tells nothing of {version}")
+        raise NotesError(f"the section of {version} in CHANGELOG.md is empty")
     return section
 
 

@@ -39,7 +39,7 @@ def test_notes_of_a_release() -> None:
     [
         ("v1.2.4", "1.2.3", CHANGES, "the tag v1.2.4 is not v1.2.3"),
         ("v1.2.4", "1.2.4", CHANGES, "no section"),
-        ("v1.0.0", "1.0.0", "## [1.0.0] - 2026-12-01\n\n## [0.9.0] - 2026-11-01\n- That.", "tells nothing"),
+        ("v1.0.0", "1.0.0", "## [1.0.0] - 2026-12-01\n\n## [0.9.0] - 2026-11-01\n- That.", "is empty"),
     ],
 )
 def test_a_tag_that_does_not_fit(tag: str, version: str, changes: str, says: str) -> None:

@@ -21,9 +21,9 @@ _LONG = 120
 """Maximum number of characters of a list of literals that the page shows in full."""
 _GROUNDS = {
     "model": "In a model",
-    "build": "In what a build left behind",
+    "build": "In the files of a build",
     "command": "In a build command",
-    "trial": "In what was tried",
+    "trial": "In a dry build or a measurement",
     "weights": "In the weights",
     "torch": "In a script or program for Torch-TensorRT",
 }
@@ -71,7 +71,7 @@ def _python() -> str:
     assert isinstance(keywords, griffe.Class)
     parts += _class(keywords, "##")
     parts += [
-        "## What they give and take",
+        "## Types of arguments and results",
         "Frozen [structs](https://jcristharif.com/msgspec/structs.html), which can be pickled and sent to "
         "another process. `msgspec.structs.replace` returns a changed copy.",
     ]
@@ -230,5 +230,8 @@ def _exit_codes() -> str:
     for code in Exit:
         docstring = class_.members[code.name].docstring
         rows.append((f"`{code.value}`", _one_line(docstring.value) if docstring else ""))
-    head = "Where several apply, the highest below 5 counts: a file that cannot be read does not hide a bug."
+    head = (
+        "If several codes below 5 apply to a run, trtlint returns the highest of these codes. So a file that "
+        "cannot be read does not hide a bug."
+    )
     return f"# Exit codes\n\n{head}\n\n{table(('code', ''), rows)}\n"

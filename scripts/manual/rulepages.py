@@ -87,7 +87,7 @@ def _advice(advice: Advice) -> str:
         said += f" (where `{advice.where.text}`)"
     if advice.fix:
         said += f" `trtlint fix` does it: {advice.fix}"
-        said += "." if advice.safety == "safe" else ", which changes results by choice: with `--unsafe`."
+        said += "." if advice.safety == "safe" else " (needs `--unsafe`, because it changes results)."
     return f"{ranges}: {said}" if ranges else said
 
 

@@ -21,8 +21,8 @@ _Schema = Mapping[str, Any]
 
 _HEAD = """# Configuration
 
-{} [Configure](../how-to/configure.md) says which file counts. Editors complete and check it with
-[its schema](configuration.json)."""
+{} [Configure](../how-to/configure.md) explains which file trtlint uses. With the
+[JSON Schema](configuration.json), editors complete and check the file."""
 
 
 def schema_pages() -> dict[str, str]:

@@ -124,7 +124,7 @@ def all_pages() -> dict[str, str]:
         text = relinked(text, file, page, docs=DOCS, root=REPOSITORY, pages=places, browse=browse)
         by_hand[page] = portable(text)
     if twice := by_hand.keys() & made.keys():
-        raise ValueError(f"written by hand, and made as well: {', '.join(sorted(twice))}")
+        raise ValueError(f"pages are both handwritten and generated: {', '.join(sorted(twice))}")
     return {**by_hand, **made}
 
 

@@ -195,12 +195,14 @@ def equivalent() -> list[dict[str, str]]:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Mutation testing on a sample of the package.")
-    parser.add_argument("--count", type=int, default=300, help="mutants of the whole package (300)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (1)")
-    parser.add_argument("--rooms", default="", help="only these folders of the package, with commas")
+    parser.add_argument(
+        "--count", type=int, default=300, help="number of mutants for the whole package (300)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (1)")
+    parser.add_argument("--rooms", default="", help="folders of the package, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (one per CPU)")
-    parser.add_argument("--most", type=int, default=0, help="judge only the first ones of each room")
-    parser.add_argument("--tests", nargs="*", default=[], help="tests that may notice a mutant (all)")
+    parser.add_argument("--most", type=int, default=0, help="number of mutants to judge per folder (0: all)")
+    parser.add_argument("--tests", nargs="*", default=[], help="folders of tests to run (all)")
     options = parser.parse_args()
     files = tracked()
     rooms = [room for room in options.rooms.split(",") if room]

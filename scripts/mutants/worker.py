@@ -132,7 +132,7 @@ def _run(tests: Sequence[str], log: Path) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-rfE"]
         code = int(pytest.main([*options, f"--basetemp={log.parent / 'pytest'}", *tests]))
-    except BaseException:  # noqa: BLE001 - which must not get back into the loop of the worker
+    except BaseException:  # noqa: BLE001 - no exception may return to the loop of the worker
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -142,7 +142,7 @@ def _run(tests: Sequence[str], log: Path) -> None:
 
 if __name__ == "__main__":
     if os.getpid() != 1:
-        raise SystemExit("this is started in a process namespace of its own")
+        raise SystemExit("the worker must run in its own process namespace, as process 1")
     folder = Path(sys.argv[1]).resolve()
     sandbox(folder)
     if sys.argv[2:]:
