@@ -1,9 +1,9 @@
 """Models that ``trtlint fix`` repairs, compared with other tools in the same run.
 
 The models are exports in the shared data that TensorRT-RTX refuses. The real builder (``trtlint[rtx]``)
-builds the output of each tool, and ``trtlint[verify]`` compares its results. A model counts as repaired only
-if the outputs were compared and are equal. The table separates tools that failed from tools whose output is
-still refused.
+builds the model that each tool writes. ``trtlint[verify]`` compares the outputs of this model with the
+outputs of the original. A model counts as repaired only if the outputs were compared and are equal. The table
+separates tools that failed from tools whose model is still refused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) ->
         return "refused as before"
     found = compare(Pair(model, out))
     if found.equal is None:
-        return "builds, outputs not told"
+        return "builds, outputs not compared"
     return "equal" if found.equal and found.sets >= SETS else "builds, outputs differ"
 
 

@@ -40,7 +40,7 @@ def counts(rows: Iterable[dict[str, Any]]) -> Counter[Verdict]:
 def main() -> bool:
     """Print the counts by source and, with ``--open``, the open issues; return whether the goal is met."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--open", action="store_true", help="name what no rule, or no rule fully, tells of")
+    parser.add_argument("--open", action="store_true", help="list the issues that no rule reports fully")
     named = parser.parse_args().open
     sources: dict[str, list[dict[str, Any]]] = yaml.safe_load(MAP.read_text(encoding="utf-8"))
     total: Counter[Verdict] = Counter()
@@ -53,7 +53,7 @@ def main() -> bool:
                 print(f"    {verdict(row):<7} {row['id']}: {why}")
     print("in all" + "".join(f"{total[word]:5} {word}" for word in get_args(Verdict)))
     return report(
-        "issues without a rule that tells of them fully",
+        "issues that no rule reports fully",
         total.total() - total["covered"],
         total.total() - GOAL,
     )

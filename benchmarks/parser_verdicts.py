@@ -101,7 +101,7 @@ def _checker(path: Path) -> Answer:
 
     try:
         onnx.checker.check_model(str(path), full_check=True)
-    except Exception:  # noqa: BLE001 - every complaint is its answer
+    except Exception:  # noqa: BLE001 - any error means that the checker refuses the model
         return "refused"
     return "accepted"
 
@@ -153,7 +153,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
     parser.add_argument("--models", type=Path, default=Path(tempfile.gettempdir()) / "trtlint-backend-models")
     parser.add_argument("--releases", nargs="+", default=["1.4.0", "1.7.1"])
     options = parser.parse_args(list(arguments))
-    print("parser verdicts of TensorRT-RTX: inside, models that shaped the conditions")
+    print("parser verdicts of TensorRT-RTX, on models that the conditions were tuned on")
     files = {release: options.verdicts / f"rtx-{release}.jsonl" for release in options.releases}
     if not all(path.exists() for path in files.values()):
         print(f"  no verdicts in {options.verdicts}: left out")

@@ -99,7 +99,7 @@ def table(
 ) -> bool:
     """Print precision and recall by release, and some misses; return whether the goals are met."""
     met = True
-    print("  release  precision  recall   refused, said   taken, said refused   refused, not said")
+    print("  release  precision  recall   both refused   only trtlint refuses   only parser refuses")
     for index, release in enumerate(RELEASES):
         counts: Counter[tuple[str, bool]] = Counter()
         missed: defaultdict[str, list[str]] = defaultdict(list)
@@ -115,7 +115,7 @@ def table(
         right, false, lost = counts["refused", True], counts["taken", True], counts["refused", False]
         precision = right / (right + false) if right + false else 1.0
         recall = right / (right + lost) if right + lost else 1.0
-        print(f"  {release:>7}  {precision:9.4f}  {recall:6.4f}  {right:14d}  {false:20d}  {lost:18d}")
+        print(f"  {release:>7}  {precision:9.4f}  {recall:6.4f}  {right:13d}  {false:21d}  {lost:20d}")
         least = GOALS.get(release, (0.99, 0.99))
         met &= precision >= least[0] and recall >= least[1]
         if release in shown:
@@ -129,10 +129,10 @@ def main(arguments: Iterable[str] = ()) -> bool:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--verdicts", type=Path, default=SHARED / "data" / "parser-releases")
     parser.add_argument(
-        "--misses", nargs="*", default=(), metavar="RELEASE", help="also print what is missed"
+        "--misses", nargs="*", default=(), metavar="RELEASE", help="also print wrong predictions"
     )
     options = parser.parse_args(list(arguments))
-    print("parser verdicts by release of TensorRT: inside, models that shaped the conditions")
+    print("parser verdicts by release of TensorRT, on models that the conditions were tuned on")
     if not (options.verdicts / "tensorrt-10.7.jsonl").exists():
         print(f"  no verdicts in {options.verdicts}: left out")
         return True

@@ -105,7 +105,7 @@ def rules(exported: Path, folder: Path) -> bool:
         for reason, count in reasons.items()
         if "withdrawn because" in reason
     )
-    print(f"  {taken_back} places where the finding stayed or another came; rewrite withdrawn")
+    print(f"  {taken_back} places whose rewrite was withdrawn: the finding stayed, or a new finding appeared")
     _said(changed[::EVERY], folder)
     return True
 
@@ -146,7 +146,7 @@ def unharmed(exported: Path, folder: Path) -> bool:
         model = exported / f"{name}.onnx"
         fixed(model, out, *TARGET)
         if not out.exists():
-            tally["left as they are"] += 1
+            tally["unchanged"] += 1
             continue
         after = built(out)
         builds = after is not None and after.result.built is True
@@ -154,7 +154,7 @@ def unharmed(exported: Path, folder: Path) -> bool:
         tally["rewritten"] += 1
         tally["build"] += builds
         tally["equal"] += equal is True
-        tally["not to be compared"] += equal is None
+        tally["not comparable"] += equal is None
         if not builds or equal is False:
             tally["worse"] += 1
             print(f"  worse: {name}: builds {builds}, equal {equal}")

@@ -73,7 +73,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
     )
     parser.add_argument("--models", type=Path, help="keep the models here")
     options = parser.parse_args(list(arguments))
-    print("random probes, TensorRT-RTX: outside, unless conditions were learned from these seeds")
+    print("random probes, TensorRT-RTX: not used for tuning, unless conditions were tuned on these seeds")
     if not options.python:
         print("  no Python with the library is named (--python, TRTLINT_RTX_PYTHON): left out")
         return True

@@ -92,7 +92,7 @@ def isolated(request: dict[str, Any]) -> dict[str, Any]:
 
         try:
             stage = judge(request, lambda: tell({"parse": True, "build": "crash", "errors": []}))
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+        except BaseException as error:  # noqa: BLE001 - any exception is a part of the verdict
             stage["errors"] = [{"desc": repr(error)[:300]}]
         tell(stage)
         os._exit(0)

@@ -70,7 +70,7 @@ def attention(d: Building) -> list[str]:
 
 
 def layer_norm(d: Building) -> list[str]:
-    """A layer norm in primitive operators; in another type, it may compute in float32."""
+    """A layer norm in primitive operators; data of another type may be cast to float32 and back."""
     type, rng = _type(d), d.rng
     dims = (*(rng.choice([1, 2, 4]) for _ in range(rng.randint(1, 3))), 4)
     x = _floats(d, dims, type)
@@ -315,7 +315,7 @@ def split_and_join(d: Building) -> list[str]:
 
 
 def outputs(d: Building) -> list[str]:
-    """Inputs that are outputs, and one value that is two outputs."""
+    """An input that is also an output, sometimes twice, reshaped, or as its shape."""
     x = d.numbers((4, 4), d.rng.choice([FLOAT, INT32, INT64, BOOL, FLOAT16, UINT8, INT8]), "data")
     same = d.node("Identity", x)
     found = [same]

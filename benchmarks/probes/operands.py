@@ -72,7 +72,7 @@ class Operands:
     def add(
         self, part: Part, op: str, inputs: list[str], count: int = 1, domain: str = "", **attributes: Any
     ) -> str:
-        """A node; the name of its first output."""
+        """Add a node; return the name of its first output."""
         outputs = [self.name() for _ in range(count)]
         named = self.name("n_") if self.rng.random() < 0.6 else ""
         part.nodes.append(helper.make_node(op, inputs, outputs, name=named, domain=domain, **attributes))

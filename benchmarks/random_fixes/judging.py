@@ -202,7 +202,7 @@ def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
     if isinstance(one, str) or isinstance(two, str):
         return []
     found = []
-    for a, b in zip(one, two, strict=False):  # The second may have more outputs.
+    for a, b in zip(one, two, strict=False):  # The second run may have more outputs.
         if a.shape != b.shape or not a.size:
             found.append(0.0)
             continue
@@ -214,7 +214,8 @@ def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
 def _limits(before: Path, after: Path, bounds: Bounds) -> _Limits | None:
     """Return the check for inputs that exceed the bounds; None without bounds.
 
-    A tensor that an earlier rewrite created is read in the fixed model.
+    The check reads tensors of the original in the original, and tensors that a rewrite created in the fixed
+    model.
 
     Raises:
         RuntimeError: a tensor is in neither model, or ONNX Runtime does not return it.
@@ -234,13 +235,13 @@ def _limits(before: Path, after: Path, bounds: Bounds) -> _Limits | None:
             session = _session(model.SerializeToString(), optimise=False)
             found.append((session, outputs, [missing.pop(name) for name in there]))
     if missing:
-        raise RuntimeError(f"no tensor {sorted(missing)}, which a proof names")
+        raise RuntimeError(f"a proof names tensors that cannot be read: {sorted(missing)}")
     return _Limits(tuple(found))
 
 
 @dataclass(frozen=True)
 class _Limits:
-    """Models that output the tensors with bounds: sessions with the names of outputs and their bounds."""
+    """Sessions that output the tensors with bounds, each with the names and the bounds of these outputs."""
 
     sessions: tuple[tuple[ort.InferenceSession, list[str], list[tuple[float, float]]], ...]
 
@@ -249,7 +250,7 @@ class _Limits:
         for session, names, limits in self.sessions:
             try:
                 results = session.run(names, dict(fed))
-            except Exception:  # noqa: BLE001  (what does not run here is judged as it is)
+            except Exception:  # noqa: BLE001  (a session that fails excludes no inputs)
                 continue
             if outside(results, limits):
                 return True
@@ -259,7 +260,11 @@ class _Limits:
 def _is_rounding(
     session: ort.InferenceSession, fed: Mapping[str, Array], index: int, pair: tuple[Array, Array], half: bool
 ) -> bool:
-    """Return whether rounding of the inputs changes each element of the original at least as much."""
+    """Return whether rounding of the inputs can explain the differences of all elements.
+
+    The difference of an element may be at most twice the largest change of this element that slightly changed
+    inputs cause in the original, plus a small tolerance.
+    """
     kind = pair[0].dtype if pair[0].dtype in _UNITS else np.dtype(np.float32)
     unit = _UNITS[np.dtype(np.float16) if half else kind]
     rng = np.random.default_rng(index)
@@ -331,7 +336,7 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
     watched = _watched(proto) if traits.half else None
     for name, fed in feeds(original, seed) if not wrong else ():
         if traits.half and name.startswith("beyond half"):
-            continue  # ONNX Runtime drops a Cast to FP16 and back, so that nothing overflows in it.
+            continue  # ONNX Runtime drops a pair of Casts to FP16 and back, so the pair cannot overflow.
         if traits.quantizes and name.startswith(("nan", "inf")):
             continue
         if (limits is not None and limits.exclude(fed)) or (
@@ -348,7 +353,7 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
             continue
         runs += 1
         spreads = _spread(first, second) or [0.0] * len(first)
-        if watched is not None:  # ONNX Runtime drops no Cast where each tensor is an output.
+        if watched is not None:  # ONNX Runtime drops no Cast if each tensor is an output.
             third = _spread(first, _run(watched, fed)) or spreads
             spreads = [max(each) for each in zip(spreads, third, strict=True)]
         for index, (a, b) in enumerate(zip(first, result, strict=True)):

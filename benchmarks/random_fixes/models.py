@@ -54,7 +54,7 @@ def _place(drawing: Drawing, value: Value) -> Value:
 
 
 def in_branch(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with its nodes in both branches of an If; the second branch is negated."""
+    """Return the model with its nodes in both branches of an If; the second branch negates the result."""
     graph = model.graph
     first = graph.output[0]
     rank = [None] * len(first.type.tensor_type.shape.dim)

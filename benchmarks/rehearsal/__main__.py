@@ -183,8 +183,8 @@ def summary(results: list[dict[str, Any]]) -> bool:
             f"{runs[len(runs) // 2]}, most {runs[-1]}; not complete {sum(not e['complete'] for e in kept)}"
         )
         print(
-            f"    a node can go: {len(spare)} sets unmarked, {len(marked)} marked as margin;"
-            f" larger than {_MOST_TRIED} and not tried: {len(untried)}"
+            f"    sets with an unneeded node: {len(spare)}; other sets with a margin: {len(marked)};"
+            f" not tried, with more than {_MOST_TRIED} nodes: {len(untried)}"
         )
     pairs = [each["tf32"] for each in told]
     wrong = sum(len({error is not None and error <= BOUND for error in pair}) > 1 for pair in pairs)
@@ -194,7 +194,7 @@ def summary(results: list[dict[str, Any]]) -> bool:
     return all(
         [
             report("verdicts that differ, %", 100 * (1 - agreed), 2.0),
-            report("sets that do not mend, %", 100 * (1 - len(good) / max(1, len(kept))), 2.0),
+            report("sets that do not repair the model, %", 100 * (1 - len(good) / max(1, len(kept))), 2.0),
             report("sets that are not minimal, %", 100 * len(spare + untried) / max(1, len(kept)), 5.0),
             report("TF32 verdicts that differ, %", 100 * wrong / max(1, len(told)), 2.0),
             report("runs of a search", max(runs, default=0), 20),

@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 Array = np.ndarray[Any, np.dtype[Any]]
 WAYS = ("rounded", "fused", "accumulated")
 EVERY = (*WAYS, "unclamped")
-"""The three ways, and ``unclamped``: constants beyond the range of FP16 become infinite."""
+"""The three rounding models, and ``unclamped``, in which constants beyond the range of FP16 are infinite."""
 LARGEST = np.float32(65504)
 PRODUCTS = {"MatMul": 2, "Gemm": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 9, "LSTM": 3, "GRU": 3, "RNN": 3}
 """Products, with the number of their operands."""

@@ -18,7 +18,7 @@ class Check:
 
     Attributes:
         rule: the rule that makes the claim.
-        claim: the claim in one sentence.
+        claim: the claim in one sentence, which is clear without the other claims.
         by: ``builder`` if the check runs TensorRT-RTX, which must be installed; ``numbers`` for a
             computation.
         holds: function that returns whether the claim is true.  An exception means that the check could not

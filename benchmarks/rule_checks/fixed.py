@@ -22,7 +22,7 @@ def _checks() -> Iterator[Check]:
     for rule in load_rules([builtin_rules() / "build", builtin_rules() / "quantization"]):
         for number, example in enumerate(fixed_examples(rule), start=1):
             if rule.severity == "error" and example.target.product == "tensorrt-rtx":
-                claim = f"what example {number} of a fix shows is refused before and built after"
+                claim = f"TensorRT-RTX refuses example {number} before the fix, and builds it after the fix"
                 yield Check(rule.id, claim, "builder", partial(_mended, example))
 
 

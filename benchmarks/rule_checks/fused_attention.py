@@ -52,12 +52,22 @@ def _second_readers_do_harm() -> bool:
 CHECKS = [
     Check(
         "PERF104",
-        "heads of 9 to 256 are fused, whatever they are multiples of",
+        "attention with heads of any size from 9 to 256 is fused",
         "builder",
         _sizes_that_are_fused,
     ),
-    Check("PERF104", "heads of 8 and less, and of more than 256, are not", "builder", _sizes_that_are_not),
-    Check("PERF104", "FP32 is not fused", "builder", lambda: not _fused(dtype="float")),
-    Check("PERF104", "casts around the softmax do no harm in TensorRT-RTX", "builder", _casts_do_no_harm),
-    Check("PERF104", "a second reader of scores or probabilities does", "builder", _second_readers_do_harm),
+    Check(
+        "PERF104",
+        "attention with heads of size 8 or less, or more than 256, is not fused",
+        "builder",
+        _sizes_that_are_not,
+    ),
+    Check("PERF104", "attention in FP32 is not fused", "builder", lambda: not _fused(dtype="float")),
+    Check("PERF104", "attention with casts around the softmax is fused", "builder", _casts_do_no_harm),
+    Check(
+        "PERF104",
+        "attention is not fused if the scores or probabilities have a second reader",
+        "builder",
+        _second_readers_do_harm,
+    ),
 ]

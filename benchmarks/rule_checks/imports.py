@@ -104,21 +104,44 @@ def _small_remainders_are_right() -> bool:
 
 
 CHECKS = [
-    Check("ACC109", "one group gives the axes and kernel of instance norm", "builder", _one_group_is_none),
-    Check("ACC109", "two groups have not", "builder", _two_groups_are_not),
-    Check("PERF120", "a condition from data is copied to the host", "builder", _data_are_copied),
-    Check("PERF120", "one from sizes in the file is not", "builder", _sizes_are_not),
-    Check("ACC111", "TensorRT-RTX has a kernel for each axis", "builder", _sums_have_kernels_of_their_own),
     Check(
-        "BLD221", "TensorRT-RTX builds grouped ones between casts", "builder", _grouped_convolution_is_built
+        "ACC109",
+        "a GroupNormalization of one group gets the axes and kernel of an instance norm",
+        "builder",
+        _one_group_is_none,
+    ),
+    Check(
+        "ACC109",
+        "a GroupNormalization of two groups gets another kernel than an instance norm",
+        "builder",
+        _two_groups_are_not,
+    ),
+    Check("PERF120", "a condition from data is copied to the host", "builder", _data_are_copied),
+    Check("PERF120", "a condition from fixed sizes is not copied to the host", "builder", _sizes_are_not),
+    Check(
+        "ACC111",
+        "TensorRT-RTX computes CumSum of two axes with two kernels",
+        "builder",
+        _sums_have_kernels_of_their_own,
+    ),
+    Check(
+        "BLD221",
+        "TensorRT-RTX builds a grouped convolution between casts",
+        "builder",
+        _grouped_convolution_is_built,
     ),
     Check("ACC136", "float64 is computed in FP32", "builder", _double_is_float),
-    Check("ACC137", "the seed is ignored", "builder", _seed_is_ignored),
+    Check("ACC137", "the seed of RandomNormalLike is ignored", "builder", _seed_is_ignored),
     Check(
         "ACC138",
-        "division in float32 gives the report's values",
+        "division in float32 gives the remainders that a user reported",
         "numbers",
         _remainders_are_those_of_the_report,
     ),
-    Check("ACC138", "below 2 to the 24th it is right", "numbers", _small_remainders_are_right),
+    Check(
+        "ACC138",
+        "division in float32 gives correct remainders of numbers below 2^24",
+        "numbers",
+        _small_remainders_are_right,
+    ),
 ]

@@ -101,13 +101,13 @@ def _subnormal() -> bool:
 
 
 CHECKS = [
-    Check("MEM101", "unfused attention holds its scores twice, fused none", "builder", _scores),
+    Check("MEM101", "unfused attention stores its scores twice, fused attention not", "builder", _scores),
     Check("MEM102", "an expanded constant is stored at its full size", "builder", _expanded),
-    Check("MEM105", "a table that is cast behind its Gather stays in FP32", "builder", _wide_table),
-    Check("MEM105", "one that is cast in front of it is stored in FP16", "builder", _table_cast_first),
-    Check("BLD241", "an unused input is warned of and kept", "builder", _unused_input),
-    Check("BLD242", "the second node of a name is warned of", "builder", _shared_name),
-    Check("ACC120", "nothing is said of NaN among the weights", "builder", _nothing_is_said_of_nan),
-    Check("ACC121", "FP16 makes 70000 infinite and holds 65504", "numbers", _beyond),
-    Check("ACC122", "FP16 is off by 0.2 % for weights of 1e-5, by 19 % of 1e-7", "numbers", _subnormal),
+    Check("MEM105", "a table with a Cast after the Gather is stored in FP32", "builder", _wide_table),
+    Check("MEM105", "a table with a Cast before the Gather is stored in FP16", "builder", _table_cast_first),
+    Check("BLD241", "TensorRT-RTX reports an unused input, and builds the model", "builder", _unused_input),
+    Check("BLD242", "TensorRT-RTX reports a second node with the same name", "builder", _shared_name),
+    Check("ACC120", "TensorRT-RTX does not warn of NaN in weights", "builder", _nothing_is_said_of_nan),
+    Check("ACC121", "FP16 can represent 65504, but rounds 70000 to infinity", "numbers", _beyond),
+    Check("ACC122", "FP16 changes weights of 1e-5 by 0.2 %, of 1e-7 by 19 %", "numbers", _subnormal),
 ]  # fmt: skip

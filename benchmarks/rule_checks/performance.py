@@ -115,12 +115,12 @@ def _inner_output() -> bool:
 
 
 CHECKS = [
-    Check("PERF105", "products, norms, gathers of constants are computed", "builder", _computed),
+    Check("PERF105", "products, norms and gathers of constants are not folded", "builder", _computed),
     Check("PERF105", "element-wise operators on constants are folded", "builder", _folded),
-    Check("PERF106", "PRelu is a kernel more than what it can be written as", "builder", _prelu),
-    Check("PERF107", "odd channels are a kernel more in FP16", "builder", _odd_channels),
-    Check("PERF107", "they are not in FP32", "builder", _odd_channels_of_fp32),
-    Check("PERF108", "products on slices are kernels each, the whole is one", "builder", _unrolled),
+    Check("PERF106", "PRelu needs one kernel more than LeakyRelu, or than Max and Min", "builder", _prelu),
+    Check("PERF107", "an odd channel count needs one kernel more in FP16", "builder", _odd_channels),
+    Check("PERF107", "an odd channel count needs no kernel more in FP32", "builder", _odd_channels_of_fp32),
+    Check("PERF108", "16 products of slices need over 30 kernels, the whole one", "builder", _unrolled),
     Check("PERF109", "recurrent layers launch a kernel or more for each step", "builder", _loops),
-    Check("PERF110", "an output before an activation is a kernel more", "builder", _inner_output),
+    Check("PERF110", "an output before an activation needs one kernel more", "builder", _inner_output),
 ]  # fmt: skip

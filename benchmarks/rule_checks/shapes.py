@@ -55,13 +55,33 @@ def _keeps_apart(model: str) -> bool:
 CHECKS = [
     Check(
         "BLD218",
-        "a profile up to 5,000 is built with a warning",
+        "TopK with a profile up to 5,000 is built with a message about its values",
         "builder",
         lambda: _complains(SORT, (1, 9, 5000)),
     ),
-    Check("BLD218", "one up to 3,840 without", "builder", lambda: not _complains(SORT, (1, 9, 3840))),
-    Check("ACC110", "other sizes than the traced one contradict the profile", "builder", _fixed),
-    Check("ACC110", "a -1, or a tiled tensor joined, is built without a word", "builder", _in_silence),
-    Check("ACC110", "a -1 behind the traced batch mixes images", "numbers", lambda: not _keeps_apart(MIXED)),
-    Check("ACC110", "a -1 in the place of the batch does not", "numbers", lambda: _keeps_apart(SPLIT)),
+    Check(
+        "BLD218",
+        "TopK with a profile up to 3,840 is built without a message about its values",
+        "builder",
+        lambda: not _complains(SORT, (1, 9, 3840)),
+    ),
+    Check("ACC110", "a profile with other sizes than the traced size gives a message", "builder", _fixed),
+    Check(
+        "ACC110",
+        "a Reshape to the traced batch and -1, or a joined Tile, gives no message",
+        "builder",
+        _in_silence,
+    ),
+    Check(
+        "ACC110",
+        "a Reshape to the traced batch and -1 mixes images",
+        "numbers",
+        lambda: not _keeps_apart(MIXED),
+    ),
+    Check(
+        "ACC110",
+        "a Reshape with -1 in the place of the batch does not mix images",
+        "numbers",
+        lambda: _keeps_apart(SPLIT),
+    ),
 ]

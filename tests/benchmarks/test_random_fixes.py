@@ -44,7 +44,7 @@ def test_inputs_beyond_a_bound_are_not_judged(branch: bool, tmp_path: Path) -> N
 
 def test_a_bound_on_a_tensor_that_is_not_there_is_wrong(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(MASKED)
-    assert "no tensor ['z']" in judge(*saved(tmp_path, model, model), 3, {"z": (0.0, 1.0)}).wrong[0]
+    assert "cannot be read: ['z']" in judge(*saved(tmp_path, model, model), 3, {"z": (0.0, 1.0)}).wrong[0]
 
 
 def test_bounds_of_several_proofs_are_joined() -> None:
