@@ -210,12 +210,13 @@ def _docstring(item: griffe.Object) -> Iterator[str]:
 def _facts() -> str:
     parts = [
         "# Facts",
-        "What rules look at. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a "
-        "model; a rule names a kind in `find` and reads its fields in `where` ([rule files](rule-files.md)).",
+        "Rules check facts. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a model. "
+        "A rule names a kind in `find`, and reads its fields in `where` ([rule files](rule-files.md)).",
     ]
-    for ground in get_args(Ground):
+    grounds = {kind: ground_of(kind) for kind in kinds()}
+    for ground in (each for each in get_args(Ground) if each in grounds.values()):
         parts.append(f"## {_GROUNDS.get(ground, f'Of {ground}')}")
-        for kind in (kind for kind in kinds() if ground_of(kind) == ground):
+        for kind in (kind for kind, own in grounds.items() if own == ground):
             described = fact_class(kind)
             class_ = _object(f"{described.__module__}.{described.__name__}")
             assert isinstance(class_, griffe.Class)
