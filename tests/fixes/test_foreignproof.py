@@ -109,7 +109,7 @@ def test_two_choices_of_sizes_are_tried(runtime: Runtime) -> None:
     runtime.answers = [[result(None)], [InputsError("no such file")]]
     (found,) = prove_foreign([(REGION, [feeds(size) for size in (3, 2, 5, 0)])])
     assert runtime.asked == [[[(3,)]], [[(2,)]]]
-    assert (found.equal, found.words) == (None, "could not be checked separately: no such file")
+    assert (found.equal, found.words) == (None, "could not check the changed nodes alone: no such file")
 
 
 def test_what_differs_is_not_tried_again(runtime: Runtime) -> None:
@@ -145,8 +145,8 @@ def test_why_no_inputs_could_be_made(runtime: Runtime) -> None:
 
     found = prove_foreign([(REGION, broken()), (REGION, [])])
     assert [(each.equal, each.words) for each in found] == [
-        (None, "could not be checked separately: x is too large"),
-        (None, "could not be checked separately: cannot generate inputs"),
+        (None, "could not check the changed nodes alone: x is too large"),
+        (None, "could not check the changed nodes alone: cannot generate inputs"),
     ]
     assert not runtime.asked
 
@@ -155,7 +155,7 @@ def test_without_onnx_runtime_nothing_is_proven(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(foreignproof, "available", lambda: False)
     found = prove_foreign([(REGION, [feeds(3)])] * 2)
     assert [each.equal for each in found] == [None, None]
-    assert found[0].words == f"could not be checked separately: {comparison.missing()}"
+    assert found[0].words == f"could not check the changed nodes alone: {comparison.missing()}"
 
 
 PACKED = """(float[2,5,3,%d,4] x, float[2,5,12] q) => (float[2,5,12] y)

@@ -133,7 +133,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_difference(
     options = ["--isolated", "--dry-run", "--diff", "--ignore", "ACC101"]
     assert run(["fix", "half.onnx", "--ranges", "ranges.json", *options]) == 0
     out = capsys.readouterr().out
-    title = "computes in FP32 the nodes that measurements list"
+    title = "computes in FP32 the nodes that a measurement lists"
     assert f"  fixed    keep-fp32: {title} at square, mean, shift" in out
     assert "+rooted = Cast <to: int = 10>" in out
     assert not Path("half.fixed.onnx").exists()

@@ -42,7 +42,7 @@ MODELS = {
         """(float[2] x) => (float[m] y, int64[2] st) <int64 n = {2}, bool t = {1}>
         { y, st = Loop (n, t, x) <body = b (int64 i, bool c, float[2] v) => (bool co, float[4] vo, int64 i)
             { co = Identity (c)  vo = Concat <axis = 0> (v, v) }> }""",
-        "write-out-loop: the body of the Loop carries or stacks its iteration number or condition unchanged",
+        "write-out-loop: an output of the Loop is the unchanged iteration number or condition",
     ),
     "a number repeated for each element that is picked": (
         OF_ONNX,

@@ -285,7 +285,7 @@ def test_what_cannot_be_cut_out_is_not_proven() -> None:
     found = prove(model, draft.patch("copies", model.graph.nodes, altered=["y"]))
     assert (found.equal, found.words) == (
         None,
-        "could not be checked separately: no node reads the values that the rewrite changes",
+        "could not check the changed nodes alone: no node reads the values that the rewrite changes",
     )
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", "y", out="y")
@@ -330,4 +330,4 @@ def test_numbers_that_are_not_finite_are_no_proof(monkeypatch: pytest.MonkeyPatc
         found = proved(model_of(text), lambda draft: draft.op("Log", draft.op("Identity", "x"), out="y"))
         assert found.equal is equal, (kind, numbers)
         if equal is None:
-            assert found.words == "could not be checked separately: no result is finite"
+            assert found.words == "could not check the changed nodes alone: no result is finite"

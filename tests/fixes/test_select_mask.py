@@ -158,7 +158,10 @@ def test_left_padding_of_an_exported_decoder(shared: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "low", "high", "words"),
-    [("selected", -5e8, np.inf, "scores above -5e+08"), ("added", -1e13, 1e13, "scores within 1e+13")],
+    [
+        ("selected", -5e8, np.inf, "scores above -5e+08"),
+        ("added", -1e13, 1e13, "scores of at most 1e+13 in magnitude"),
+    ],
 )
 def test_the_proof_names_its_bound(name: str, low: float, high: float, words: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"

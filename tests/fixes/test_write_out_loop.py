@@ -126,7 +126,7 @@ LEFT = {
     "known only at run time": loop("most", "t", f"{{ again = Identity (c)  {GROW} }}", inputs=", int64 most"),
     "never ends": loop('""', "t", "{ k = Cast <to = 1> (i)  again = Identity (c)  w = Add (v, k) }"),
     "too many iterations to unroll": loop("many", "t", f"{{ again = Identity (c)  {GROW} }}"),
-    "runtimes interpret this differently": loop(
+    "runtimes treat a missing condition differently": loop(
         "n", '""', f"{{ again = Less (i, last)  d = And (c, t)  {GROW} }}"
     ),
 }

@@ -1,10 +1,11 @@
 """Model rewrites, and the proof that each rewrite preserves the results of the model.
 
-Each module of :mod:`trtlint.fixes.rewrites` is one rewrite. The function ``propose(fact, model)`` of this
-module returns a :class:`~trtlint.fixes.patch.Patch` for the nodes that ``fact`` describes. If the rewrite
-does not apply to these nodes, the function raises :class:`~trtlint.fixes.patch.NotApplicable` with the
-reason. Rule files name a rewrite by its module, with dashes instead of underscores: ``fuse-norm`` is
-``fuse_norm.py``. To add a rewrite, add a module. There is no registry.
+Each module of :mod:`trtlint.fixes.rewrites` is one rewrite, and has a function ``propose(fact, model)``.
+This function returns a :class:`~trtlint.fixes.patch.Patch` for the nodes that ``fact`` describes. If the
+rewrite does not apply to these nodes, the function raises
+:class:`~trtlint.fixes.patch.NotApplicable` with the reason. Rule files name a rewrite by its module, with
+dashes instead of underscores: ``fuse-norm`` is ``fuse_norm.py``. To add a rewrite, add a module. There is no
+registry.
 """
 
 from __future__ import annotations

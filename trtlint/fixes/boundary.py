@@ -26,7 +26,7 @@ _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
 """Sizes to try for dynamic dimensions. In one set of inputs, all dynamic dimensions have the same size."""
 _MORE_SIZES = 2
-"""Number of further sizes to try for dynamic dimensions. They equal static dimensions of the inputs."""
+"""Number of further sizes to try for dynamic dimensions. These sizes equal static dimensions of inputs."""
 _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
@@ -39,14 +39,14 @@ _CHANGING = ("away", "zeros", "tiny")
 _WHOLE = 40
 """Largest magnitude of integers of kind ``large``. For indices, the size of the indexed axis is the limit."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""For each element type, the largest bound that generated numbers exceed.
+"""For each element type, the largest bound outside of which trtlint generates numbers.
 
-Bounds are limits of Clips and constants in comparisons. A larger bound only stands for the limit of the type,
-so no number needs to exceed it.
+Bounds are limits of Clips and constants in comparisons. trtlint ignores a larger bound, because such a bound
+only stands for the limit of the type.
 """
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""For some kinds of inputs, the index of a row of each BOOL mask. This row allows no key."""
+"""For some kinds of inputs, the index of the row that allows no key in each generated mask."""
 _BEYOND = 4
 """Scale of the numbers outside a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
@@ -358,7 +358,7 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """Return the magnitudes of all constants that bound numbers.
+    """Return the magnitudes of the constants that act as bounds.
 
     The bounds are limits of Clips, constants in comparisons, and ranges of quantizers.
     """

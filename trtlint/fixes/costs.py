@@ -30,7 +30,7 @@ A smaller increase can come from a single added operator: each call takes micros
 _FEWEST = 5
 """Minimum number of runs of each model for a comparison of the run times."""
 _MOST_OUTLIERS = 0.2
-"""trtlint reports a slowdown if at most this share of the pairs of runs shows no slowdown."""
+"""Largest share of pairs of runs without a slowdown. Above this share, trtlint reports no slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -124,9 +124,14 @@ def costs_of(
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
     """Return the factor by which the runs of the fixed model took longer, or None.
 
-    The factor compares the shortest runs, because other programs can only lengthen a run. The result is None
-    if the factor is not clearly above 1.2. The factor is clear if the medians and at least four of five pairs
-    of consecutive runs also show a slowdown.
+    The factor compares the shortest runs, because other programs can only lengthen a run. A pair is a run of
+    the original model and the next run of the fixed model. The result is None unless all of these conditions
+    are true:
+
+    - Each model ran at least five times.
+    - The factor is above 1.2, and the shortest run of the fixed model took at least 0.05 ms longer.
+    - The median run of the fixed model took more than 1.2 times as long.
+    - In at least 80 % of the pairs, the run of the fixed model took more than 1.2 times as long.
 
     Args:
         before: duration of each run of the original model, in seconds.

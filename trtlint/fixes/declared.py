@@ -10,7 +10,7 @@ from trtlint.model.infer import InferenceError, infer
 
 
 def with_output_shapes(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Return a copy of a model whose outputs declare shapes that agree with the operators.
+    """Copy a model, and declare the inferred shapes of the outputs in the copy.
 
     ``onnx_graphsurgeon`` writes outputs without shapes
     (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/tests/models). TensorRT and ONNX Runtime

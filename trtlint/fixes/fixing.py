@@ -57,8 +57,8 @@ class Fixed(Struct, frozen=True):
         """The hash method and a hash of the source file, such as ``sha256:9f86d0…``.
 
         ``sha256`` covers the whole file without external data. For a large file, the method is
-        ``sampled-sha256``. It covers the protobuf without its weights, and samples of each weight. Hashing a
-        large file completely would take longer than writing the file.
+        ``sampled-sha256``. This method covers the protobuf without its weights, and samples of each weight.
+        Hashing a large file completely would take longer than writing the file.
         """
         with open_regular(self.path) as file:
             if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

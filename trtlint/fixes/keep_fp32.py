@@ -28,7 +28,7 @@ from trtlint.model.widening import widen_node
 NAME = "keep-fp32"
 """Name of the rewrite in reports."""
 
-TITLE = "computes in FP32 the nodes that measurements list"
+TITLE = "computes in FP32 the nodes that a measurement lists"
 """Title of this rewrite's patches: a verb phrase."""
 COVERING = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
 """Rewrites that make operators compute in FP32.
@@ -174,9 +174,9 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether ``patch`` converts at least one group to FP32, and converts no group only partly.
+        """Return whether ``patch`` converts at least one group to FP32, and splits no group.
 
-        In a group that is converted partly, a Cast to FP16 between two of the nodes could overflow.
+        A split group has nodes in FP32 and nodes in FP16. A Cast between two such nodes could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]

@@ -83,7 +83,7 @@ class Proof(Struct, frozen=True):
 
 def unproven(reason: str) -> Proof:
     """Return a proof without a result."""
-    return Proof(None, f"could not be checked separately: {reason}", {})
+    return Proof(None, f"could not check the changed nodes alone: {reason}", {})
 
 
 def _number(bound: float) -> float | None:

@@ -51,7 +51,10 @@ To get the limit, multiply the factor by the error before the patch or by the to
 _ENOUGH = 5.0
 """CPU seconds after which a proof skips the remaining sizes."""
 _FEWEST = 5
-"""Minimum number of input sets in a proof: one size of the dynamic dimensions, and one set of each kind."""
+"""Minimum number of input sets in a proof before the proof skips the remaining sizes.
+
+Five sets are one set of each common kind of inputs, all with the same size of the dynamic dimensions.
+"""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -65,8 +65,8 @@ def checked(proto: onnx.ModelProto, source_error: Callable[[], str]) -> tuple[on
     """Run the ONNX checker on a rewritten model.
 
     If wrong declared types of intermediate values are the only errors, the function removes the declarations.
-    If the outputs of the model declare no shape or a wrong shape, the function declares the inferred shapes.
-    TensorRT ignores the declared shapes of outputs. Such errors come from the original model.
+    If the original model is invalid, too, the function declares the inferred shapes of the outputs. This
+    corrects outputs with a missing or wrong shape. TensorRT ignores the declared shapes of outputs.
 
     Args:
         proto: the rewritten model.

@@ -27,7 +27,7 @@ MOST_TRIES = 64
 _RESERVE = 0.15
 """Share of the time limit that is reserved for comparing and writing the model."""
 _UNIFY = "unify-types"
-"""Without this rewrite, some models fail in the ONNX checker. So it runs even if no finding requests it."""
+"""Rewrite that needs no finding. Without this rewrite, the ONNX checker rejects some models."""
 
 
 class _RequestedFix(Struct, frozen=True):
@@ -284,7 +284,7 @@ class FixSession:
             raise NotApplicable(reason)
         if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
             raise NotApplicable(
-                f"trtlint did not try this rewrite, because it had almost reached {allowance.words}"
+                f"trtlint did not try this rewrite, because trtlint had almost reached {allowance.words}"
             )
         if rewrite.safety == "unsafe" and not self._unsafe:
             raise NotApplicable("this rewrite intentionally changes results; --unsafe applies such rewrites")

@@ -168,8 +168,8 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 def _no_worse(before: str, after: str) -> bool | None:
     """Return whether the build of the fixed model got at least as far as the build of the original model.
 
-    ``before`` and ``after`` are the last stages of these builds. If these stages do not decide it, the result
-    is None.
+    ``before`` and ``after`` are the last stages of these builds. The result is None if these
+    stages cannot be compared.
     """
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)

@@ -1,4 +1,4 @@
-"""Count the iterations of a ``Loop``, and slice the stacked outputs to that length.
+"""Count the iterations of a ``Loop``, and slice the stacked outputs to this number.
 
 In ONNX, a stacked output has one element for each iteration that ran, so the slice removes nothing. In
 TensorRT, a stacked output can be as long as the trip count. The slice then removes the elements that no
@@ -43,9 +43,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     for name, made in zip(stacked, raw, strict=True):
         if name:
             draft.op("Slice", made, begin, end, axis, out=name)
-    return draft.patch(
-        "counts the iterations of the Loop, and cuts its stacked outputs to this length", [node]
-    )
+    return draft.patch("cuts the stacked outputs of the Loop to the number of iterations", [node])
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:

@@ -294,7 +294,8 @@ class _Decomposition:
             assert mask.allowed is not None
             if out:
                 draft.op("Where", mask.allowed, scores, draft.like(-np.inf, self.dtype, "masked"), out=out)
-            # A finite fill avoids NaN in rows without allowed keys. In all other rows, softmax gives zero.
+            # A finite fill avoids NaN in rows without allowed keys.
+            # In all other rows, softmax gives masked keys the probability zero.
             fill = draft.like(self.lowest, self.dtype, "masked")
             return draft.op("Where", mask.allowed, scores, fill), (mask.allowed, True)
         bias = mask.bias

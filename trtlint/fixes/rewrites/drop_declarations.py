@@ -1,4 +1,4 @@
-"""Remove the declared type of each value if it contradicts the operator that computes the value."""
+"""Remove each declared type that contradicts the operator that computes the value."""
 
 from __future__ import annotations
 

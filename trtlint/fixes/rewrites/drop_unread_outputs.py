@@ -1,4 +1,4 @@
-"""Remove stacked outputs of a Loop or Scan that nothing reads.
+"""Remove the unread stacked outputs of a Loop or Scan.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html and https://onnx.ai/onnx/operators/onnx__Scan.html
 """

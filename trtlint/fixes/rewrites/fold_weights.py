@@ -17,7 +17,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     value = node.input(fact.weight.port)
     if value is None or value.producer is None or not model.constants.foldable(value):
         raise NotApplicable(
-            "no operator computes the weight, or the weight does not depend on constants only"
+            "no operator computes the weight, or the weight depends on values that are not constant"
         )
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
         raise NotApplicable("the weight is an output, or is computed in another graph")

@@ -16,8 +16,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
-            "the attribute mode is not set to linear, the default; if another mode has an old "
-            "name, that name is valid only in older opsets"
+            "the rewrite only removes mode=linear, the default; old names of other modes, such as bicubic, "
+            "are valid only before opset 20"
         )
     draft = Draft(model, node)
     draft.again(node, without=["mode"])

@@ -35,20 +35,20 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
-"""Highest fill value of a Where that counts as a mask. Models compute no scores below half of this number."""
+"""Highest fill value with which a Where masks scores. Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
-"""Highest mask value of an added mask. Adding a score to such a number changes no bit of it, even in FP64."""
+"""Highest mask value of an added mask. Even in FP64, the sum of a score and such a value equals the value."""
 _FARTHEST_ADDED = 1e13
-"""Largest magnitude of a score that, added to a masked element, changes no bit of this element.
+"""Largest magnitude of scores. The sum of such a score and a masked element equals the element.
 
-In FP32, this also holds for an element that is only 2^-24 times the mask value.
+In FP32, this is also true for an element that is only 2^-24 times the mask value.
 """
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that return no -inf for finite inputs."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
 _MOST_NODES = 200
-"""Maximum number of values to visit in one search: after a constant, or before the scores."""
+"""Maximum number of values in one search, downstream of the constant or upstream of the scores."""
 _EQUAL_SINCE = 11
 """First opset in which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
 _ONE_AXIS = 13
@@ -356,7 +356,7 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
     if any(site.fill for site in sites):
         yield f"scores above {lowest / 2:.2g}"
     if not all(site.fill for site in sites):
-        yield f"scores within {_FARTHEST_ADDED:.0e}"
+        yield f"scores of at most {_FARTHEST_ADDED:.0e} in magnitude"
     if keep_a_key:
         yield "rows with at least one allowed key"
 

@@ -25,7 +25,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no DequantizeLinear of a weight here")
     result = node.output
     if not model.constants.foldable(result):
-        raise NotApplicable("the weight does not depend on constants only")
+        raise NotApplicable("the weight depends on values that are not constant")
     if result.is_output or result.leaves_body or node.scope:
         raise NotApplicable("the weight is an output, or belongs to the body of an If or a loop")
     if any(reader.domain or reader.op not in _CONVOLUTIONS for reader, _ in result.uses):

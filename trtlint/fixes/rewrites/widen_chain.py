@@ -36,7 +36,7 @@ Products of homogeneous coordinates have the inner dimension 4: three coordinate
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
 """Operators with an operand that must not be rounded, each with the input index of the operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
-"""Operators after a sum of squares that can make its value smaller."""
+"""Operators that can make the value of a preceding sum of squares smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
 """Operators between a sum of squares and the division by the root of this sum."""
 
@@ -64,7 +64,9 @@ def propose(fact: Fact, model: Model) -> Patch:
             "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32"
         )
     if isinstance(fact, RoundedInteger) and not _has_path(core[0], core[-1], chosen):
-        raise NotApplicable("there are operators other than arithmetic between the two Casts")
+        raise NotApplicable(
+            "there are operators other than arithmetic between the Cast to a float type and the Cast back"
+        )
     for node in core:
         given = _rounded_operand(node, chosen)
         if given is not None:

@@ -121,7 +121,9 @@ def _times(loop: _LoopBody, model: Model) -> int:
     elif loop.goes_on or again:
         times = loop.most
     elif first is None:
-        raise NotApplicable("the Loop has no initial condition, and runtimes interpret this differently")
+        raise NotApplicable(
+            "the Loop has no initial condition, and runtimes treat a missing condition differently"
+        )
     elif again is not None:
         times = 1 if loop.most is None else min(loop.most, 1)
     else:
@@ -249,9 +251,7 @@ def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
     if any(value is None for value in begins):
         raise NotApplicable("the Loop has no initial value for a carried value")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
-        raise NotApplicable(
-            "the body of the Loop carries or stacks its iteration number or condition unchanged"
-        )
+        raise NotApplicable("an output of the Loop is the unchanged iteration number or condition")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
         raise NotApplicable("the loop never runs, so its stacked outputs are empty")
@@ -342,6 +342,6 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
 
 
 _MOST_CARRIED = 4096
-"""Carried values on which the condition depends may have at most this number of elements."""
+"""Maximum number of elements of each carried value on which the condition depends."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
 """Operators with an operand that sets the size of the output."""

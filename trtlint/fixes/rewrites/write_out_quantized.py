@@ -40,8 +40,8 @@ _TITLE = "computes quantized tensors in FP32"
 Write = Callable[[Numbers, Node], "str | None"]
 """Function that inserts the replacement of a quantized operator.
 
-If the replaced output is quantized, the function returns the name of the tensor with its integers. If the
-outputs are floats, the function returns None.
+If the replaced output is quantized, the function returns the name of the FP32 tensor with the integers of
+this output. If the outputs are floats, the function returns None.
 """
 
 
