@@ -140,7 +140,7 @@ def test_files_of_external_data(store: TensorStore) -> None:
         "external data 'sub' are not a file: values in them are unknown",
         f"external data '../{outside.name}' are outside the model's folder and were not read",
         "tensor 'f' has an invalid location of its external data",
-        "the model is a skeleton: values in its weights are unknown",
+        "the model is a skeleton (a copy without weights): values in its weights are unknown",
     ]
     assert store.locations == ("gone", "lfs.bin", "sub", f"../{outside.name}")
 

@@ -1,4 +1,6 @@
-"""Clear declared dimensions below 1 in ONNX files, and explain them to the user.
+"""Clear declared dimensions below 1, and explain these dimensions to the user.
+
+A cleared dimension has an unknown size.  The ONNX file does not change.
 
 TensorRT's parser reads the declared shapes of the network inputs only.  To the parser, a
 negative number is a dimension of unknown size, and 0 means an empty tensor.  Source: ``convertOnnxDims`` in

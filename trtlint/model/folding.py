@@ -2,7 +2,7 @@
 
 Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  So an array can have known and unknown
 elements.  For example, ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``. numpy.ma also masks undefined
-results, such as a division by zero.  Here, undefined results are unknown.
+results, such as a division by zero.  So an undefined result also counts as unknown.
 
 Only operators that exporters use for shapes, scales and masks are supported, with the semantics of
 https://onnx.ai/onnx/operators/.
@@ -205,7 +205,8 @@ def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
         step = steps[position] if steps else 1
         start, size = starts[position], data.shape[axis]
         end: int | None = ends[position]
-        if step < 0:  # ONNX clamps the start to the first element, and the end to the place before it
+        if step < 0:
+            # ONNX clamps the start to the first element, and the end to the place before the first element.
             start, end = max(start, -size), None if ends[position] < -size else ends[position]
         index[axis] = slice(start, end, step)
     return _masked(data[tuple(index)])

@@ -49,7 +49,7 @@ class Graph:
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: the values by name, in file order.  A name is unique only within its scope.
-        sparse: the sparse initializers.  The key of each is the value that it defines.
+        sparse: the sparse initializers.  The key is the value that the initializer defines.
 
     Args:
         proto: the graph, with inferred types.

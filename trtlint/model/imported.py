@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Limit of values visited in a search for the sources of a value.  One more visit detects the limit."""
+"""Limit of values visited in a search for the sources of a value."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(

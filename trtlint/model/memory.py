@@ -213,7 +213,7 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
 
 
 class _Override:
-    """A proxy for the object ``whole``.  Attributes in ``instead`` take precedence over its attributes."""
+    """A proxy for the object ``whole``.  Attributes in ``instead`` replace attributes of ``whole``."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -44,7 +44,8 @@ class Misreading(Struct, frozen=True):
     Attributes:
         reason: the cause:
 
-            - ``operator``: if the parser supports an operator with the same name, it imports this operator.
+            - ``operator``: the parser may support an operator with the name of the function.  Then the parser
+              imports this operator instead of the function.
             - ``domain``: the parser calls a function with the same name in another domain.
             - ``crossed``: an argument has the same name as the parameter of an earlier argument.
             - ``shadowed``: a parameter has the same name as another tensor of the model.

@@ -122,7 +122,7 @@ def _module_of_name(name: str) -> str | None:
     modules: list[str] = []
     for part in name[1:].split("/")[:-1]:
         if modules and part.startswith(f"{modules[-1]}."):
-            modules[-1] = part  # an item of a container that is itself a module
+            modules[-1] = part  # the item blocks.0 replaces its container blocks
         elif part:
             modules.append(part)
     return ".".join(modules) or None

@@ -14,7 +14,7 @@ Dimensions = tuple[Dimension, ...]
 _PRODUCT = re.compile(r"(?:[1-9]\d{0,17}\*)?[^\W\d]\w*(?:\*[^\W\d]\w*)*")
 """Pattern of a dimension name such as ``4*s77``, as PyTorch writes products."""
 _TO_THE_END = (1 << 31) - 1
-"""Exporters write a slice end this large, or larger, to mean "to the end"."""
+"""Smallest slice end that means "to the end".  Exporters write this number or a larger number."""
 
 
 def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:

@@ -16,7 +16,7 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 _MOST_PARTS = 12
 """Largest number of path components that are kept from the path of an installed file."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
-"""For the first component of a path: how many components at the start of the path are a home directory."""
+"""By first component of a path: number of components in a home directory, such as 2 for ``/home/name``."""
 
 
 class Frame(Struct, frozen=True):

@@ -78,7 +78,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line in the repository that a stack frame recorded, or None if it is not found.
+        """Find the line of a stack frame in the repository.  Return None if the line is not found.
 
         Each base folder is searched for the full recorded path, then for the path without its first
         component, without its first two components, and so on.

@@ -226,7 +226,7 @@ class TensorStore:
         Data that are missing, outside the folder of the model, or too short cannot be read.
         """
         if location == LEFT_OUT:
-            self.note("the model is a skeleton: values in its weights are unknown")
+            self.note("the model is a skeleton (a copy without weights): values in its weights are unknown")
             return None
         if location not in self._files:
             self._files[location] = self.file_of(location)
