@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
     """Return the operator types that TensorRT refuses because of the problem in ``subjects``.
 
-    Each subject is a fact or a match of one finding about a refusal.
+    The subjects belong to one finding, which is about a refusal.  Each subject is a fact or a pattern match.
     """
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))

@@ -122,7 +122,7 @@ class Finding(PartlyCompared, frozen=True):
     evidence_level: str
     """The basis of the rule: documented, maintainer-confirmed, measured, ...
 
-    For a refusal, this is how trtlint knows which releases refuse the node: measured, source or documented.
+    For a refusal: the basis of the list of refusing releases (measured, source or documented).
     """
     message: str
     sites: tuple[Site, ...]

@@ -38,8 +38,9 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
     """Return the log errors about the refused nodes, in the order of the log.
 
-    If ``holds`` is false, the finding depends on unset options.  Then an error of the builder does not count,
-    because it can have another reason.  An error of the parser counts only if the rule predicts one.
+    If ``holds`` is false, the finding depends on unset options.  In this case, an error of the parser counts
+    only if the finding predicts an error of the parser.  An error of the builder never counts in this case,
+    because the error can have another reason.
     """
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"

@@ -1,6 +1,7 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule file gives an error with file and line.  So no rule silently has no findings.
+A mistake in a rule file gives an error with file and line.  Without such an error, nobody would notice that
+the rule has no findings.
 Examples of mistakes are an unknown key, an unknown field of a fact, and an unknown role of a pattern.
 ``trtlint test`` checks the expressions of the built-in rules, so a run does not check them again.
 """

@@ -24,7 +24,7 @@ class RuleSet:
     """The rules that the user selected.
 
     Pickling stores only the paths and ids of the rules. So every process loads the rules from their files.
-    Two objects with the same rules are not equal.
+    Objects are compared by identity, so two objects with the same rules are not equal.
 
     Args:
         entries: the rules.

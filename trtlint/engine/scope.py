@@ -91,7 +91,7 @@ def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the allowed texts that one operand requires, or None if it requires none."""
+    """Return the field and the allowed texts that one operand requires, or None for no requirement."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):

@@ -199,9 +199,9 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
-    The condition is evaluated without a target. If the condition is false then, it is false for every
-    target. There is one exception: a condition that asks whether a value of the target is known. For such
-    a condition, the result is always True.
+    The condition is evaluated without a target. If the result of this evaluation is false, the condition
+    is false for every target. A condition that asks whether a value of the target is known is an
+    exception. For such a condition, this function always returns True.
     """
     where = rule.where
     if where is None or ("target" in where.names and where.sees_unknown):

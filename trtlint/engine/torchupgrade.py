@@ -16,7 +16,7 @@ from trtlint.torch_tensorrt.program import Program, ProgramNode
 Change = Literal["converts", "falls back", "stays in PyTorch", "unknown"]
 """The change of an operator from the first to the last release.
 
-It is ``unknown`` if one of these releases was not tested.
+The change is ``unknown`` if the first or the last release was not tested.
 """
 CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "unknown")
 """The changes in the order of reports."""

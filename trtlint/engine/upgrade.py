@@ -89,9 +89,9 @@ class Safest(Struct, frozen=True):
     Attributes:
         line: index of the safest line in :attr:`Upgrade.lines`.
         equals: indexes of all lines that are equally safe.  ``line`` is the newest of these lines.
-        last_adds: the findings of the last line of the range that the safest line does not have, as indexes
+        last_adds: findings that the last line of the range has, but the safest line does not have, as indexes
             into :attr:`Upgrade.findings`.  Only errors and warnings about the graph count.
-        first_adds: the same for the first line of the range.
+        first_adds: findings that the first line of the range has, but the safest line does not have.
     """
 
     line: int
@@ -310,8 +310,8 @@ def _with_hidden(
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
-    A rule can name other rules in ``yields``.  If one of these other rules has a finding at a node, it hides
-    the findings of the first rule at this node.
+    A rule can name other rules in ``yields``.  If one of these other rules has a finding at a node, this
+    finding hides the findings of the first rule at the node.
     """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:

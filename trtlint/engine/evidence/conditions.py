@@ -21,7 +21,7 @@ The block of a finding is the group of operators that the finding is about. The 
   has a listed message that names a node, ``anywhere`` has no effect.
 - ``layer`` is an expression over the ``layer`` fact. The expression must be true for at least one engine
   layer of the block.
-- ``layers`` is like ``layer``, but the expression must not be false for any layer of the block.
+- ``layers`` is like ``layer``, but the condition fails if the expression is false for any layer of the block.
 - ``build`` is an expression over the ``build`` fact.
 - ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
   measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.

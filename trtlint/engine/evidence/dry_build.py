@@ -109,7 +109,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Confidence:
     """Return the confidence that the result of a dry build gives for a target.
 
-    A dry build uses TensorRT-RTX, perhaps for another GPU.
+    A dry build uses TensorRT-RTX.  The dry build and the target can have different GPUs.
 
     - For TensorRT-RTX of the same release, the confidence is ``confirmed``, as for a real build.  If the GPU
       differs, a result of the builder has only low confidence.
