@@ -210,8 +210,8 @@ def _docstring(item: griffe.Object) -> Iterator[str]:
 def _facts() -> str:
     parts = [
         "# Facts",
-        "Rules check facts. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a model. "
-        "A rule names a kind in `find`, and reads its fields in `where` ([rule files](rule-files.md)).",
+        "Rules check facts. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a "
+        "model. A rule names a kind in `find` and reads its fields in `where` ([rule files](rule-files.md)).",
     ]
     grounds = {kind: ground_of(kind) for kind in kinds()}
     for ground in (each for each in get_args(Ground) if each in grounds.values()):
