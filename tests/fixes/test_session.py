@@ -88,7 +88,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
             " { y = Loop (n, t, x) <body = b (int64 i, bool c, float[6] v) => (bool a, float[6] w)"
             " { a = Identity (c) u = Unsqueeze (i, z) e = Add (u, o)"
             "   s = Slice (v, u, e, z) w = Add (v, s) }> }",
-            "the size of the value differs in each iteration",
+            "a size or bound of the operator changes from one iteration to the next",
         ),
     ],
 )
