@@ -16,10 +16,10 @@ _DEFAULT = "`trtlint PATH...` is `trtlint lint PATH...`. Every command explains 
 
 def command_page() -> str:
     """Return the page with the usage, help text and options of each command."""
-    context = click.Context(cli, info_name="trtlint")
+    context = click.Context(cli, info_name="trtlint", **cli.context_settings)
     parts = ["# Commands", *_help(cli), _DEFAULT]
     for name, command in cli.commands.items():
-        inner = click.Context(command, info_name=name, parent=context)
+        inner = click.Context(command, info_name=name, parent=context, **command.context_settings)
         usage = " ".join(("trtlint", name, *command.collect_usage_pieces(inner)))
         parts += [f"## trtlint {name}", f"```text\n{usage}\n```", *_help(command)]
         for group, options in shown_groups(command.get_params(inner)).items():
