@@ -251,7 +251,7 @@ NO_ALLOCATION = (
         # https://github.com/NVIDIA/TensorRT/issues/2961
         ((JIT,), "Build with the newest release first", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/3898
-        ((OLDER,), "two TensorRT installations exist", "LOG124"),
+        ((OLDER,), "the machine has two TensorRT installations", "LOG124"),
         # https://github.com/onnx/onnx/issues/4392: one file, two reports
         (
             (PROTO, NO_MODEL),

@@ -384,8 +384,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several sizes depends on the elements of a model input that is neither int32 nor "
-        "int64",
+        "whether a size depends on the elements of a model input that is neither int32 nor int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
