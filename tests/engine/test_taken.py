@@ -81,15 +81,21 @@ def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], vers
     found = _taken(Refusal("parse", "Abs", "", lines=tuple(refused)), target)
     accepting = [line for line in LINES if line not in refused]
     first = version or max(refused, key=LINES.index)
-    last = version or min(refused, key=LINES.index)
     after = [line for line in accepting if LINES.index(line) > LINES.index(first)]
+    last = version or min(refused, key=LINES.index)
     before = [line for line in accepting if LINES.index(line) < LINES.index(last)]
+    if version is None and not after:
+        before = accepting
     assert found.first_taken == (after[0] if after else None)
     assert found.last_taken == (before[-1] if before else None)
     words = taken_words(found, "tensorrt")
     assert (f"first accepted by: TensorRT {found.first_taken}" in words) == bool(after)
-    assert (f"release up to {LINES[-1]} accepts this part of the model" in words) != bool(after)
-    assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(before)
+    assert (f"no release up to {LINES[-1]} accepts this part of the model" in words) == (
+        not after and not before
+    )
+    assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(after and before)
+    newest = f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT "
+    assert (words == f"{newest}{found.last_taken}") == bool(before and not after)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +143,7 @@ def test_the_sentence_is_added_to_the_advice() -> None:
     )
     newest = replace(finding, refusal=Refusal("parse", "Abs", "", lines=LINES[-1:]))
     assert with_taken(newest, Target(version=LINES[-1])).advice[1:] == (
-        f"no newer release up to {LINES[-1]} accepts this part of the model; "
-        f"last accepted by: TensorRT {LINES[-2]}",
+        f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT {LINES[-2]}",
     )
     for same in (replace(finding, refusal=None), replace(finding, refusal=replace(refusal, lines=()))):
         assert with_taken(same, Target(version=LINES[0])) is same

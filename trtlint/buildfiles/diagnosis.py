@@ -83,7 +83,7 @@ class Successes(Struct, frozen=True):
 def successes(log: Log) -> Successes:
     """Find the log lines that show a working engine or a new attempt.
 
-    If an error precedes one of these lines in the same run, the error did not prevent the engine.
+    If such a line follows an error in the same run, the error is not the reason of a failure.
     """
     banners = log.records.get("banner", ())
     lines = [

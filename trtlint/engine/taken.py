@@ -79,12 +79,12 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Return a copy of ``refusal`` with the nearest release lines that accept the operator.
+    """Return a copy of ``refusal`` with two release lines that accept the operator.
 
-    These are one line before and one line after the target.
-
-    If the target has no version, the result has the nearest accepting lines before and after all refusing
-    lines.
+    One is the last accepting line before the target, the other is the first accepting line after the target.
+    If the target has no version, the two lines are the last accepting line before the first refusing line,
+    and the first accepting line after the last refusing line.  If the newest line refuses the operator, the
+    first of the two is the newest accepting line.
     """
     known = minors(target.product)
     held = [line in refusal.lines for line in known]
@@ -92,6 +92,8 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
     if target.version is not None:
         first = last = known.index(target.releases[-1].minor)
     after = next((known[i] for i in range(first + 1, len(known)) if not held[i]), None)
+    if after is None and target.version is None:
+        last = len(known)
     before = next((known[i] for i in range(last - 1, -1, -1) if not held[i]), None)
     return replace(refusal, first_taken=after, last_taken=before)
 
@@ -101,8 +103,10 @@ def taken_words(refusal: Refusal, product: Product) -> str:
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
         words = f"first accepted by: {name} {refusal.first_taken}"
-    else:
-        limit = f" {refusal.limit}" if refusal.limit else ""
-        newer = "newer " if refusal.last_taken is not None else ""
-        words = f"no {newer}release up to {minors(product)[-1]} accepts this part of the model{limit}"
-    return words if refusal.last_taken is None else f"{words}; last accepted by: {name} {refusal.last_taken}"
+        older = refusal.last_taken
+        return words if older is None else f"{words}; last accepted by: {name} {older}"
+    newest = minors(product)[-1]
+    accepts = "accepts this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
+    if refusal.last_taken is None:
+        return f"no release up to {newest} {accepts}"
+    return f"the last release up to {newest} that {accepts} is {name} {refusal.last_taken}"

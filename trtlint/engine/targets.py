@@ -1,7 +1,7 @@
 """Merge the findings of one model for several targets.
 
-trtlint lints each version of a range separately.  The report lists each finding once, with its versions.  The
-report also lists the changes from one version to the next.
+If the user gives a range of versions, trtlint lints the model once for each version of the range.  The report
+lists each finding once, with its versions.  The report also lists the changes from one version to the next.
 """
 
 from __future__ import annotations

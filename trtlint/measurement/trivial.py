@@ -1,7 +1,7 @@
-"""Find outputs that are 0 or constant for the given inputs, although the inputs affect them.
+"""Find outputs whose comparison proves nothing: all given inputs lead to zeros, or to the same values.
 
-Two different models may give the same values for these outputs. So equal outputs do not show that the models
-are equal.
+An example is an output behind weights that are zero. Two different models can give the same values for such
+an output. So equal outputs do not show that the models are equal.
 """
 
 from __future__ import annotations

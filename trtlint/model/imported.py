@@ -78,8 +78,8 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
     """Return the nodes in ``imported`` that affect an output of the model.
 
-    Nodes in branches that never run are excluded.  A node is also excluded if its result has a static shape,
-    and only ``Shape`` and ``Size`` read this result.
+    Nodes in branches that never run are excluded.  A node is also excluded if two conditions hold: its result
+    has a static shape, and only ``Shape`` and ``Size`` read its result.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))

@@ -57,9 +57,10 @@ trtlint searches the parser's messages only for shape errors of at least this le
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Map each message that repeats a failure to the message that trtlint reports for the failure.
+    """Find messages of a log that only repeat the failure of another message.
 
-    The keys are the ``id()`` of the repeating messages.
+    The keys of the result are the ``id()`` of these messages.  The value of a key is the message that trtlint
+    reports instead.
 
     Args:
         records: the messages of a log, in the order of their lines.

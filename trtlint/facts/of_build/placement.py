@@ -90,8 +90,13 @@ def find(facts: Facts) -> Iterator[Placement]:
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
     """Return whether a node only computes tensor sizes.
 
-    Such a node is a ``Shape`` or ``Size``, or its inputs are stored tensors and results of nodes in
-    ``shapes``. ``shapes`` contains the nodes that are already known to compute only tensor sizes.
+    ``Shape`` and ``Size`` are such nodes.  Any other node is such a node if each of its inputs is a stored
+    tensor, or the result of a node in ``shapes``.
+
+    Args:
+        node: the node.
+        shapes: the nodes that are already known to compute only tensor sizes.
+        facts: the facts of the model.
     """
     if any(value.name and value.dtype not in _SIZES for value in node.outputs):
         return False

@@ -16,8 +16,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = operator_of(fact, model, "GridSample")
     if node.attribute("mode") != "linear":
         raise NotApplicable(
-            "the rewrite only removes mode=linear, the default; old names of other modes, such as bicubic, "
-            "are valid only before opset 20"
+            "the mode is not linear; this rewrite deletes the attribute mode, which is correct only for the "
+            "default mode linear"
         )
     draft = Draft(model, node)
     draft.again(node, without=["mode"])
