@@ -41,6 +41,7 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
         ("g (float[2] x) => (float[2] y) { y = NoSuchOperator (x) }", "No Op registered for NoSuchOperator"),
         ("g (float[2] x) => (float[2] y) { y = Relu (z) }", "Nodes in a graph must be topologically sorted"),
         ("g (float[2] x) => (float[2] y) { y = SimplifiedLayerNormalization (x, x) }", ""),
+        ("g (float[2] x) => (float[3] y) { y = LayerNormalization (x, x) }", "[ShapeInferenceError] "),
     ],
 )
 def test_the_first_line_of_a_fault(text: str, fault: str) -> None:
@@ -70,3 +71,15 @@ def test_faults_before_and_behind_sizes_in_other_files() -> None:
     del model.graph.node[:]
     model.graph.node.extend([onnx.helper.make_node("Pad", ["x", "pads"], ["y"], mode=3)])
     assert "mode" in checker_error(model)
+
+
+@pytest.mark.parametrize(("opset", "domain"), [(12, "com.microsoft"), (16, "com.microsoft"), (17, "")])
+def test_layer_normalization_of_onnx_runtime_in_old_opsets(opset: int, domain: str) -> None:
+    """ONNX Runtime's optimizer writes LayerNormalization in ONNX's domain into models of any opset."""
+    model = onnx.parser.parse_model(
+        f'< ir_version: 8, opset_import: ["" : {opset}] >'
+        " g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization (x, s) }"
+    )
+    assert not checker_error(model)
+    _name_domain(model)
+    assert model.graph.node[0].domain == domain

@@ -10,13 +10,19 @@ import onnx
 from trtlint.model.contents import all_tensors
 from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
+from trtlint.model.protos import opsets
 
 _UNREAD = "Cannot parse data from external tensors"
 """Message of ONNX's shape inference if a size is stored in external data.
 
 The full check does not read external data.
 """
-_FOREIGN = frozenset({"SimplifiedLayerNormalization"})
+_FOREIGN = {"SimplifiedLayerNormalization": None, "LayerNormalization": 17}
+"""Operators that ONNX Runtime defines in ONNX's domain, each with the opset in which ONNX itself defines it.
+
+ONNX Runtime's fusions write these operators into models of any opset, and TensorRT imports them:
+https://github.com/microsoft/onnxruntime/blob/v1.20.0/onnxruntime/core/graph/contrib_ops/contrib_defs.cc
+"""
 
 
 def checker_error(proto: onnx.ModelProto) -> str:
@@ -51,9 +57,12 @@ def _name_domain(proto: onnx.ModelProto) -> None:
     """Move ONNX Runtime's operators from ONNX's domain to the domain ``com.microsoft``.
 
     An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports this operator from ONNX's domain, but
-    the ONNX checker rejects the operator in this domain.
+    the ONNX checker rejects the operator in this domain. The checker also rejects ``LayerNormalization`` in
+    models of an opset before 17.
     """
-    found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
+    opset = opsets(proto).get("", 0)
+    foreign = {op for op, since in _FOREIGN.items() if since is None or opset < since}
+    found = [node for node in proto.graph.node if node.op_type in foreign and not node.domain]
     for node in found:
         node.domain = ONNX_RUNTIME
     if found and not any(opset.domain == ONNX_RUNTIME for opset in proto.opset_import):
