@@ -39,6 +39,13 @@ def forms(body: str) -> list[RuntimeForm]:
             "e y",
         ),
         (
+            "e = com.microsoft.FastGelu (x) y = com.microsoft.SoftmaxGrad (e, x)",
+            "training",
+            "FastGelu, SoftmaxGrad",
+            "e",
+            "e y",
+        ),
+        (
             "q, qs, qz = DynamicQuantizeLinear (x) m = MatMulInteger (q, w) n = MatMulInteger (q, w) "
             "y = Cast <to = 1> (m)",
             "dynamic",

@@ -10,6 +10,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, OUTPUT, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
+from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, is_training, refused_contrib
 from trtlint.facts.of_model.node import names_of
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
-DYNAMIC_QUANTISATION = frozenset(
-    {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
-)
-"""Operators that ONNX Runtime's dynamic quantization writes.
-
-https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
-"""
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 """Operators that ONNX Runtime adds to ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
@@ -357,6 +351,7 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
         stage="parse",
         code="UNSUPPORTED_NODE" if listed else "INVALID_NODE",
         reason=reason,
+        problem="training" if reason == "contrib" and is_training(node.op) else "",
         says=contrib if reason == "contrib" else _missing(node, reason),
         plugin=node.op,
         has_body=reason == "operator" and has_function(node.op, node.domain),
@@ -385,16 +380,10 @@ def _missing(node: Node, reason: Reason) -> str:
 
 
 def _contrib(nodes: Iterable[Node]) -> str:
-    """Return the reason for refusals in models that ONNX Runtime optimized or quantized.
+    """Return the reason for refusals in models that ONNX Runtime optimized or quantized, or that it trains.
 
     The text lists the operators of ONNX Runtime that the parser cannot import, with their counts.
     """
-    found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
-    dynamic = any(op in DYNAMIC_QUANTISATION for op in found)
-    cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
-    return f"the model was {cause}; the parser has no importer for its operators {', '.join(counted(found))}"
-
-
-def counted(ops: Counter[str]) -> list[str]:
-    """Return the operator types in ``ops`` with their counts as texts, the most frequent type first."""
-    return [op if count == 1 else f"{op} × {count}" for op, count in ops.most_common()]
+    return refused_contrib(
+        Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
+    )

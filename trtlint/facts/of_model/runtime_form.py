@@ -1,4 +1,4 @@
-"""Find operators that TensorRT refuses because ONNX Runtime's tools optimized or quantized the model."""
+"""Find operators that TensorRT refuses because ONNX Runtime's tools changed the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
 from trtlint.facts.blocks.refusalranges import joined
-from trtlint.facts.of_model.rejection import DYNAMIC_QUANTISATION, Rejection, counted
+from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, LOSSES, counted, is_training
+from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import range_of
@@ -18,7 +19,9 @@ from trtlint.knowledge.releases import Product
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
-Form = Literal["asymmetric", "operators", "dynamic", "optimised"]
+Form = Literal["asymmetric", "operators", "dynamic", "optimised", "training"]
+_FORMS: tuple[Form, ...] = ("training", "dynamic", "operators", "optimised", "asymmetric")
+"""The forms in the order in which they decide the form of a model."""
 
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
@@ -43,7 +46,8 @@ class RuntimeForm(Fact, frozen=True):
         op: the first refused operator.
         form: the kind of the refused operators. ``asymmetric``: QuantizeLinear and DequantizeLinear with zero
             points or scales that TensorRT refuses. ``operators``: quantized operators such as QLinearConv.
-            ``dynamic``: operators of dynamic quantization. ``optimised``: fused operators.
+            ``dynamic``: operators of dynamic quantization. ``optimised``: fused operators. ``training``:
+            gradients, optimizers and loss functions.
         listed: the refused operator types with their counts as a text, the most frequent type first.
         count: the number of refused nodes.
         operators: the refused operator types.
@@ -92,7 +96,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
     if len({(fact.op, fact.says, fact.reason) for fact in refused}) < 2:
         return
     families = {_family(fact) for fact in refused}
-    form = next(form for form in ("dynamic", "operators", "optimised", "asymmetric") if form in families)
+    form = next(form for form in _FORMS if form in families)
     lines: Mapping[Product, frozenset[str]] = {}
     for versions in {tuple(fact.versions.items()) for fact in refused}:
         lines = joined(lines, dict(versions))
@@ -124,6 +128,8 @@ def _family(rejection: Rejection) -> Form | None:
         return "asymmetric" if rejection.reason == "quantization" else None
     if rejection.reason not in ("contrib", "operator"):
         return None
+    if op in LOSSES or (rejection.reason == "contrib" and is_training(op)):
+        return "training"
     if op in DYNAMIC_QUANTISATION:
         return "dynamic"
     if op.startswith(_PREFIX) or op in _QUANTIZED:
