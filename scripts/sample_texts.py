@@ -1,7 +1,7 @@
 """Print a random sample of the project's texts, for a review by a reader who does not know the project.
 
 ``python -m scripts.sample_texts --seed 7`` prints ten docstrings, ten messages, ten rule texts and ten
-sections of the manual.  The messages of findings are complete.  In error messages, braces mark the values
+passages of the manual.  The messages of findings are complete.  In error messages, braces mark the values
 that trtlint fills in.
 
 The question to the reader is which sentences must be read twice.  A sentence counts if its meaning is unclear
@@ -32,6 +32,12 @@ Draw = Callable[[random.Random], Iterator[str]]
 _ROOT = Path(__file__).resolve().parent.parent
 _OWN_HEADINGS = {"Fires", "Stays silent", "Fixed"}
 """Headings of rule pages with examples, which are not prose."""
+_NO_PROSE = re.compile(r"```|#|!\[|\[!")
+"""Start of a block that is code, a heading or a picture."""
+_BLOCK = re.compile(r"^```.*?^```$|^\S.*?(?=\n\s*\n\S|\Z)", re.MULTILINE | re.DOTALL)
+"""A block of code, or the text up to the next line that follows an empty line and is not indented."""
+_LEAST_WORDS = 12
+"""Smallest number of words in a passage."""
 
 
 def main() -> None:
@@ -87,12 +93,13 @@ def rule_texts(draw: random.Random) -> Iterator[str]:
 
 
 def manual(draw: random.Random) -> Iterator[str]:
-    """Yield sections of the manual, below the title of the page."""
+    """Yield passages of the manual, below the title of the page and the heading of the section."""
     found = []
     for file in [_ROOT / "README.md", *sorted((_ROOT / "docs").rglob("*.md"))]:
         text = file.read_text(encoding="utf-8")
         title = text.partition("\n")[0]
-        found += [f"{title}\n\n## {heading}\n\n{part}" for heading, part in sections(text)]
+        for heading, part in sections(text):
+            found += [f"{title}\n\n## {heading}\n\n{each}" for each in passages(part)]
     yield from draw.sample(found, len(found))
 
 
@@ -102,6 +109,21 @@ def sections(text: str) -> Iterator[tuple[str, str]]:
         heading, _, below = part.partition("\n")
         if below.strip():
             yield heading, below.strip()
+
+
+def passages(text: str) -> Iterator[str]:
+    """Yield the paragraphs and lists of a section that contain prose.
+
+    A paragraph that ends with a colon and the block below it are one passage.
+    """
+    prose, whole = False, ""
+    for block in _BLOCK.findall(text):
+        prose = prose or (not _NO_PROSE.match(block) and len(block.split()) >= _LEAST_WORDS)
+        whole = f"{whole}\n\n{block}" if whole else block
+        if not block.endswith(":"):
+            if prose:
+                yield whole
+            prose, whole = False, ""
 
 
 def _findings(draw: random.Random) -> Iterator[str]:

@@ -28,6 +28,16 @@ def test_examples_of_rules_are_no_texts() -> None:
     assert not any("\n## Fires\n" in text for text in sample_texts.rule_texts(random.Random(1)))
 
 
+def test_a_passage_is_a_paragraph_with_the_block_that_it_introduces() -> None:
+    words = "One two three four five six seven eight nine ten eleven"
+    code = f"```console\n{words} $ a\n\n{words} $ b\n```"
+    text = f"{words} twelve.\n\n{words} twelve:\n\n- first\n\n  below\n- second\n\n{code}\n\nShort."
+    assert [*sample_texts.passages(text)] == [
+        f"{words} twelve.",
+        f"{words} twelve:\n\n- first\n\n  below\n- second",
+    ]
+
+
 @pytest.mark.slow
 def test_values_in_messages_are_in_braces() -> None:
     texts = [*islice(sample_texts.messages(random.Random(3)), 40)]
