@@ -25,9 +25,14 @@ ANSWER = {
     "trivial": "",
     "made_up": False,
     "floats": True,
+    "compared": "",
+    "decides": True,
+    "changed": {},
 }
 FIGURES = {"error": 0.005, "tolerance": 0.01, "batches": 3, "errors": {"y": 0.005}}
 WITHIN = "the largest error of any output is 0.005 (tolerance 0.01)"
+TENSORS = {"compared": "y is an index", "changed": {"y": 0.0, "z": 0.0}}
+TENSORS_WITHIN = f"{WITHIN.replace('output', 'compared tensor')}; y is an index"
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +89,34 @@ class Process:
             "unproven",
             f"{WITHIN}, on generated inputs; give real inputs with --inputs",
         ),
+        (TENSORS, "proven", TENSORS_WITHIN),
+        (
+            {**TENSORS, "changed": {"y": 0.0, "z": 0.01}},
+            "proven",
+            f"{TENSORS_WITHIN}; 1.00% of the elements of output z differ",
+        ),
+        (
+            {**TENSORS, "changed": {"y": 0.011, "z": 0.01}},
+            "unproven",
+            f"{TENSORS_WITHIN}; 1.10% of the elements of output y differ, which is more than the tolerance",
+        ),
+        ({**TENSORS, "decides": False}, "unproven", TENSORS_WITHIN),
+        (
+            {**TENSORS, "worst": 0.011, "decides": False},
+            "failed",
+            TENSORS_WITHIN.replace("0.005", "0.011"),
+        ),
+        (
+            {**TENSORS, "errors": {}},
+            "unproven",
+            "every compared tensor contains infinity or NaN in FP32; y is an index",
+        ),
+        (
+            {**TENSORS, "worst": None},
+            "failed",
+            "a compared tensor of the converted model contains infinity or NaN, or has another shape; "
+            "y is an index",
+        ),
     ],
 )
 def test_the_verdict_of_a_rehearsal(
@@ -95,6 +128,8 @@ def test_the_verdict_of_a_rehearsal(
     steps: list[str] = []
     found = measuring.rehearse(request(tmp_path), Path("out.onnx"), steps.append, 2)
     figures = {**FIGURES, "error": answer["worst"], "errors": answer["errors"]}
+    if answer["compared"]:
+        figures["changed"] = answer["changed"]
     assert found == ConversionCheck("rehearsal", verdict, text, figures)
     assert steps == ["rehearsal"]
     ((work, order, _),) = process.orders

@@ -13,7 +13,7 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.trivial import ZERO, _inputs, sentence, trivial, zeros
+from trtlint.measurement.trivial import ZERO, inputs_read, sentence, trivial, zeros
 from trtlint.model.graph import Graph
 
 pytest.importorskip("onnxruntime")
@@ -118,8 +118,8 @@ def test_the_inputs_that_an_output_depends_on(body: str, inputs: set[str]) -> No
             g (float[2] x, float[2] t) => (float[2] y) < float[2] stored = {{1, 2}} > {{ {body} }}"""
         ).graph
     )
-    assert _inputs(graph, graph.outputs[0].producer) == inputs
-    assert _inputs(graph, None) == set()
+    assert inputs_read(graph, graph.outputs[0].producer) == inputs
+    assert inputs_read(graph, None) == set()
 
 
 @pytest.mark.parametrize(

@@ -186,9 +186,10 @@ def _nodes(finding: Finding) -> set[str]:
 def _broken(found: Measurement) -> bool:
     """Return whether the measured 16-bit type makes an output of the model wrong.
 
-    If the type was not simulated, return whether a tensor exceeds the range of the type.
+    If the type was not simulated, or no output can be compared, return whether a tensor exceeds the range of
+    the type.
     """
-    if not found.rehearsed or not found.outputs:
+    if not found.rehearsed or not any(output.finite for output in found.outputs):
         return any(site.origin for site in found.sites)
     return not found.good
 

@@ -11,15 +11,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
+from trtlint.conversion.changes import changed_shares
 from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
-from trtlint.files.problem import shorten
+from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.keeping import Budget
-from trtlint.measurement.narrowing import Narrowing
+from trtlint.measurement.narrowing import Narrowing, Rewritten
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
@@ -28,7 +29,6 @@ from trtlint.measurement.trivial import sentence
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
-from trtlint.model.protos import FLOAT_DTYPES
 
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
@@ -51,6 +51,8 @@ _LISTED = 40
 _NEAR = 2.0**13
 """A tensor with at least this magnitude is reported as close to the limit of FP16."""
 _MOST_NEAR = 10_000
+_NAMED = 5
+"""Largest number of tensors that a sentence names."""
 _LEAST_MAGNITUDE = 1e-4
 """Smallest divisor of an error in one batch. The unit is the output's largest magnitude in all batches."""
 _MARGIN = 2.0
@@ -82,7 +84,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     format_ = FORMATS[request["type"]]
     say({"doing": "ranges"})
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
-    if list(trial.ranged.outputs[0]) and not trial.judged:
+    if list(trial.ranged.outputs[0]) and not trial.judged and not model.compared.sentence:
         raise TrialError("every output contains infinity or NaN in FP32 on these inputs")
     found = findings(trial.ranged, format_)
     say({"doing": "search"})
@@ -187,14 +189,20 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
     """Measure the errors of the converted model in its 16-bit types, relative to the source in FP32."""
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
-    errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
+    converted = _rewritten(trial, Path(request["converted"]), FORMATS[request["type"]])
+    errors = _errors(trial, RehearsalSession(converted))
+    compared, left = model.compared, [name for name in trial.ranged.outputs[0] if name not in errors]
+    infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
     return {
         "errors": errors,
         "worst": _worst(errors),
-        "trivial": sentence(trial.trivial) if trial.trivial else "",
+        "trivial": sentence(trial.trivial, compared.noun) if trial.trivial else "",
         "batches": len(trial.feeds),
         "made_up": not inputs.names,
-        "floats": any(value.dtype in FLOAT_DTYPES for value in model.graph.outputs),
+        "floats": bool(trial.ranged.outputs[0]),
+        "compared": compared.sentence + (infinite if compared.sentence and left else ""),
+        "decides": compared.decides and not (compared.sentence and left),
+        "changed": changed_shares(trial, converted) if compared.sentence else {},
     }
 
 
@@ -209,9 +217,12 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
     Raises:
         ModelError, TrialError: the converted model cannot be run.
     """
-    model = skeleton(converted)
-    narrowing = Narrowing(format_) if model.typed else None
-    return _errors(trial, RehearsalSession(rewrite(model, narrowing, probed=False)))
+    return _errors(trial, RehearsalSession(_rewritten(trial, converted, format_)))
+
+
+def _rewritten(trial: Trial, converted: Path, format_: Format) -> Rewritten:
+    model = replace(skeleton(converted), compared=trial.skeleton.compared)
+    return rewrite(model, Narrowing(format_) if model.typed else None, probed=False)
 
 
 class TrialErrors:

@@ -119,19 +119,33 @@ def rehearse(
         "batches": found["batches"],
         "errors": found["errors"],
     }
+    compared = found["compared"]
+    reason = f"; {compared}" if compared else ""
+    if compared:
+        figures["changed"] = found["changed"]
     if not found["floats"]:
         text = "the model has no float output, and the rehearsal compares only float outputs"
         return check("unproven", text, figures)
     if not found["errors"]:
-        return check("unproven", "every float output contains infinity or NaN in FP32", figures)
+        text = f"every {'compared tensor' if compared else 'float output'} contains infinity or NaN in FP32"
+        return check("unproven", text + reason, figures)
+    what = "compared tensor" if compared else "output"
     if worst is None:
-        text = "an output of the converted model contains infinity or NaN, or has another shape"
-        return check("failed", text, figures)
-    text = f"the largest error of any output is {worst:.2g} (tolerance {request.tolerance:g})"
+        text = f"{'a' if compared else 'an'} {what} of the converted model contains infinity or NaN"
+        text += ", or has another shape"
+        return check("failed", text + reason, figures)
+    text = f"the largest error of any {what} is {worst:.2g} (tolerance {request.tolerance:g}){reason}"
+    name, share = max(found["changed"].items(), key=lambda each: each[1], default=("", 0.0))
+    if share:
+        text += f"; {share:.2%} of the elements of output {name} differ"
     if worst > request.tolerance:
         return check("failed", text, figures)
     if found["trivial"]:
         return check("unproven", found["trivial"], figures)
+    if not found["decides"]:
+        return check("unproven", text, figures)
+    if share > request.tolerance:
+        return check("unproven", f"{text}, which is more than the tolerance", figures)
     if found["made_up"]:
         return check("unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures)
     return check("proven", text, figures)

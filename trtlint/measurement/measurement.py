@@ -158,12 +158,14 @@ class Measurement(Struct, frozen=True):
         rehearsed: true if the outputs were computed in the narrow type.
         bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
-        outputs: every float output and its error.
+        outputs: every float output and its error, or every tensor that trtlint compares instead.
         first: the nodes where overflows begin.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.
         build: the error of a build whose layers are known; None if no layers are known.
         types: the errors in the remaining narrow types, if the user asked for all types.
+        compared: why ``outputs`` contains other tensors than the outputs of the model: no output has a float
+            type. Empty if ``outputs`` contains the outputs.
     """
 
     path: str
@@ -182,6 +184,7 @@ class Measurement(Struct, frozen=True):
     limits: tuple[str, ...]
     build: BuildError | None = None
     types: tuple[TypeBand, ...] = ()
+    compared: str = ""
 
     @property
     def on(self) -> str:
@@ -192,6 +195,11 @@ class Measurement(Struct, frozen=True):
         others = len(self.files) - 1
         more = "" if not others else " and 1 more file" if others == 1 else f" and {others} more files"
         return f"{batches} of {Path(self.files[0]).name}{more}"
+
+    @property
+    def noun(self) -> str:
+        """Return ``output``, or ``tensor`` if ``outputs`` contains other tensors."""
+        return "tensor" if self.compared else "output"
 
     @property
     def fits(self) -> bool:
@@ -271,6 +279,7 @@ def to_data(found: Measurement) -> dict[str, Any]:
         ],
         "sites": list(map(to_builtins, found.sites)),
         "outputs": list(map(to_builtins, found.outputs)),
+        **({"compared": found.compared} if found.compared else {}),
         "first_not_finite": list(found.first),
         "keep_fp32": [] if kept is None else list(kept.nodes),
         "kept": None if kept is None else kept.document,

@@ -65,7 +65,8 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
     say({"doing": "ranges"})
     trial, files = _trial(model, request)
     nodes = model.scopes.get("", ())
-    _require_finite(trial, made_up=not files)
+    if not model.compared.sentence:  # else the ranges of tensors remain
+        _require_finite(trial, made_up=not files)
     found = findings(trial.ranged, format_)
     rehearsal = kept = None
     if request.rehearse:
@@ -107,6 +108,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         limits=tuple(_limits(model, nodes, trial, files, format_, request.type)),
         build=None if rehearsal is None else rehearsal.build,
         types=types,
+        compared=model.compared.sentence,
     )
 
 
@@ -267,9 +269,8 @@ def _limits(
         )
     infinite = [name for name in trial.ranged.outputs[0] if name not in trial.judged]
     if infinite:
-        limits.append(
-            f"outputs not compared, because FP32 already gives infinity or NaN: {_listed(infinite)}"
-        )
+        what = f"{model.compared.noun}s not compared"
+        limits.append(f"{what}, because FP32 already gives infinity or NaN: {_listed(infinite)}")
     joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
     if joined:
         limits.append(

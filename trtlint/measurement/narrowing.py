@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Mapping
+
+from msgspec import Struct, field
 
 from trtlint.measurement.formats import Format
 
@@ -89,9 +91,11 @@ class Rewritten(Struct, frozen=True):
     Attributes:
         data: serialized protobuf.  Every float input and output is FP32.
         probes: the measured tensors and internal numbers.
-        outputs: names of the float outputs of the model.
+        outputs: names of the float outputs of the model. If the model has none, the names of the tensors that
+            trtlint compares instead (:class:`~trtlint.measurement.compared.Compared`).
         figures: number of statistics for each tensor.
         sums: number of products that accumulate in FP16.
+        renamed: the names of outputs in the rewritten model, if they may differ from ``outputs``.
     """
 
     data: bytes
@@ -99,3 +103,9 @@ class Rewritten(Struct, frozen=True):
     outputs: tuple[str, ...]
     figures: int
     sums: int
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fetched(self) -> list[str]:
+        """Return the name of each output in the rewritten model."""
+        return [self.renamed.get(name, name) for name in self.outputs]

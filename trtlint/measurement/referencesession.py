@@ -55,7 +55,7 @@ class ReferenceSession:
         Raises:
             TrialError: the evaluator cannot run the model on these inputs.
         """
-        names = [*self._rewritten.outputs, *([STATISTICS] if self._rewritten.probes else [])]
+        names = [*self._rewritten.fetched, *([STATISTICS] if self._rewritten.probes else [])]
         if not names:
             return {}, np.zeros((0, self._rewritten.figures), np.float32)
         try:

@@ -98,6 +98,7 @@ class _Rewriting(FormulaWriter):
         self.kept: bool = False
         self.columns: dict[Value, int] = {}
         self.sums = 0
+        self.compared: dict[str, str] = {}
         self.figures = Figures(narrowing is not None, second, self)
 
     def result(self) -> Rewritten:
@@ -125,10 +126,10 @@ class _Rewriting(FormulaWriter):
             written.output.append(helper.make_tensor_value_info(STATISTICS, TensorProto.FLOAT, None))
         written.node.extend(self.main.nodes)
         written.initializer.extend(self.main.initializers)
+        written.output.extend(map(helper.make_empty_tensor_value_info, dict.fromkeys(self.compared.values())))
         names = dict.fromkeys(value.name for value in graph.outputs if value.dtype in FLOAT_DTYPES)
-        return Rewritten(
-            model.SerializeToString(), tuple(self.probes), tuple(names), self.figures.each, self.sums
-        )
+        outputs, data = tuple(names or self.compared), model.SerializeToString()
+        return Rewritten(data, tuple(self.probes), outputs, self.figures.each, self.sums, self.compared)
 
     # Values: names of their exact and rounded versions.
 
@@ -280,6 +281,8 @@ class _Rewriting(FormulaWriter):
         inputs, outputs = narrow_ports(node.op, node.domain, version, self._format())
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             proto.input[port] = self.read(value, rounded=self._loads(node, port) and port_at(inputs, port))
+            if value is not None and self.scope.main:
+                self._compare(node, port, value, proto.input[port])
         proto.input[:] = spread(node, proto.input, self)
         for attribute in proto.attribute:
             for body in bodies(attribute):
@@ -304,6 +307,13 @@ class _Rewriting(FormulaWriter):
         for value in node.outputs:
             if value.name:
                 self._probe(value, node)
+
+    def _compare(self, node: Node, port: int, value: Value, name: str) -> None:
+        """Record the name of a tensor to compare. If several operators read it, prefer the rounded tensor."""
+        reads = self.skeleton.compared.reads
+        tensor = next((reads[key] for each in node.outputs if (key := (each.name, port)) in reads), None)
+        if tensor and (tensor not in self.compared or name != value.name or value.dtype in NARROW):
+            self.compared[tensor] = name
 
     def _format(self) -> Format:
         return FP16 if self.narrowing is None else self.narrowing.format

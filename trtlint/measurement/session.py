@@ -54,7 +54,7 @@ class RehearsalSession:
         folder = Path.cwd().anchor
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         self._rewritten = rewritten
-        self._outputs = [*rewritten.outputs, *([STATISTICS] if rewritten.probes else [])]
+        self._outputs = [*rewritten.fetched, *([STATISTICS] if rewritten.probes else [])]
         try:
             self._session = onnxruntime.InferenceSession(
                 rewritten.data, options, providers=["CPUExecutionProvider"]
@@ -66,7 +66,7 @@ class RehearsalSession:
         """Run the model on one batch.
 
         Returns:
-            The float outputs by name, and the statistics, one row for each measured tensor.
+            The compared outputs by name, and the statistics, one row for each measured tensor.
 
         Raises:
             TrialError: ONNX Runtime cannot run the model on these inputs.

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
+from trtlint.measurement.compared import Compared, find_compared
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
@@ -57,6 +58,7 @@ class Skeleton(Struct, frozen=True):
         opset: version of the default operator set.
         typed: true if the model has tensors of 16-bit types. If so, the simulation rounds no other tensors.
         folding: the operators that TensorRT folds into stored weights.
+        compared: the tensors to compare instead of the outputs, if no output has a float type.
     """
 
     proto: onnx.ModelProto
@@ -66,6 +68,7 @@ class Skeleton(Struct, frozen=True):
     opset: int
     typed: bool
     folding: Folding = field(default_factory=Folding)
+    compared: Compared = field(default_factory=Compared)
 
     @property
     def narrow(self) -> frozenset[str]:
@@ -128,4 +131,4 @@ def skeleton(path: Path) -> Skeleton:
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)
-    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding)
+    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding, find_compared(graph))

@@ -27,7 +27,7 @@ class Ranged(Struct, frozen=True):
         probes: the measured tensors and internal numbers.
         figures: for each probe, a row with the largest number, the smallest number and the sum of magnitudes
             over all batches.
-        outputs: the float outputs of each batch.
+        outputs: the float outputs of each batch, or the tensors that are compared instead.
     """
 
     probes: tuple[Probe, ...]

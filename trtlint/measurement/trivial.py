@@ -15,7 +15,7 @@ from trtlint.model.graph import Graph, Node
 
 _MOST_BATCHES = 16
 """Maximum number of batches to compare with the first batch."""
-_SHAPES = frozenset({"Shape", "Size"})
+SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input, not its elements."""
 ZERO = "0 on these inputs (weights are zero?)"
 
@@ -39,30 +39,34 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
 
     Args:
         graph: the model.
-        outputs: the outputs of each batch.
+        outputs: the outputs, or other tensors of the main graph, of each batch.
         feeds: the inputs of each batch.
     """
     found = {}
     zero = frozenset(zeros(outputs))
-    for value in graph.outputs:
-        if not outputs or value.name not in outputs[0] or not (read := _inputs(graph, value.producer)):
+    for name in outputs[0] if outputs else ():
+        value = graph.resolve(name)
+        if value is None or not (read := inputs_read(graph, value.producer)):
             continue
-        if value.name in zero:
-            found[value.name] = ZERO
-        elif _is_constant(value.name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
-            found[value.name] = "the same for all of these inputs"
+        if name in zero:
+            found[name] = ZERO
+        elif _is_constant(name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
+            found[name] = "the same for all of these inputs"
     return found
 
 
-def sentence(found: Mapping[str, str]) -> str:
-    """Return a sentence that names the first output in ``found`` and counts the other outputs."""
+def sentence(found: Mapping[str, str], noun: str = "output") -> str:
+    """Return a sentence that names the first output in ``found`` and counts the other outputs.
+
+    ``noun`` is ``output``, or ``tensor`` for tensors that are compared instead of the outputs.
+    """
     name, reason = next(iter(found.items()))
     count = len(found) - 1
-    more = "" if not count else ", as is 1 more output" if count == 1 else f", as are {count} more outputs"
-    return f"output {name} is {reason}{more}"
+    more = "" if not count else f", as is 1 more {noun}" if count == 1 else f", as are {count} more {noun}s"
+    return f"{noun} {name} is {reason}{more}"
 
 
-def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
+def inputs_read(graph: Graph, producer: Node | None) -> frozenset[str]:
     """Return the inputs of the model whose elements affect the result of ``producer``."""
     names = {value.name for value in graph.inputs}
     found: set[str] = set()
@@ -72,7 +76,7 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
         if node in seen:
             continue
         seen.add(node)
-        if node.op in _SHAPES:
+        if node.op in SHAPES:
             continue
         found |= {value.name for value in node.inputs if value is not None and value.name in names}
         left += graph.predecessors(node)

@@ -83,16 +83,19 @@ class MeasureReport(ConsoleReport):
             yield from hang(Text(f"{label}: ", style="bold"), summary, self._width)
         for output in worst_outputs(found, _OUTPUTS):
             verdict, words = _verdict(output, found, label)
-            line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
+            line = Text.assemble(f"{found.noun} ", (clean(output.name), "bold"), ": ")
             line.append(words, STYLES[verdict])
             yield from self._wrapped(line)
         if len(found.outputs) > _OUTPUTS:
-            more = plural(len(found.outputs) - _OUTPUTS, "more output")
-            yield Text(f"and {more} with smaller errors; --output json:FILE lists all outputs")
+            more = plural(len(found.outputs) - _OUTPUTS, f"more {found.noun}")
+            yield Text(f"and {more} with smaller errors; --output json:FILE lists all {found.noun}s")
         yield from self._ways(found)
         yield from self._types(found)
+        if found.compared:
+            yield from self._hung("note: ", found.compared)
         if _harmless(found):
-            text = f"some values are outside the range of {label}, but all outputs are within tolerance"
+            good = "compared tensors" if found.compared else "outputs"
+            text = f"some values are outside the range of {label}, but all {good} are within tolerance"
             yield from self._hung("note: ", text)
         yield Text()
 
@@ -146,8 +149,8 @@ class MeasureReport(ConsoleReport):
         label = _format(found).label
         if kept.error is None or not kept.verified:
             text = (
-                "the search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
-                + label
+                f"the search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
+                f"enough in {label}"
             )
             yield from self._hung("keep in FP32: ", text, "red")
             yield Text()
@@ -157,8 +160,8 @@ class MeasureReport(ConsoleReport):
             yield Text()
             return
         text = (
-            f"{plural(len(kept.nodes), 'node')}; the worst output error is then {kept.error:.2g}, verified "
-            f"after {plural(kept.runs, 'run')}"
+            f"{plural(len(kept.nodes), 'node')}; the worst {found.noun} error is then {kept.error:.2g}, "
+            f"verified after {plural(kept.runs, 'run')}"
         )
         yield from self._hung("keep in FP32: ", text)
         margin = frozenset(kept.margin)

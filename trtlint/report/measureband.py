@@ -109,7 +109,7 @@ def verdict_words(found: Measurement) -> str:
     """Return the verdict on a measurement and, if known, the reason."""
     verdict = found.verdict
     if verdict is None:
-        return f"not proven: {sentence(found.trivial)}" if found.trivial else ""
+        return f"not proven: {sentence(found.trivial, found.noun)}" if found.trivial else ""
     if verdict != "depends":
         by = f" in {found.build.source}" if found.build is not None else ""
         return WORDS[verdict] + by

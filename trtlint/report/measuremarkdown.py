@@ -51,14 +51,17 @@ def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> st
 
 def _errors(found: Measurement) -> Iterator[Block]:
     if lines := way_lines(found):
-        yield f"Largest output error under each assumption about rounding; accepted up to {found.bound:g}."
+        worst = f"Largest {found.noun} error under each assumption about rounding"
+        yield f"{worst}; accepted up to {found.bound:g}."
         rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
         yield DocumentTable(["Rounding", "Error", "Verdict"], rows)
     if found.rehearsed and found.outputs:
         yield DocumentTable(
-            ["Output", "Error"],
+            [found.noun.capitalize(), "Error"],
             [[Code(output.name), output_words(output, found)] for output in found.outputs],
         )
+    if found.rehearsed and found.compared:
+        yield f"Note: {found.compared}."
 
 
 def _types(found: Measurement) -> Iterator[Block]:
@@ -91,14 +94,15 @@ def _kept(found: Measurement) -> Iterator[Block]:
     label = FORMATS[found.type].label
     if kept.error is None or not kept.verified:
         yield (
-            "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
-            f"{label}."
+            f"The search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
+            f"enough in {label}."
         )
         return
     if not kept.fits:
         yield f"{label} does not fit this model: {misfit(kept)}."
         return
-    yield f"{plural(len(kept.nodes), 'node')}; the worst output error is then {error_words(kept.error)}."
+    error = f"the worst {found.noun} error is then {error_words(kept.error)}"
+    yield f"{plural(len(kept.nodes), 'node')}; {error}."
     if not kept.complete:
         yield "The search reached its limit; --thorough continues it."
     margin = frozenset(kept.margin)

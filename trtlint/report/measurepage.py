@@ -92,11 +92,14 @@ def _errors(found: Measurement) -> Iterator[Markup]:
     if not found.rehearsed:
         return
     lines = way_lines(found)
+    if found.compared:
+        yield tag("p", f"Note: {found.compared}.")
     if lines:
+        what = "a compared tensor" if found.compared else "an output"
         yield tag(
             "p",
-            "The largest error of an output under each assumption about rounding, relative to the largest "
-            f"magnitude of the output. Errors up to {found.bound:g} are accepted.",
+            f"The largest error of {what} under each assumption about rounding, relative to the largest "
+            f"magnitude of the {found.noun}. Errors up to {found.bound:g} are accepted.",
         )
         rows: list[list[Content]] = [
             [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
@@ -111,10 +114,10 @@ def _errors(found: Measurement) -> Iterator[Markup]:
             ]
             for output in outputs
         ]
-        yield _table(["Output", "Error"], listed)
+        yield _table([found.noun.capitalize(), "Error"], listed)
     left = len(found.outputs) - _OUTPUTS
     if left > 0:
-        yield tag("p", f"and {plural(left, 'more output')} with smaller errors", class_="notes")
+        yield tag("p", f"and {plural(left, f'more {found.noun}')} with smaller errors", class_="notes")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
@@ -193,14 +196,15 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
     if kept.error is None or not kept.verified:
         yield tag(
             "p",
-            "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in "
-            f"{FORMATS[found.type].label}.",
+            f"The search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
+            f"enough in {FORMATS[found.type].label}.",
         )
         return
     if not kept.fits:
         yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
     else:
-        words = f"{plural(len(kept.nodes), 'node')}; the worst output error is then {error_words(kept.error)}"
+        error = f"the worst {found.noun} error is then {error_words(kept.error)}"
+        words = f"{plural(len(kept.nodes), 'node')}; {error}"
         limit = "" if kept.complete else ". The search reached its limit; use --thorough to continue"
         yield tag("p", words + limit, ".")
         margin = frozenset(kept.margin)
