@@ -456,11 +456,11 @@ def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fi
 @pytest.mark.parametrize(
     ("op", "rewrite", "words"),
     [
-        ("Relu", "broadcast-constant", "there is no Expand or Tile here"),
-        ("Relu", "write-out-scatter", "there is no ScatterElements or ScatterND here"),
-        ("Relu", "store-dense", "there is no sparse tensor here"),
-        ("Relu", "cast-table", "there is no Gather followed by a Cast here"),
-        ("Relu", "drop-second-quantizer", "there is no pair of consecutive quantizers here"),
+        ("Relu", "broadcast-constant", "there is no Expand or Tile at this place"),
+        ("Relu", "write-out-scatter", "there is no ScatterElements or ScatterND at this place"),
+        ("Relu", "store-dense", "there is no sparse tensor at this place"),
+        ("Relu", "cast-table", "there is no Gather followed by a Cast at this place"),
+        ("Relu", "drop-second-quantizer", "there is no pair of consecutive quantizers at this place"),
     ],
 )
 def test_another_operator_is_left(op: str, rewrite: str, words: str) -> None:

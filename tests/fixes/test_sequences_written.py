@@ -116,8 +116,8 @@ def test_tensors_of_a_sequence_of_three(body: str, expected: str) -> None:
             "y = SequenceConstruct (x, t)",
             "a sequence is an output of the model, or of the body of an If or a loop",
         ),
-        ("y = Neg (x)", "there is no sequence here"),
-        ("y = com.microsoft.SequenceConstruct (x)", "there is no sequence here"),
+        ("y = Neg (x)", "there is no sequence at this place"),
+        ("y = com.microsoft.SequenceConstruct (x)", "there is no sequence at this place"),
         ("y = OptionalGetElement (x)", GIVEN % "OptionalGetElement"),
     ],
 )

@@ -76,4 +76,6 @@ def test_other_operators() -> None:
         "(float[2] x) => (float[2] y) { y = Neg (x) }",
         "(float[2] x) => (float[2] y) { y = com.microsoft.GroupNormalization <num_groups = 2> (x, x, x) }",
     ):
-        assert outcome("write-out-group-norm", text, "y", 21) == "there is no GroupNormalization here"
+        assert (
+            outcome("write-out-group-norm", text, "y", 21) == "there is no GroupNormalization at this place"
+        )

@@ -57,7 +57,7 @@ def run_facts(
     Args:
         paths: the model, and build files.
         wanted: the kinds of facts that the user names; empty for all kinds.
-        given: the build files that options such as ``--log`` name.
+        given: the build files in options such as ``--log``.
         outputs: the reports to write.
         command: the value of ``--build``; None if it is not given.
     """

@@ -339,7 +339,7 @@ def operator_of(
         ops: supported types of ONNX operators; empty for all operators of all domains.
         since: lowest supported opset.
         inputs: number of inputs that the operator must have.
-        reason: error message; by default, ``there is no <type> here``.
+        reason: error message; by default, ``there is no <type> at this place``.
 
     Raises:
         NotApplicable: the fact describes none of the operators in ``ops``, an input is missing, or the opset
@@ -352,5 +352,5 @@ def operator_of(
         or opset_of(model) < since
         or any(node.input(port) is None for port in range(inputs))
     ):
-        raise NotApplicable(reason or f"there is no {' or '.join(ops) or 'operator'} here")
+        raise NotApplicable(reason or f"there is no {' or '.join(ops) or 'operator'} at this place")
     return node

@@ -67,7 +67,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 
 
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
-    """Copy the result of a dry build for a target that shares this dry build.
+    """Return the evidence of a shared dry build for one of its targets.
 
     Dry builds support only some GPUs. For any other GPU, trtlint builds for the nearest supported GPU. So
     targets with different GPUs can share a dry build.

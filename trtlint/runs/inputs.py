@@ -86,7 +86,7 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
 
     Args:
         paths: the paths on the command line.
-        given: the build files that options such as ``--log`` name.
+        given: the build files in options such as ``--log``.
 
     Returns:
         The models and folders, and the build files with their kinds.

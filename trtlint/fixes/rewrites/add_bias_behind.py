@@ -18,7 +18,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     bias = None if node is None else node.input(2)
     tensor = None if node is None else node.input(0)
     if node is None or node.op != "ConvTranspose" or node.domain or bias is None:
-        raise NotApplicable("there is no ConvTranspose with a bias here")
+        raise NotApplicable("there is no ConvTranspose with a bias at this place")
     if tensor is None or tensor.rank is None or tensor.rank < 3:
         raise NotApplicable("the rank of the input of ConvTranspose is not known")
     draft = Draft(model, node)

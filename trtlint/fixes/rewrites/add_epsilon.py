@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that inserts an Add before the divisor of a division."""
     node = fact.node
     if not isinstance(fact, Division) or node is None:
-        raise NotApplicable("there is no division here")
+        raise NotApplicable("there is no division at this place")
     port = 1 if node.op == "Div" else 0
     divisor = node.input(port)
     if divisor is None or divisor.dtype not in FLOAT_DTYPES:

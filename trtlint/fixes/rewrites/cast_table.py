@@ -15,7 +15,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that swaps a Gather and the Cast after it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Gather", "Cast"} <= steps.keys():
-        raise NotApplicable("there is no Gather followed by a Cast here")
+        raise NotApplicable("there is no Gather followed by a Cast at this place")
     gather, cast = steps["Gather"], steps["Cast"]
     table, rows = gather.inputs[:2]
     if table is None or rows is None or model.constants.stored(table) is None:

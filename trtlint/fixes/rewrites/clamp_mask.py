@@ -29,7 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that clamps one constant."""
     node = fact.node
     if not isinstance(fact, Constant) or node is None:
-        raise NotApplicable("there is no constant here")
+        raise NotApplicable("there is no constant at this place")
     limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]

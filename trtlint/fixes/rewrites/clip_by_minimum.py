@@ -17,7 +17,7 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Clip."""
-    reason = "there is no Clip here, or the opset is older than 8"
+    reason = "there is no Clip at this place, or the opset is older than 8"
     node = operator_of(fact, model, "Clip", since=_SINCE, reason=reason)
     tensor = node.input(0)
     if tensor is None or tensor.dtype not in FLOAT_DTYPES:

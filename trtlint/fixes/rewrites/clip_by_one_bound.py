@@ -15,7 +15,7 @@ _SINCE = 13
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Clip."""
-    reason = "there is no Clip here, or the opset is older than 13"
+    reason = "there is no Clip at this place, or the opset is older than 13"
     node = operator_of(fact, model, "Clip", since=_SINCE, reason=reason)
     low, high = node.input(1), node.input(2)
     if (low is None) == (high is None):

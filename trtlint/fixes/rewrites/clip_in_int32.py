@@ -23,7 +23,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     source = None if node is None else node.input(0)
     if node is None or source is None or node.op != "Clip" or node.domain or source.dtype != "i8":
-        raise NotApplicable("there is no Clip of INT8 here")
+        raise NotApplicable("there is no Clip of INT8 at this place")
     if opset_of(model) < _SINCE:
         raise NotApplicable("the opset is older than 12")
     draft = Draft(model, node)

@@ -36,7 +36,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
-    node = operator_of(fact, model, "Attention", reason="there is no Attention operator of ONNX here")
+    node = operator_of(
+        fact, model, "Attention", reason="there is no Attention operator of ONNX at this place"
+    )
     return _Decomposition(model, node, _heads(node)).patch()
 
 

@@ -27,7 +27,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
-        raise NotApplicable("there is no pair of consecutive quantizers here")
+        raise NotApplicable("there is no pair of consecutive quantizers at this place")
     if not _is(first, "DequantizeLinear") or first.scope != second.scope:
         raise NotApplicable("the quantized tensor does not come from a DequantizeLinear")
     before, after = quantizer(first, model), quantizer(second, model)

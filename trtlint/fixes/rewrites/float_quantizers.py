@@ -34,7 +34,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for a QuantizeLinear and its DequantizeLinear, or for a dequantized stored tensor."""
     node = fact.node
     if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
-        raise NotApplicable("there is no quantizer here")
+        raise NotApplicable("there is no quantizer at this place")
     if model.opset is not None and model.opset < HAS_ROUND:
         raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")
     quantize = node if node.op == "QuantizeLinear" else _producer(node)

@@ -19,7 +19,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that folds a DequantizeLinear of INT32, or replaces it by Cast and Mul."""
     node = fact.node
     if node is None or not is_quantizer(node, "DequantizeLinear"):
-        raise NotApplicable("there is no DequantizeLinear here")
+        raise NotApplicable("there is no DequantizeLinear at this place")
     data = node.input(0)
     if data is None or data.dtype != "i32":
         raise NotApplicable("the input of DequantizeLinear is not INT32")

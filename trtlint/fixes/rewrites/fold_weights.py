@@ -13,7 +13,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that stores the computed weight of one convolution."""
     node = fact.node
     if not isinstance(fact, Convolution) or node is None:
-        raise NotApplicable("there is no convolution here")
+        raise NotApplicable("there is no convolution at this place")
     value = node.input(fact.weight.port)
     if value is None or value.producer is None or not model.constants.foldable(value):
         raise NotApplicable(

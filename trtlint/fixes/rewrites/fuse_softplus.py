@@ -17,7 +17,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():
-        raise NotApplicable("there is no softplus here")
+        raise NotApplicable("there is no softplus at this place")
     exponential, total, log = steps["Exp"], steps["Add"], steps["Log"]
     tensor = exponential.input(0)
     one = next((value for value in total.inputs if value is not exponential.output), None)

@@ -28,7 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that removes the unused optional inputs and outputs of an operator."""
     node = fact.node
     if node is None or node.domain:
-        raise NotApplicable("there is no ONNX operator here")
+        raise NotApplicable("there is no ONNX operator at this place")
     required = _REQUIRED.get(node.op)
     if required is None and all(value.name for value in node.outputs) and node.inputs[-1:] != (None,):
         raise NotApplicable(f"no input or output of {node.op} has an empty name")

@@ -18,7 +18,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Relu" or node.domain or value is None or opset_of(model) < _SINCE:
-        raise NotApplicable("there is no Relu of integers here")
+        raise NotApplicable("there is no Relu of integers at this place")
     if value.dtype not in ("i32", "i64"):
         raise NotApplicable(f"the input of Relu is {value.dtype}; this rewrite supports only i32 and i64")
     draft = Draft(model, node)

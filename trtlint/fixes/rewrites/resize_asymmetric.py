@@ -24,7 +24,7 @@ _SINCE = 11
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that changes the attributes of one Resize."""
-    reason = "there is no Resize of opset 11 or newer here"
+    reason = "there is no Resize of opset 11 or newer at this place"
     node = operator_of(fact, model, "Resize", since=_SINCE, reason=reason)
     if node.attribute("coordinate_transformation_mode") != "tf_half_pixel_for_nn":
         raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")

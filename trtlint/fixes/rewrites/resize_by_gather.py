@@ -41,7 +41,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Resize."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or not node.integer("antialias", 0):
-        raise NotApplicable("there is no Resize with antialias here")
+        raise NotApplicable("there is no Resize with antialias at this place")
     data = node.input(0)
     if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.rank != data.rank:
         raise NotApplicable("the type or the sizes of Resize are not known")

@@ -83,11 +83,11 @@ class _Site(Struct, frozen=True):
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces a constant mask value in all attention blocks that use it."""
     if not isinstance(fact, Constant) or fact.node is None:
-        raise NotApplicable("there is no constant here")
+        raise NotApplicable("there is no constant at this place")
     known = (*fact.node.outputs, *fact.node.inputs)
     held = next((value for value in known if value is not None and value.name == fact.name), None)
     if held is None:
-        raise NotApplicable("there is no constant here")
+        raise NotApplicable("there is no constant at this place")
     search = _Search(model, fact)
     sites, lowest = search.sites(held), search.lowest
     if not sites:

@@ -21,7 +21,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that subtracts the maximum before Exp, and adds the maximum after Log."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
-        raise NotApplicable("there is no sum of exponentials here")
+        raise NotApplicable("there is no sum of exponentials at this place")
     exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
     tensor = exponential.input(0)
     if tensor is None or tensor.dtype != "f16" or opset_of(model) < _SINCE:

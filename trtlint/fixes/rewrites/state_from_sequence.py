@@ -21,7 +21,9 @@ _LENGTHS, _STATE, _CELL = 4, 1, 2
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces the final state of one recurrent operator."""
-    node = operator_of(fact, model, "GRU", "LSTM", "RNN", reason="there is no recurrent operator here")
+    node = operator_of(
+        fact, model, "GRU", "LSTM", "RNN", reason="there is no recurrent operator at this place"
+    )
     if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     if why := _obstacle(node):

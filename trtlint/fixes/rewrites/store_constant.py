@@ -21,7 +21,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)
     if node is None or not constants:
-        raise NotApplicable("there is no Constant here")
+        raise NotApplicable("there is no Constant at this place")
     draft = Draft(model, node)
     for constant in constants:
         value = constant.outputs[0]

@@ -21,7 +21,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     read = () if node is None else tuple(value for value in node.inputs if value in model.graph.sparse)
     if node is None or not read:
-        raise NotApplicable("there is no sparse tensor here")
+        raise NotApplicable("there is no sparse tensor at this place")
     draft = Draft(model, node)
     for value in read:
         assert value is not None

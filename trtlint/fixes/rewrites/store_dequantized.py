@@ -22,7 +22,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     nodes = fact.weight.nodes if isinstance(fact, Quantized) and fact.weight is not None else ()
     node = nodes[-1] if nodes else None
     if node is None or node.op != "DequantizeLinear" or node.domain:
-        raise NotApplicable("there is no DequantizeLinear of a weight here")
+        raise NotApplicable("there is no DequantizeLinear of a weight at this place")
     result = node.output
     if not model.constants.foldable(result):
         raise NotApplicable("the weight depends on values that are not constant")

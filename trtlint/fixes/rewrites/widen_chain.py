@@ -45,7 +45,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that computes the operators of a finding, and the arithmetic before them, in FP32."""
     core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
     if not core:
-        raise NotApplicable("there is no operator here")
+        raise NotApplicable("there is no operator at this place")
     for node in core:
         why = obstacle(node, model)
         if why:

@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": (
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that sets the attribute of a Trilu or RoiAlign to ONNX's default."""
-    node = operator_of(fact, model, *_DEFAULTS, reason="there is no Trilu or RoiAlign here")
+    node = operator_of(fact, model, *_DEFAULTS, reason="there is no Trilu or RoiAlign at this place")
     name, value = _DEFAULTS[node.op]
     if name in node.attributes:
         raise NotApplicable(f"{name} is already set")

@@ -19,7 +19,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:
-        raise NotApplicable("there is no pooling with ceil_mode here, or its sizes are not known")
+        raise NotApplicable("there is no pooling with ceil_mode at this place, or its sizes are not known")
     if node.op == "LpPool" or (node.op == "AveragePool" and node.number("count_include_pad", 0) == 1):
         raise NotApplicable(f"{node.op} counts padding, so the results would change")
     ends = [

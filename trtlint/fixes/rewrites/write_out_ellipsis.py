@@ -22,7 +22,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     equation = None if node is None else node.attribute("equation")
     if node is None or node.op != "Einsum" or node.domain or not isinstance(equation, str):
-        raise NotApplicable("there is no Einsum here")
+        raise NotApplicable("there is no Einsum at this place")
     if ELLIPSIS not in equation:
         raise NotApplicable("the equation has no ellipsis")
     operands = [value for value in node.inputs if value is not None]

@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one LSTM, GRU or RNN."""
     node = fact.node
     if node is None or node.op not in ("LSTM", "GRU", "RNN") or node.domain or node.number("layout", 0) != 1:
-        raise NotApplicable("there is no recurrent operator with layout 1 here")
+        raise NotApplicable("there is no recurrent operator with layout 1 at this place")
     draft = Draft(model, node)
     inputs = [text(name) for name in node.proto.input]
     for port in _BATCH_FIRST:

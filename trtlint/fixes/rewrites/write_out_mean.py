@@ -16,7 +16,7 @@ _SINCE = 8
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Mean."""
-    reason = "there is no Mean here, or the opset is older than 8"
+    reason = "there is no Mean at this place, or the opset is older than 8"
     node = operator_of(fact, model, "Mean", since=_SINCE, reason=reason)
     dtype = node.output.dtype
     if dtype not in FLOAT_DTYPES or any(value is None for value in node.inputs):

@@ -17,7 +17,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     weight = None if node is None else node.input(1)
     if node is None or node.op != "ConvTranspose" or node.domain or weight is None or weight.shape is None:
-        raise NotApplicable("there is no ConvTranspose here, or the shape of the weight is not known")
+        raise NotApplicable(
+            "there is no ConvTranspose at this place, or the shape of the weight is not known"
+        )
     asked = asked_padding(node, weight.shape[2:])
     if not asked:
         raise NotApplicable("the required padding is not known")

@@ -19,7 +19,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     tensor = None if node is None else node.input(0)
     if node is None or node.domain or tensor is None or node.input(1) is not None:
-        raise NotApplicable("there is no reduction without axes here")
+        raise NotApplicable("there is no reduction without axes at this place")
     if not node.number("noop_with_empty_axes", 0) or "axes" in node.attributes:
         raise NotApplicable(f"{node.op} reduces at least one axis")
     draft = Draft(model, node)

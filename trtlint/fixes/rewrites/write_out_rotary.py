@@ -29,7 +29,9 @@ def propose(fact: Fact, model: Model) -> Patch:
         forms = Forms(Draft(model, node))
         contrib_rotary(forms, node)
         return forms.draft.patch(_TITLE, [node])
-    node = operator_of(fact, model, "RotaryEmbedding", reason="there is no RotaryEmbedding of ONNX here")
+    node = operator_of(
+        fact, model, "RotaryEmbedding", reason="there is no RotaryEmbedding of ONNX at this place"
+    )
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
         raise NotApplicable("the shape of the rotated tensor is not known")

@@ -199,7 +199,7 @@ class _Lists(Struct, frozen=True):
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch for an operator, and for all operators connected to it by sequences."""
-    node = operator_of(fact, model, *_GIVING, *_TAKING, reason="there is no sequence here")
+    node = operator_of(fact, model, *_GIVING, *_TAKING, reason="there is no sequence at this place")
     graph = model.graph
 
     def takes(node: Node) -> bool:

@@ -17,7 +17,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one SpaceToDepth."""
     node = fact.node
     if node is None or node.op != "SpaceToDepth" or node.domain or node.attribute("mode") != "CRD":
-        raise NotApplicable("there is no SpaceToDepth with mode CRD here")
+        raise NotApplicable("there is no SpaceToDepth with mode CRD at this place")
     source, block = node.inputs[0], node.integer("blocksize", 0)
     if source is None or source.shape is None or len(source.shape) != 4:
         raise NotApplicable("the input of SpaceToDepth is not known to have rank 4")
