@@ -98,7 +98,7 @@ MARKS = (
     b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit ",
     b"nable", b"ameter check", b"invalid", b"parsing node", b"in function", b"dcheck", b"memory",
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
-    b"whereas", b"unexpected", b"providers_tensorrt",
+    b"whereas", b"unexpected", b"providers_tensorrt", b"undefined ref", b"#assert",
 )  # fmt: skip
 """Lower-case texts for a quick check of lines without a log prefix.
 
