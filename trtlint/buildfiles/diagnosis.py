@@ -33,6 +33,8 @@ _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
+_CACHE_LINES = 2
+"""Largest distance in lines between an error about the timing cache and TensorRT's statement about it."""
 _GIVEN_UP = "run_failed"
 """Name of the pattern for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
@@ -105,6 +107,7 @@ def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
 
 def diagnose(log: Log) -> Diagnosis:
     """Find out how a log ended, and which line explains a failure best."""
+    of_cache = _lines_about_timing_cache(log)
     says = {name: entry.says for name, entry in table().by_name.items() if entry.says}
     done = successes(log)
     lines: dict[int, list[Record]] = defaultdict(list)
@@ -116,7 +119,9 @@ def diagnose(log: Log) -> Diagnosis:
     first: dict[Outcome, Record] = {}
     hints: list[Record] = []
     settings: list[Record] = []
-    for _, records in sorted(lines.items()):
+    for line, records in sorted(lines.items()):
+        if line in of_cache:
+            continue
         outcomes = {_outcome(record, says): record for record in records}
         if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
             continue
@@ -147,6 +152,18 @@ def diagnose(log: Log) -> Diagnosis:
     found = [first[""]] if "" in first else settings
     found += [first[outcome] for outcome in _NEXT if outcome in first] + hints
     return Diagnosis(failed=True, cause=cause, line=next(iter(found), _verdict(log)))
+
+
+def _lines_about_timing_cache(log: Log) -> frozenset[int]:
+    """Return the numbers of the lines above a statement that TensorRT does not use the timing cache.
+
+    TensorRT reports an unreadable timing cache like an unreadable engine. The build continues without the
+    cache.
+    """
+    stated = log.records.get("timing_cache_unused", ())
+    return frozenset(record.line - above for record in stated for above in range(1, _CACHE_LINES + 1)) & {
+        record.line for record in log.records.get("engine_damaged", ())
+    }
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:

@@ -41,6 +41,17 @@ _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 The first pattern matches an error about a refused type.  The second pattern matches a line below this error,
 in which an old parser names the node.
 """
+_CACHE, _DAMAGED, _CACHE_LINES = "timing_cache_unused", "engine_damaged", 2
+"""Names of two patterns, and the largest distance in lines between their matches.
+
+The first pattern matches TensorRT's statement that it does not use the timing cache. The second pattern also
+matches the error above this statement, which is about the cache and not about an engine.
+"""
+_ENCRYPTED, _ENCRYPTED_LINES = "encrypted_model", 2
+"""Name of a pattern for an encoded model that cannot be decoded, and a distance in lines.
+
+Above such a line, the parser reports the temporary file with the decoded model.
+"""
 _INVALID = ": Invalid Node - "
 """Text of a message that names a refused node.  The reason for the refusal is on another line."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
@@ -78,6 +89,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
     last: dict[str, Record] = {}
     for record in records:
         plugin = last.get(_PLUGIN)
+        if (earlier := _explained_below(record, last)) is not None:
+            found[id(earlier)] = record
         if record.pattern == _FRAMEWORK:
             name = part_of(record)
             if cause is not None and record.line - cause.line <= _NEAR and part in ("", name):
@@ -89,6 +102,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
             found[id(record)] = leader
         elif _continues_refusal(record, last.get(_REFUSED)):
             found[id(record)] = last[_REFUSED]
+        elif (leader := _restated(record, last.get(_CACHE))) is not None:
+            found[id(record)] = leader
         elif _sizes_allocation(record, last):
             found[id(record)] = last.get(_FULL) or last[_UNGIVEN]
         elif _is_cause(record):
@@ -104,6 +119,20 @@ def part_of(record: Record) -> str:
     The name is empty if the message names no part.
     """
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
+
+
+def _restated(record: Record, above: Record | None) -> Record | None:
+    """Return the line ``above`` if ``record`` repeats its statement about the timing cache, or None."""
+    near = record.pattern == _CACHE and above is not None and record.line - above.line <= _CACHE_LINES
+    return above if near else None
+
+
+def _explained_below(record: Record, last: Mapping[str, Record]) -> Record | None:
+    """Return the message above ``record`` whose subject only ``record`` states, or None."""
+    pairs = {_CACHE: (_DAMAGED, _CACHE_LINES), _ENCRYPTED: (_FILE, _ENCRYPTED_LINES)}
+    pattern, far = pairs.get(record.pattern, ("", 0))
+    above = last.get(pattern)
+    return above if above is not None and 0 < record.line - above.line <= far else None
 
 
 def _is_cause(record: Record) -> bool:

@@ -15,6 +15,11 @@ _LAYERS = ("node", "layer")
 The text of one group may contain several joined names.
 """
 _NO_PLUGIN = "plugin_not_found"
+_NO_MEMORY, _REQUEST, _NEXT_TO = "tactic_memory", "tactic_device_request", 2
+"""Names of two patterns for a tactic without memory, and the largest distance in lines between their matches.
+
+The second pattern matches the line that states how much memory of the GPU was free.
+"""
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
     r"(?:(?:Error\[\d+\]|\d{1,2}): )?(?:\[[^\]\s]{1,200}::\d+\] )?"
@@ -126,7 +131,20 @@ def cause_of(record: Record, log: Log) -> Record | None:
         and other.message != record.message
         and other.context in (record.context, None)
     )
-    return max(above, key=lambda other: other.line, default=None)
+    last = max(above, key=lambda other: other.line, default=None)
+    return last if last is None else _with_free_memory(last, log)
+
+
+def _with_free_memory(cause: Record, log: Log) -> Record:
+    """Return the line that states how much GPU memory was free, if it precedes the warning ``cause``.
+
+    TensorRT prints this line before the warning that a tactic was skipped for lack of memory.
+    """
+    if cause.pattern != _NO_MEMORY:
+        return cause
+    return next(
+        (other for other in log.records.get(_REQUEST, ()) if 0 < cause.line - other.line <= _NEXT_TO), cause
+    )
 
 
 def said(record: Record) -> str:

@@ -1,0 +1,175 @@
+"""Tests of log rules with lines from threads that name the cause of a failure."""
+
+# ruff: noqa: E501 (lines of logs are quoted whole)
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.inprocess import printed
+
+BAD_CACHE = (
+    "[2023-12-25 12:50:15][Error][TRT] 1: [stdArchiveReader.cpp::nvinfer1::rt::StdArchiveReader::StdArchiveReaderInitCommon::36] Error Code 1: Serialization (Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match)",
+    "[2023-12-25 12:50:15][Error][TRT] 4: The timing cache will not be used!",
+)
+NO_ROUND = (
+    "[02/03/2022-06:14:51] [E] [TRT] 3: getPluginCreator could not find plugin: Round version: 1",
+    '[02/03/2022-06:14:51] [E] [TRT] ModelImporter.cpp:720: While parsing node number 12 [If -> "cond:0"]:',
+    "[02/03/2022-06:14:51] [E] [TRT] ModelImporter.cpp:726: ERROR: builtin_op_importers.cpp:4643 In function importFallbackPluginImporter:",
+    '[8] Assertion failed: creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
+)
+LITTLE_MEMORY = (
+    "[11/26/2025-05:51:59] [TRT] [W] Tactic Device request: 143MB Available: 112MB. Device memory is insufficient to use tactic.",
+    "[11/26/2025-05:51:59] [TRT] [W] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 150405120 detected for tactic 0x0000000000000009.",
+    "[11/26/2025-05:52:00] [TRT] [E] IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any implementation for node PWN(/encoder/Sigmoid).)",
+)
+WRONG_KEY = (
+    "[ERROR] ModelImporter.cpp:735: Failed to parse ONNX model from file: /tmp/file4IbqiP",
+    "[ERROR] Failed to parse the model, please check the encoding key to make sure it's correct",
+)
+NO_PROFILE_OF_PART = (
+    "terminate called after throwing an instance of 'Ort::Exception'",
+    "  what():  User needs to provide all the dynamic shape inputs with associated profiles if they want to explicitly set profiles through provider options. Following input(s) has no associated shape profiles provided: /rpn/Squeeze_2_output_0",
+)
+NO_TF_TRT = (
+    "2021-06-17 20:18:13.799235: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvrtc.so.11.1: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /usr/local/cuda/lib64",
+    "2021-06-17 20:18:13.799292: F tensorflow/compiler/tf2tensorrt/stub/nvinfer_stub.cc:49] getInferLibVersion symbol not found.",
+    "Aborted (core dumped)",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules"),
+    [
+        # https://github.com/NVIDIA/TensorRT/issues/3566
+        (BAD_CACHE, {"LOG119"}),
+        # https://github.com/NVIDIA/TensorRT/issues/1775
+        (NO_ROUND, {"LOG103"}),
+        # https://github.com/NVIDIA/TensorRT/issues/4343
+        (WRONG_KEY, {"LOG186"}),
+        # https://github.com/ultralytics/yolov5/issues/8069
+        (
+            (
+                "TensorRT: export failure: 'tensorrt.tensorrt.OnnxParser' object has no attribute 'parse_from_file'",
+            ),
+            {"LOG143"},
+        ),
+        # https://github.com/microsoft/onnxruntime/issues/17434
+        (NO_PROFILE_OF_PART, {"LOG135"}),
+        # https://github.com/tensorflow/tensorflow/issues/50330
+        (NO_TF_TRT, {"LOG139"}),
+        # https://github.com/NVIDIA/TensorRT/issues/3105
+        (
+            (
+                "[07/03/2023-14:32:48] [TRT] [E] 1: [runner.cpp::execute::386] Error Code 1: Myelin (Final synchronize failed (700))",
+            ),
+            {"LOG128"},
+        ),
+        # https://github.com/inducer/pycuda/issues/460
+        (
+            (
+                "[09/12/2024-14:32:23] [TRT] [E] 1: [defaultAllocator.cpp::nvinfer1::internal::DefaultAllocator::deallocate::42] Error Code 1: Cuda Runtime (invalid argument)",
+            ),
+            {"LOG167"},
+        ),
+        # https://github.com/marcoslucianops/DeepStream-Yolo/issues/16
+        (("WARNING: Num classes mismatch. Configured: 80, detected by network: 0",), {"LOG172"}),
+        # https://github.com/xjsxujingsong/FairMOT_TensorRT_C/issues/1
+        (
+            ("detection.cpp:(.text+0x62): undefined reference to `createNvOnnxParser_INTERNAL'",),
+            {"LOG195"},
+        ),
+        # https://github.com/grimoire/mmdetection-to-tensorrt/issues/45
+        (
+            ("#assertion/root/space/amirstan_plugin/src/plugin/batchedNMSPlugin/batchedNMSPlugin.cpp,140",),
+            {"LOG199"},
+        ),
+    ],
+)
+def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
+    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert {each["rule"] for each in json.loads(out)["models"][0]["findings"]} == rules
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "unexpected"),
+    [
+        (LITTLE_MEMORY, "A larger workspace does not help", "Raise the workspace"),
+        (BAD_CACHE, "in binary mode", "from another version or GPU"),
+        # https://github.com/NVlabs/FoundationStereo/issues/209
+        (
+            ("RuntimeError: CUDA error code=35(b'cudaErrorInsufficientDriver')",),
+            "Update the driver",
+            "holds the memory of the GPU",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/2633
+        (
+            (
+                "[E] Error[4]: [network.cpp::validate::2902] Error Code 4: Internal Error (fp16 precision has been set for a layer or layer output, but fp16 is not configured in the builder)",
+            ),
+            "config.set_flag(trt.BuilderFlag.FP16)",
+            "newest release first",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4174
+        (
+            (
+                "ImportError: DLL load failed while importing tensorrt: The specified module could not be found.",
+            ),
+            "os.add_dll_directory",
+            "Run ldd",
+        ),
+        # https://github.com/nvidia-holoscan/holohub/pull/512
+        (
+            ("libgxf_lstm_tensor_rt_inference_lib.so: undefined symbol: initLibNvInferPlugins",),
+            "Link nvinfer_plugin",
+            "Run ldd",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4121
+        (
+            (
+                "IPluginRegistry::loadLibrary: Error Code 3: API Usage Error (SymbolAddress for getCreators could not be loaded, check function name against library symbol)",
+            ),
+            "must export setLoggerFinder and getCreators",
+            "LOG124",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4057
+        (
+            (
+                '[TRT] [E] IExecutionContext::executeV2: Error Code 3: API Usage Error (Parameter check failed, condition: nullPtrAllowed. Tensor "attention_mask" is bound to nullptr, which is allowed only for an empty input tensor, shape tensor, or an output tensor associated with an IOuputAllocator.)',
+            ),
+            "The buffer of attention_mask is a null pointer",
+            "See the documentation of this call",
+        ),
+        # https://github.com/triton-inference-server/server/issues/4384
+        (
+            (
+                "request specifies invalid shape for input 'images' for yolov5x6_tensorrt. Error details: model expected the shape of dimension 0 to be between 1 and 1 but received 32",
+            ),
+            "accepts sizes from 1 to 1 in dimension 0 of images",
+            "Remove the inputs and outputs",
+        ),
+        # https://github.com/pytorch/TensorRT/issues/1446
+        (
+            (
+                "RuntimeError: [Error thrown at core/runtime/execute_engine.cpp:87] Expected inputs[pyt_idx].is_cuda() to be true but got false",
+            ),
+            "is on the CPU",
+            "Search the issues of",
+        ),
+        # https://github.com/onnx/onnx-tensorrt/issues/818
+        (
+            ("[TRT] [E] onnx2trt_utils.cpp:1571: Failed to open file: transformer.wte.weight",),
+            "parser.parse_from_file(path)",
+            "mounts of a container",
+        ),
+    ],
+)
+def test_advice(tmp_path: Path, lines: tuple[str, ...], expected: str, unexpected: str) -> None:
+    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
+    found = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert expected in found
+    assert unexpected not in found
