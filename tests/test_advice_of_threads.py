@@ -21,10 +21,13 @@ NO_ROUND = (
     "[02/03/2022-06:14:51] [E] [TRT] ModelImporter.cpp:726: ERROR: builtin_op_importers.cpp:4643 In function importFallbackPluginImporter:",
     '[8] Assertion failed: creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
 )
+# https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/223
 LITTLE_MEMORY = (
     "[11/26/2025-05:51:59] [TRT] [W] Tactic Device request: 143MB Available: 112MB. Device memory is insufficient to use tactic.",
     "[11/26/2025-05:51:59] [TRT] [W] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 150405120 detected for tactic 0x0000000000000009.",
-    "[11/26/2025-05:52:00] [TRT] [E] IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any implementation for node PWN(/encoder/Sigmoid).)",
+    # The excerpt of the first thread has no complete line of the failure. This line comes from
+    # https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/34
+    "[05/24/2023-16:26:52] [E] Error[10]: [optimizer.cpp::computeCosts::1855] Error Code 10: Internal Error (Could not find any implementation for node ConvTranspose_56 + BatchNormalization_57 + Relu_58.)",
 )
 WRONG_KEY = (
     "[ERROR] ModelImporter.cpp:735: Failed to parse ONNX model from file: /tmp/file4IbqiP",
@@ -143,6 +146,28 @@ def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
             ),
             "The buffer of attention_mask is a null pointer",
             "See the documentation of this call",
+        ),
+        # https://github.com/NVIDIA/Model-Optimizer/issues/118
+        (
+            (
+                "[12/17/2024-08:28:27] [E] Error[9]: Error Code: 9: Skipping tactic 0x0000000000000000 due to exception [type.cpp:infer_type:145] Could not infer output types for operation:    40: quantize: /maxpool/MaxPool_output_0_QuantizeLinear_Output'-(fp8[7,64,192,256][]so[], mem_prop=0) | /maxpool/MaxPool_output_0'-(f32[7,64,192,256][]so[3,2,1,0]p[0,0,0,0], mem_prop=0)",
+            ),
+            "build with --stronglyTyped",
+            "states the reason",
+        ),
+        # https://github.com/enazoe/yolo-tensorrt/issues/106
+        (
+            ("fatal error: NvInfer.h: No such file or directory",),
+            "Add TensorRT's folder include",
+            "The message comes from TensorRT",
+        ),
+        # https://github.com/triple-mu/YOLOv8-TensorRT/issues/159
+        (
+            (
+                "/YOLOv8-TensorRT/csrc/detect/end2end/include/yolov8.hpp:6:10: fatal error: NvInferPlugin.h: Aucun fichier ou dossier de ce type",
+            ),
+            "Add TensorRT's folder include",
+            "Compare the release",
         ),
         # https://github.com/triton-inference-server/server/issues/4384
         (
