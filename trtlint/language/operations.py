@@ -44,7 +44,10 @@ def plain(value: Any) -> Any:
 
 def unknown(*values: object) -> Unknown | None:
     """Combine the unknown values among ``values``. Return None if all are known."""
-    found = both(*[value for value in values if isinstance(value, Unknown)])
+    missing = [value for value in values if isinstance(value, Unknown)]
+    if not missing:
+        return None
+    found = both(*missing)
     return found if isinstance(found, Unknown) else None
 
 
