@@ -24,7 +24,7 @@ options are ``provider``, ``model``, and all options of the execution provider.
 """
 Role = Literal["input", "output"]
 
-VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
+VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%\d|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
 _SWITCHES: Mapping[str, tuple[str, bool]] = {
@@ -228,11 +228,12 @@ def matches(name: str, pattern: str) -> bool:
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    A variable such as ``$TRTEXEC`` also names a program.  The result is None for other words.
+    A variable such as ``$TRTEXEC`` or ``%TRTEXEC%`` also names a program.  For other words, the result is
+    None.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
-    name = re.sub(r"^\$[({]?|[)}]$", "", file_name(word)).casefold().removesuffix(".exe")
+    name = re.sub(r"^(?:\$[({]?|%)|[)}%]$", "", file_name(word)).casefold().removesuffix(".exe")
     if name in ("trtexec", "trt_exec"):
         return "trtexec"
     return "tensorrt_rtx" if name == "tensorrt_rtx" else None

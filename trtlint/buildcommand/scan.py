@@ -1,7 +1,8 @@
 """Search for build commands in text: a command line, a shell script, a Makefile, a Dockerfile.
 
 The text is read line by line.  Lines that end in a backslash are joined, and words are split as in a POSIX
-shell (https://docs.python.org/3/library/shlex.html).  Nothing is expanded or run.
+shell (https://docs.python.org/3/library/shlex.html).  Scripts of Windows, YAML files and Python scripts have
+further rules.  Nothing is expanded or run.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+from trtlint.buildcommand.dialects import array_words, as_shell, commands_in_yaml, continued, is_windows
 from trtlint.buildcommand.providers import of_json, of_python
+from trtlint.buildcommand.python import commands_in_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_bytes
@@ -69,7 +72,7 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
         return (read_config(path),)
     if there:
         content = _content(path)
-        found = of_json(content, text) if path.suffix == ".json" else tuple(find_commands(content, text))
+        found = of_json(content, text) if path.suffix == ".json" else _in_file(content, text, path.suffix)
         if not found and path.suffix in (".py", ""):
             found = of_python(content, text)
         if not found:
@@ -90,6 +93,20 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
     return found
 
 
+def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
+    """Return the commands in the text of a file.  The suffix determines the language of the file."""
+    found: tuple[BuildCommand, ...] | None = None
+    if suffix == ".py":
+        found = commands_in_python(content, source, find_commands)
+    elif suffix in (".yml", ".yaml"):
+        found = commands_in_yaml(content, source, find_commands)
+    if found is None:
+        found = tuple(find_commands(content, source))
+    if not found and not suffix:
+        found = commands_in_python(content, source, find_commands) or ()
+    return found
+
+
 def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
     """Yield the build commands in a text, in order.
 
@@ -97,6 +114,8 @@ def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
         text: a command line, or a script.
         source: the name of the file, for reports.
     """
+    if is_windows(text, source):
+        text = as_shell(text, source)
     for number, words in _logical_lines(text):
         for tool, arguments in _invocations(words):
             found = command(arguments, tool, source=source, line=number)
@@ -131,7 +150,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
         start = position
         joined = quote = ""
         while position < len(lines):
-            line = _without_comment(lines[position]) if not joined else lines[position]
+            line = continued(_without_comment(lines[position]) if not joined else lines[position])
             joined += line
             position += 1
             quote = _open_quote(line.removesuffix("\\"), quote)
@@ -189,6 +208,9 @@ def _without_comment(line: str) -> str:
 def _split(line: str) -> list[str] | None:
     """Split a line into words and operators such as ``&&``. Return None if the line ends inside a quote."""
     line = _RECIPE.sub("", line)
+    words = array_words(line.strip())
+    if words is not None:
+        return words
     line = _PARENTHESES.sub(r"${\1}", line)
     line = _AUTOMATIC.sub("${_}", line)
     line = _COMMAND_SUBSTITUTION.sub("${_}", line)
