@@ -27,6 +27,9 @@ HEAD = """\
 # engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
 # front      torch_tensorrt.compile, which passes the rest to `compile` or `options`: _compile.py
 # windows_front  torch_tensorrt.cross_compile_for_windows, which passes the rest to `windows`: _compile.py
+# convert    torch_tensorrt.convert_method_to_trt_engine, which passes the rest to `engine`: _compile.py
+# mutable    torch_tensorrt.MutableTorchTensorRTModule, which passes the rest to `compile` from 2.8 on:
+#            dynamo/runtime/_MutableTorchTensorRTModule.py
 # trace      the arguments of torch_tensorrt.compile that tracing reads: dynamo/_tracer.py
 # settings   the options of torch.compile: dynamo/_settings.py
 # options    further options of torch.compile that the backend reads: dynamo/utils.py
@@ -38,26 +41,37 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "engine": ("dynamo/_compiler.py", "convert_exported_program_to_serialized_trt_engine"),
     "front": ("_compile.py", "compile"),
     "windows_front": ("_compile.py", "cross_compile_for_windows"),
+    "convert": ("_compile.py", "convert_method_to_trt_engine"),
+    "mutable": ("dynamo/runtime/_MutableTorchTensorRTModule.py", "MutableTorchTensorRTModule.__init__"),
     "trace": ("dynamo/_tracer.py", "trace"),
     "settings": ("dynamo/_settings.py", "CompilationSettings"),
     "options": ("dynamo/utils.py", "parse_dynamo_kwargs"),
     "backend": ("dynamo/backend/backends.py", "torch_tensorrt_backend"),
 }
-"""The file and the function or class that each table is read from."""
+"""The file and the function, class or method that each table is read from."""
 READERS = ("trace", "parse_dynamo_kwargs", "torch_tensorrt_backend")
 """Functions whose only user arguments are in ``kwargs``. The package itself passes their named arguments."""
 
 
 def arguments(source: str, name: str, defaults: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Yield name, line and default of each argument of a function, or of each field of a class."""
-    for node in ast.parse(source).body:
+    """Yield name, line and default of each argument of a function, or of each field of a class.
+
+    The name of a method begins with its class, such as ``Module.__init__``. ``self`` is left out.
+    """
+    body = ast.parse(source).body
+    owner, dot, method = name.partition(".")
+    if dot:
+        name = method
+        body = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == owner).body
+    for node in body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             for item in node.body:
                 if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                     yield item.target.id, item.lineno, default_of(item.value, defaults)
         elif isinstance(node, ast.FunctionDef) and node.name == name:
             own = node.args
-            for argument in () if name in READERS else (*own.args, *own.kwonlyargs):
+            named = () if name in READERS else (*own.args[bool(dot) :], *own.kwonlyargs)
+            for argument in named:
                 value = dict(zip(own.kwonlyargs, own.kw_defaults, strict=True)).get(argument)
                 yield argument.arg, argument.lineno, default_of(value, defaults)
             yield from ((key, line, "") for key, line in from_kwargs(node))

@@ -181,3 +181,15 @@ def test_the_release_that_folds_batch_norms() -> None:
         assert "2.9 " not in text
         assert "2.8 or newer" in text
         assert "527880eb61" in text
+
+
+def test_a_mutable_module_passes_on_arguments_from_2_8_on() -> None:
+    read = {
+        release: argument("use_explicit_typing", "mutable", torch_release(release)).read
+        for release in ("2.7", "2.8", "2.12")
+    }
+    assert read == {"2.7": False, "2.8": True, "2.12": True}
+    own = argument("weight_streaming_budget", "mutable", torch_release("2.13"))
+    assert own.read
+    assert "_MutableTorchTensorRTModule.py#L80" in own.source
+    assert not argument("weight_streaming_budget", "compile", torch_release("2.13")).read

@@ -434,3 +434,48 @@ def test_inputs_that_are_given_twice(arguments: str, expected: bool | None) -> N
 def test_an_option_that_is_given_under_both_names(arguments: str, expected: bool | None) -> None:
     text = f"import torch_tensorrt\ntorch_tensorrt.dynamo.compile(p, {arguments})\n"
     assert _truncated_twice(only(text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "route", "ir"),
+    [
+        ("torch_tensorrt.MutableTorchTensorRTModule(net, min_block_size=1)", "Mutable", "mutable", "dynamo"),
+        ("torch_tensorrt.dynamo.MutableTorchTensorRTModule(net)", "Mutable", "mutable", "dynamo"),
+        ("torch_tensorrt.convert_method_to_trt_engine(net, inputs=[x])", "convert", "convert", "default"),
+        ("torch_tensorrt.convert_method_to_trt_engine(net, ir='dynamo')", "convert", "convert", "dynamo"),
+        ("torch_tensorrt.ts.compile(net, inputs=[x])", "ts.compile", "compile", "ts"),
+        ("torch_tensorrt.ts.convert_method_to_trt_engine(net, 'forward')", "ts.convert", "convert", "ts"),
+    ],
+)
+def test_further_functions_that_compile(text: str, function: str, route: str, ir: str) -> None:
+    call = only(f"import torch_tensorrt\nmodel = {text}")
+    assert call.function.removeprefix("torch_tensorrt.").startswith(function)
+    assert (call.route, call.ir) == (route, ir)
+    assert is_call(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'torch_tensorrt, _ = optional_import("torch_tensorrt", "1.4.0")',
+        'torch_tensorrt = importlib.import_module("torch_tensorrt")',
+        'torch_tensorrt = pytest.importorskip("torch_tensorrt")',
+    ],
+)
+def test_a_module_that_a_function_imports(line: str) -> None:
+    # https://github.com/Project-MONAI/MONAI/blob/dev/monai/networks/utils.py
+    assert only(f"{line}\nm = torch_tensorrt.compile(net, ir='dynamo')").ir == "dynamo"
+    assert script_in("x = load('torch_tensorrt')\nm = x.compile(net)", "script.py")[0] == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("torch_tensorrt.compile(net, **config)", "this file does not contain all arguments"),
+        ("torch_tensorrt.compile(net, ir=name)", "the argument ir is not a literal"),
+        ("torch_tensorrt.ts.compile(net)", "not of the TorchScript and FX front ends"),
+    ],
+)
+def test_the_reason_why_a_call_was_not_checked(text: str, reason: str) -> None:
+    (note,) = text_evidence(f"import torch_tensorrt\nm = {text}", "script.py", "2.13").notes
+    assert reason in note

@@ -12,11 +12,13 @@ from trtlint.errors import SettingError
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
-Route = Literal["compile", "options", "windows", "engine"]
+Route = Literal["compile", "options", "windows", "engine", "convert", "mutable"]
 """Kinds of calls that take arguments of Torch-TensorRT.
 
 ``compile`` is ``torch_tensorrt.compile``, and ``options`` are the options of ``torch.compile``.  ``windows``
-is the cross compilation for Windows, and ``engine`` the conversion to a serialized engine.
+is the cross compilation for Windows, and ``engine`` the conversion of an exported program to a serialized
+engine.  ``convert`` is the conversion of a module to a serialized engine, and ``mutable`` is
+``torch_tensorrt.MutableTorchTensorRTModule``.
 """
 
 _TABLES: Mapping[str, tuple[str, ...]] = {
@@ -24,6 +26,8 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
     "options": ("settings", "options", "backend"),
     "windows": ("windows", "windows_front"),
     "engine": ("engine",),
+    "convert": ("engine", "convert", "trace"),
+    "mutable": ("mutable", "compile"),
 }
 """For each kind of call, the names of its tables of arguments.  The first table has the defaults."""
 _FILES: Mapping[str, str] = {
@@ -32,11 +36,19 @@ _FILES: Mapping[str, str] = {
     "engine": "dynamo/_compiler.py",
     "front": "_compile.py",
     "windows_front": "_compile.py",
+    "convert": "_compile.py",
+    "mutable": "dynamo/runtime/_MutableTorchTensorRTModule.py",
     "trace": "dynamo/_tracer.py",
     "settings": "dynamo/_settings.py",
     "options": "dynamo/utils.py",
     "backend": "dynamo/backend/backends.py",
 }
+_PASSED_ON: Mapping[tuple[str, str], int] = {("mutable", "compile"): 8}
+"""For a kind of call and a table, the minor number of the first release that passes on these arguments.
+
+``MutableTorchTensorRTModule`` ignores its ``**kwargs`` before 2.8:
+https://github.com/pytorch/TensorRT/blob/v2.7.0/py/torch_tensorrt/dynamo/runtime/_MutableTorchTensorRTModule.py
+"""
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
 """Arguments that ``torch_tensorrt.compile`` itself reads.
 
@@ -148,8 +160,10 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
     reading: dict[str, tuple[str, Sequence[object]]] = {}
     tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
     for table in reversed(tables):
+        since = _PASSED_ON.get((route, table), 0)
         for version, row in data("torch_arguments")[table].get(name, {}).items():
-            reading[version] = table, row
+            if torch_release(version).minor >= since:
+                reading[version] = table, row
     order = [each for each in torch_releases() if each.version in reading]
     if not order:
         return TorchArgument(name, False, "", "", "", "")

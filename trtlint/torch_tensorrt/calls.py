@@ -40,6 +40,10 @@ Function = Literal[
     "torch_tensorrt.cross_compile_for_windows",
     "torch_tensorrt.dynamo.cross_compile_for_windows",
     "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
+    "torch_tensorrt.convert_method_to_trt_engine",
+    "torch_tensorrt.MutableTorchTensorRTModule",
+    "torch_tensorrt.ts.compile",
+    "torch_tensorrt.ts.convert_method_to_trt_engine",
     "torch.compile",
 ]
 _ROUTES: Mapping[str, tuple[Function, Route]] = {
@@ -54,6 +58,20 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
         "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
         "engine",
     ),
+    "torch_tensorrt.convert_method_to_trt_engine": ("torch_tensorrt.convert_method_to_trt_engine", "convert"),
+    **dict.fromkeys(
+        [
+            "torch_tensorrt.MutableTorchTensorRTModule",
+            "torch_tensorrt.dynamo.MutableTorchTensorRTModule",
+            "torch_tensorrt.dynamo.runtime.MutableTorchTensorRTModule",
+        ],
+        ("torch_tensorrt.MutableTorchTensorRTModule", "mutable"),
+    ),
+    "torch_tensorrt.ts.compile": ("torch_tensorrt.ts.compile", "compile"),
+    "torch_tensorrt.ts.convert_method_to_trt_engine": (
+        "torch_tensorrt.ts.convert_method_to_trt_engine",
+        "convert",
+    ),
     "torch.compile": ("torch.compile", "options"),
 }
 """For the full name of each compiler function: the public name, and the kind of its calls."""
@@ -63,6 +81,12 @@ _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.dynamo.compile": ("exported_program", "inputs"),
     "torch_tensorrt.dynamo.cross_compile_for_windows": ("exported_program", "inputs"),
     "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": ("exported_program", "inputs"),
+    "torch_tensorrt.convert_method_to_trt_engine": (
+        *("module", "method_name", "inputs", "arg_inputs", "kwarg_inputs", "ir", "enabled_precisions"),
+    ),
+    "torch_tensorrt.MutableTorchTensorRTModule": ("pytorch_model",),
+    "torch_tensorrt.ts.compile": ("module", "inputs"),
+    "torch_tensorrt.ts.convert_method_to_trt_engine": ("module", "inputs"),
     "torch.compile": ("model",),
 }
 _SCRIPT_ONLY = frozenset({"allow_shape_tensors", "calibrator", "capability", "input_signature"})
@@ -78,7 +102,10 @@ _PASTED: Mapping[str, str] = {
     "trt": "torch_tensorrt",
 }
 """Imports that are assumed if the user gives only the text of a call."""
-_CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}\.\w*compile\w*\s{0,20}\(")
+_CALL = re.compile(
+    r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}"
+    r"\.(?:\w*compile\w*|convert_\w+_trt_engine|MutableTorchTensorRTModule)\s{0,20}\("
+)
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
@@ -252,7 +279,7 @@ def _call(node: ast.Call, place: Place) -> TorchCall | None:
         complete = given.complete and complete
     arguments = tuple(_argument(each, place) for each in given.entries.values())
     ir = _ir(function, arguments, complete)
-    if ir in ("torch_compile", "torch.compile"):
+    if ir in ("torch_compile", "torch.compile") and route == "compile":
         route = "options"
     program, module = (given.entries.get(name) for name in ("exported_program", "module"))
     scripted = _is_scripted(module, place)
@@ -303,7 +330,9 @@ def _is_backend(given: DictEntry | None, place: Place) -> bool:
 def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> str | None:
     if function == "torch.compile":
         return "torch_compile"
-    if function != "torch_tensorrt.compile":
+    if function.startswith("torch_tensorrt.ts."):
+        return "ts"
+    if function not in ("torch_tensorrt.compile", "torch_tensorrt.convert_method_to_trt_engine"):
         return "dynamo"
     given = next((each.value for each in arguments if each.name == "ir"), None)
     if given is None:

@@ -110,7 +110,10 @@ def _expects_error(node: ast.expr) -> bool:
 
 
 def imports_of(tree: ast.Module) -> dict[str, str]:
-    """Return the full name of each name that the file imports anywhere."""
+    """Return the full name of each name that the file imports anywhere.
+
+    A call with the name of a module, such as ``optional_import("torch_tensorrt")``, counts as an import.
+    """
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -120,4 +123,25 @@ def imports_of(tree: ast.Module) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            name, module = _imported_by_a_call(node.targets[0], node.value)
+            if name:
+                found.setdefault(name, module)
     return found
+
+
+def _imported_by_a_call(target: ast.expr, value: ast.expr) -> tuple[str, str]:
+    """Return the name and the module if a statement imports a module with a function.
+
+    The function returns the module, or a tuple that begins with the module.
+    """
+    if isinstance(target, ast.Tuple) and target.elts:
+        target = target.elts[0]
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or not value.args:
+        return "", ""
+    function = value.func
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    module = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
+    if "import" not in called or module not in ("torch", "torch_tensorrt"):
+        return "", ""
+    return target.id, str(module)

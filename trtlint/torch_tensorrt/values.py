@@ -366,6 +366,8 @@ _PRIVATE_MODULES: Mapping[str, str] = {
     "torch_tensorrt._enums": "torch_tensorrt",
     "torch_tensorrt.dynamo._compiler": "torch_tensorrt.dynamo",
     "torch_tensorrt.dynamo._tracer": "torch_tensorrt.dynamo",
+    "torch_tensorrt.dynamo.runtime._MutableTorchTensorRTModule": "torch_tensorrt.dynamo.runtime",
+    "torch_tensorrt.ts._compiler": "torch_tensorrt.ts",
 }
 """For each private module, the public module that exports its names:
 

@@ -14,7 +14,7 @@ from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.engine.finding import EvidenceSummary
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.facts.of_torch.torch_converter_fault import TorchConverterFaultFact
-from trtlint.torch_tensorrt.calls import read_script, script_in
+from trtlint.torch_tensorrt.calls import TorchCall, read_script, script_in
 from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -71,7 +71,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
             )
         judged = {id(call) for call in script.judged}
         return tuple(
-            f"the call in line {call.line} was not checked: {_reason(call.ir)}"
+            f"the call in line {call.line} was not checked: {_reason(call)}"
             for call in script.calls
             if id(call) not in judged
         )
@@ -112,9 +112,11 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
     return TorchScriptEvidence(TorchScript(name, release, *script_in(text)))
 
 
-def _reason(ir: str | None) -> str:
-    if ir is None:
+def _reason(call: TorchCall) -> str:
+    if call.ir is None and call.argument("ir") is not None:
         return "the argument ir is not a literal in this file"
+    if call.ir is None:
+        return "this file does not contain all arguments of the call, and ir may be one of them"
     return "trtlint can check arguments of the Dynamo front end, but not of the TorchScript and FX front ends"
 
 

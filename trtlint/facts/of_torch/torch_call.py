@@ -37,7 +37,8 @@ class TorchCallFact(TorchFact, frozen=True):
         minor: the minor number of the release, such as 13.
         route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
             ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
-            Windows, and ``engine`` for the conversion to a serialized engine.
+            Windows, ``engine`` and ``convert`` for the conversion of a program or a module to a serialized
+            engine, and ``mutable`` for ``MutableTorchTensorRTModule``.
         given: the names of the arguments that the call passes.
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the call omits this
             argument.
