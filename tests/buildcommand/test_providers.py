@@ -262,12 +262,13 @@ ONE = "{'trt_fp16_enable': 1}"
     [
         # a provider and its options in a list or tuple of two
         (f"p = ['{TRT}', {ONE}]", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
-        (f"p = ('{TRT}', {ONE}, 3)", [("tensorrt", 1, {})]),
-        (f"p = ({ONE}, '{TRT}')", [("tensorrt", 1, {})]),
+        (f"p = ('{TRT}', {ONE}, 3)", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"p = ({ONE}, '{TRT}')", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         (f"p = ('{TRT}', f())", [("tensorrt", 1, {})]),
         (f"\np = [\n'other', ('{RTX}', {{}}),\n'{TRT}']", [("tensorrt", 4, {}), ("nv-tensorrt-rtx", 3, {})]),
         (f"p = '{TRT}'", []),
-        (f"p = {{'{TRT}': {ONE}}}", []),
+        (f"p = {{'{TRT}': {ONE}}}", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        ("config = {'trt_model': 'a.plan', 'nv_a': 1}", []),
         # the occurrence with more options counts
         (f"p = ['{TRT}']\nq = ('{TRT}', {ONE})", [("tensorrt", 2, {"trt_fp16_enable": "1"})]),
         (
@@ -281,14 +282,14 @@ ONE = "{'trt_fp16_enable': 1}"
          [("tensorrt", 1, {"trt_fp16_enable": "1"}), ("nv-tensorrt-rtx", 1, {})]),
         (f"p = ('{TRT}',)\no = ({ONE},)\nS(providers=p, provider_options=o)",
          [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
-        (f"S(providers=['{TRT}'], provider_options={ONE})", [("tensorrt", 1, {})]),
-        (f"S(['{TRT}'], [{ONE}])", [("tensorrt", 1, {})]),
+        (f"S(providers=['{TRT}'], provider_options={ONE})", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"S(['{TRT}'], [{ONE}])", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         (f"s.set_providers(['{TRT}'])", [("tensorrt", 1, {})]),
         (f"s.set_providers(['{TRT}'], [{ONE}], 3)", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         (f"s.add_provider('{TRT}')", []),
         (f"k = '{TRT}'\ns.add_provider(k, {ONE})", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
-        (f"s.add('{TRT}', {ONE})", []),
-        (f"add_provider('{TRT}', {ONE})", []),
+        (f"s.add('{TRT}', {ONE})", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"add_provider('{TRT}', {ONE})", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         ("s.add_provider_for_devices(d, {'nv_a': 1, 'b': 2})",
          [("nv-tensorrt-rtx", 1, {"nv_a": "1", "b": "2"})]),
         ("s.add_provider_for_devices(d, {'b': 2})", []),
@@ -304,7 +305,7 @@ ONE = "{'trt_fp16_enable': 1}"
 def test_providers_in_python(text: str, expected: list[tuple[str, int, dict[str, str | None]]]) -> None:
     found = of_python(text, "s.py")
     assert [(each.provider, each.line, options(each)) for each in found] == expected
-    assert all(each.complete and each.source == "s.py" for each in found)
+    assert all(each.source == "s.py" for each in found)
 
 
 @pytest.mark.parametrize(
@@ -414,3 +415,52 @@ def test_text_that_is_no_json(text: str) -> None:
             of_json(text, source)
         assert str(caught.value).startswith(f"{name}: not JSON: ")
         assert len(str(caught.value)) <= len(f"{name}: not JSON: ") + 200
+
+
+def options_of(text: str) -> tuple[dict[str, str | None], bool]:
+    """Return the options of the only provider in a script, and whether they are complete."""
+    (found,) = of_python(text)
+    return {each.name: each.value for each in found.options[1:]}, found.complete
+
+
+CACHE = "'trt_engine_cache_enable': True"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "complete"),
+    [
+        (f"o = {{{CACHE}}}\nS(providers=[('{TRT}', o)])", {"trt_engine_cache_enable": "True"}, True),
+        (f"o: dict = {{{CACHE}}}\nS(providers=[('{TRT}', o)])", {"trt_engine_cache_enable": "True"}, True),
+        (
+            f"o = {{}}\no['trt_engine_cache_enable'] = True\nS(providers=[('{TRT}', o)])",
+            {"trt_engine_cache_enable": "True"},
+            True,
+        ),
+        (
+            f"o = {{}}\nif new:\n  o['trt_engine_cache_enable'] = True\nS(providers=[('{TRT}', o)])",
+            {"trt_engine_cache_enable": None},
+            True,
+        ),
+        (
+            f"def f():\n  o = {{{CACHE}}}\n  o['device_id'] = gpu\n  return ('{TRT}', o)",
+            {"trt_engine_cache_enable": "True", "device_id": None},
+            True,
+        ),
+        (f"S(providers=[('{TRT}', options())])", {}, False),
+        (f"S(providers=[('{TRT}', {{{CACHE}}} if cached else {{}})])",
+         {"trt_engine_cache_enable": "True"}, False),
+        (f"S(providers=[('{TRT}', {{**base, {CACHE}}})])", {"trt_engine_cache_enable": "True"}, False),
+        (f"S(providers=['{TRT}'], provider_options=options)", {}, False),
+        (f"providers = ['{TRT}', 'CUDA']\nprovider_options = [{{{CACHE}}}, {{}}]\n",
+         {"trt_engine_cache_enable": "True"}, False),
+        (f"if provider == '{TRT}':\n  o = {{{CACHE}}}\n  all_.append(o)",
+         {"trt_engine_cache_enable": "True"}, False),
+        (f"S(providers=['{TRT}', 'CPUExecutionProvider'])", {}, True),
+        (f"S(providers=['{TRT}', '{TRT}'])", {}, True),
+    ],
+)  # fmt: skip
+def test_options_that_a_script_sets_in_other_places(
+    text: str, options: dict[str, str | None], complete: bool
+) -> None:
+    """The texts are short forms of public scripts, such as src/scene_detect.py of VSGAN-tensorrt-docker."""
+    assert options_of(text) == (options, complete)

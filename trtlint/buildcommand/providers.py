@@ -12,8 +12,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
-from trtlint.knowledge.providers import CLASSES, Provider
+from trtlint.knowledge.providers import CLASSES, Provider, provider_options
+
+_PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
+"""For each provider, the prefix of most of its options."""
 
 _MOST_NODES = 200_000
 """Maximum number of syntax nodes in a script."""
@@ -85,14 +90,38 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     reader = _Python(nodes)
     session, model = reader.session, reader.model
     # If a script configures a provider in several places, use the place with the most options.
-    best: dict[Provider, tuple[list[Option], int]] = {}
-    for provider, options, line in reader.providers():
-        if provider not in best or len(options) > len(best[provider][0]):
-            best[provider] = options, line
+    best: dict[Provider, tuple[_Given, int]] = {}
+    for provider, given, line in reader.providers():
+        if provider not in best or given.rank > best[provider][0].rank:
+            best[provider] = given, line
+    linked = {provider for provider, (given, _) in best.items() if given.options}
+    for provider, given, line in reader.loose():
+        if provider not in linked and (provider not in best or given.rank > best[provider][0].rank):
+            best[provider] = given, line
     return tuple(
-        _command(provider, [*options, *session], source, line, model)
-        for provider, (options, line) in best.items()
+        _command(provider, [*given.options, *session], source, line, model, complete=given.complete)
+        for provider, (given, line) in best.items()
     )
+
+
+class _Given(Struct, frozen=True):
+    """The options that a script gives to a provider.
+
+    Attributes:
+        options: the known options.
+        complete: whether the script certainly gives no other options.
+    """
+
+    options: tuple[Option, ...] = ()
+    complete: bool = True
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """The number of options.  Of two empty places, the incomplete place counts more."""
+        return len(self.options), not self.complete
+
+
+_UNKNOWN = _Given(complete=False)
 
 
 def _command(
@@ -156,18 +185,38 @@ def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
                 yield from _in_data(value, depth + 1)
 
 
+_BLOCKS = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.With)
+"""Nodes whose statements always run when the node runs."""
+
+
 class _Python:
     """Finds the execution providers in the syntax tree of a Python script."""
 
     def __init__(self, nodes: list[ast.AST]) -> None:
         self._nodes = nodes
-        self._assigned = {
-            target.id: node.value
-            for node in nodes
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
+        self._assigned: dict[str, ast.expr] = {}
+        self._items: dict[str, list[tuple[str, ast.expr | None]]] = {}
+        """For each name, the items that the script sets.
+
+        The value is None if the script sets the item only under a condition.
+        """
+        always: set[int] = set()
+        for node in nodes:
+            if isinstance(node, _BLOCKS):
+                always.update(map(id, node.body))
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._note(target, node.value, always=id(node) in always)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._note(node.target, node.value, always=True)
+
+    def _note(self, target: ast.expr, value: ast.expr, *, always: bool) -> None:
+        if isinstance(target, ast.Name):
+            self._assigned[target.id] = value
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            if isinstance(key, str):
+                self._items.setdefault(target.value.id, []).append((key, value if always else None))
 
     @property
     def model(self) -> str:
@@ -192,14 +241,33 @@ class _Python:
                 found.append(Option(str(words[0]), str(words[1])))
         return found
 
-    def providers(self) -> Iterator[tuple[Provider, list[Option], int]]:
+    def providers(self) -> Iterator[tuple[Provider, _Given, int]]:
         """Yield each execution provider with its options and its line in the script."""
         for node in self._nodes:
             if isinstance(node, ast.Tuple | ast.List):
-                yield from self._pair(node.elts)
-                yield from ((CLASSES[name], [], each.lineno) for each in node.elts if (name := _name(each)))
+                pairs = list(self._pair(node.elts))
+                yield from pairs
+                if not pairs:
+                    yield from (
+                        (CLASSES[name], _Given(), each.lineno) for each in node.elts if (name := _name(each))
+                    )
             elif isinstance(node, ast.Call):
                 yield from self._call(node)
+
+    def loose(self) -> Iterator[tuple[Provider, _Given, int]]:
+        """Yield the dictionaries whose keys are options of a provider, wherever the script uses them.
+
+        The script may add further options elsewhere, so the options are incomplete.
+        """
+        for node in self._nodes:
+            if not isinstance(node, ast.Dict) or not node.keys:
+                continue
+            owner = next((name for name, value in self._assigned.items() if value is node), "")
+            given = self._dictionary(ast.Name(owner) if owner else node) or _UNKNOWN
+            for provider, prefix in _PREFIXES.items():
+                options = tuple(each for each in given.options if each.name in provider_options(provider))
+                if any(option.name.startswith(prefix) for option in options):
+                    yield provider, _Given(options, complete=False), node.lineno
 
     def _calls(self, name: str) -> Iterator[ast.Call]:
         for node in self._nodes:
@@ -210,51 +278,61 @@ class _Python:
                 ):
                     yield node
 
-    def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, list[Option], int]]:
+    def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, _Given, int]]:
         if len(elements) == 2 and (name := _name(elements[0])):
-            options = self._dictionary(elements[1])
-            if options is not None:
-                yield CLASSES[name], options, elements[0].lineno
+            given = self._dictionary(elements[1])
+            if given is not None:
+                yield CLASSES[name], given, elements[0].lineno
+            elif not isinstance(self._value(elements[1]), ast.Constant):
+                yield CLASSES[name], _UNKNOWN, elements[0].lineno
 
-    def _call(self, node: ast.Call) -> Iterator[tuple[Provider, list[Option], int]]:
+    def _call(self, node: ast.Call) -> Iterator[tuple[Provider, _Given, int]]:
         named = {each.arg: self._value(each.value) for each in node.keywords if each.arg}
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if called == "add_provider_for_devices" and len(node.args) > 1:
-            options = self._dictionary(node.args[1])
-            if options and any(option.name.startswith("nv_") for option in options):
-                yield "nv-tensorrt-rtx", options, node.lineno
+            given = self._dictionary(node.args[1])
+            if given and any(option.name.startswith("nv_") for option in given.options):
+                yield "nv-tensorrt-rtx", given, node.lineno
             return
         if called in ("add_provider", "set_providers"):
             listed = [self._value(each) for each in node.args]
             if called == "add_provider":
                 yield from self._pair(listed)
                 return
-            names, given = [*listed, None, None][:2]
+            names, options = [*listed, None, None][:2]
         else:
-            names, given = named.get("providers"), named.get("provider_options")
-        if isinstance(names, ast.List | ast.Tuple) and isinstance(given, ast.List | ast.Tuple):
-            for each, options_ in zip(names.elts, given.elts, strict=False):
+            names, options = named.get("providers"), named.get("provider_options")
+        if isinstance(names, ast.List | ast.Tuple) and options is not None:
+            values = options.elts if isinstance(options, ast.List | ast.Tuple) else ()
+            for place, each in enumerate(names.elts):
                 if name := _name(each):
-                    yield CLASSES[name], self._dictionary(options_) or [], each.lineno
+                    found = self._dictionary(values[place]) if place < len(values) else None
+                    yield CLASSES[name], found or _UNKNOWN, each.lineno
 
     def _value(self, node: ast.expr) -> ast.expr:
         return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
 
-    def _dictionary(self, node: ast.expr) -> list[Option] | None:
+    def _dictionary(self, node: ast.expr) -> _Given | None:
         """Return the provider options in a dictionary, or None if the expression is not a dictionary."""
+        items = self._items.get(node.id, []) if isinstance(node, ast.Name) else []
         node = self._value(node)
+        pairs: list[tuple[object, ast.expr | None]]
         if isinstance(node, ast.Dict):
-            pairs = list(zip(node.keys, node.values, strict=True))
+            pairs = [
+                (getattr(key, "value", None), each) for key, each in zip(node.keys, node.values, strict=True)
+            ]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-            pairs = [(ast.Constant(each.arg), each.value) for each in node.keywords if each.arg]
+            pairs = [(each.arg, each.value) for each in node.keywords]
+            pairs += [(None, each) for each in node.args]
         else:
             return None
-        found = []
-        for key, value in pairs:
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                known = self._constant(value)
-                found.append(Option(key.value, known, known=known is not None))
-        return found
+        found = {}
+        for key, value in (*pairs, *items):
+            if isinstance(key, str):
+                known = None if value is None else self._constant(value)
+                found[key] = Option(key, known, known=known is not None)
+        complete = all(isinstance(key, str) for key, _ in pairs)
+        return _Given(tuple(found.values()), complete)
 
     def _constant(self, node: ast.expr) -> str | None:
         """Return the text of a constant or of a product of constants, or None for any other expression."""
