@@ -66,7 +66,7 @@ SERVED = Served("onnxruntime", 0, ())
         (of("trtexec", "--onnx=a", "--fp16", "--noTF32"), {"fp16": True, "tf32": False}, None, "a", True, ""),
         (of("trtexec", "--onnx=...", source="b.sh"), {}, None, None, True, "b.sh:4"),
         (of("trtexec", "--onnx", "--loadEngine=b"), {}, None, None, False, ""),
-        (of("trtexec", "--loadEngine=b", "--int8"), {"int8": True}, None, None, False, ""),
+        (of("trtexec", "--loadEngine=b", "--int8"), {}, None, None, False, ""),
         (of("trtexec", "provider=tensorrt", "model=a"), {}, None, None, False, ""),
         (of("tensorrt_rtx", "--onnx=a", "--onnx=b"), {}, None, "b", True, ""),
         (of("onnxruntime", "provider=tensorrt", "model=a"), {}, "tensorrt", "a", True, ""),

@@ -71,6 +71,9 @@ class TestWords:
             "bf16": True,
         }
 
+    def test_a_command_that_loads_an_engine_sets_nothing(self) -> None:
+        assert only("trtexec --loadEngine=a.engine --best --noTF32").switches == {}
+
 
 class TestPrograms:
     @pytest.mark.parametrize(

@@ -294,12 +294,13 @@ def test_all_fields_of_a_tensor() -> None:
 )  # fmt: skip
 def test_the_backend_and_its_options(text: str, backend: str, options: tuple[Option, ...]) -> None:
     found = parse_config(text, "c")
+    accelerators = ("cuda", "tensorrt", "tensorrt") if "gpu_execution" in text else ()
     assert found == BuildCommand(
         "triton",
         options,
         source="c",
         text=" ".join(["triton", backend, *(option.text for option in options)]),
-        served=Served(backend, 0, ()),
+        served=Served(backend, 0, (), accelerators),
     )
 
 
@@ -324,3 +325,21 @@ def test_accelerators_need_a_gpu(kinds: tuple[str, ...], used: bool) -> None:
 )  # fmt: skip
 def test_text_that_may_be_a_configuration(text: str, expected: bool) -> None:
     assert triton.is_config(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('backend: "onnxruntime"', ("auto_mixed_precision",)),
+        ('platform: "onnxruntime_onnx" instance_group { kind: KIND_GPU }', ("auto_mixed_precision",)),
+        ('backend: "onnxruntime" instance_group { kind: KIND_CPU }', ()),
+        ('platform: "pytorch_libtorch"', ()),
+    ],
+)
+def test_accelerators_of_the_onnxruntime_backend(text: str, expected: tuple[str, ...]) -> None:
+    served = parse_config(
+        f"{text} optimization {{ execution_accelerators {{ gpu_execution_accelerator : [ "
+        '{ name : "auto_mixed_precision" } ] } }'
+    ).served
+    assert served is not None
+    assert served.accelerators == expected

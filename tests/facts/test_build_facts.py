@@ -124,3 +124,24 @@ class TestInputShape:
     def test_a_command_that_runs_an_engine_builds_no_shapes(self) -> None:
         (command,) = find_commands("trtexec --loadEngine=a.plan --shapes=x:1x2")
         assert Facts(model_of(DYNAMIC), command=command).of("input_shape") == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "tactics", "pools"),
+    [
+        ("--tacticSources=-cublasLt,+CUDNN,+JIT_CONVOLUTIONS", ("CUBLASLT", "CUDNN"), ()),
+        ("--tacticSources=+EDGE_MASK_CONVOLUTIONS", (), ()),
+        ("--tacticSources=$TACTICS --memPoolSize=$POOL", (), ()),
+        (
+            "--memPoolSize=workspace:1024MiB,dlaSRAM:1M,dlaLocalDRAM:2GB",
+            (),
+            ("workspace:1024MiB", "dlaLocalDRAM:2GB"),
+        ),
+        ("--memPoolSize=workspace:1024,dlaSRAM:512B", (), ()),
+        ("", (), ()),
+    ],
+)
+def test_values_of_options(options: str, tactics: tuple[str, ...], pools: tuple[str, ...]) -> None:
+    # https://github.com/NVIDIA/TensorRT/blob/v11.0/samples/common/sampleOptions.cpp
+    found = whole(f"--onnx=a.onnx {options}")
+    assert (found.library_tactics, found.byte_pools) == (tactics, pools)

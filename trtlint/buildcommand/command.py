@@ -104,11 +104,14 @@ class Served(Struct, frozen=True):
         backend: the backend that runs the model, ``onnxruntime`` or ``tensorrt``.
         max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
         tensors: the inputs and outputs, in the order of the file.
+        accelerators: the names of the accelerators for GPUs. They are left out if the backend does not use
+            them.
     """
 
     backend: str
     max_batch_size: int
     tensors: tuple[ServedTensor, ...]
+    accelerators: tuple[str, ...] = ()
 
 
 class BuildCommand(Struct, frozen=True):
@@ -145,7 +148,10 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def switches(self) -> Mapping[str, bool]:
-        """The builder settings that the command turns on or off, such as ``fp16`` and ``tf32``."""
+        """The builder settings that the command turns on or off, such as ``fp16`` and ``tf32``.
+
+        The result is empty for a command that loads an engine, because the command builds nothing.
+        """
         if self.served is not None:
             option = self.option("precision_mode")
             mode = None if option is None else _MODES.get(option.value or "")
@@ -153,6 +159,8 @@ class BuildCommand(Struct, frozen=True):
         if self.tool == "onnxruntime":
             given = ((self.option(name), mode) for name, mode in _PRECISIONS.items())
             return {mode: True for option, mode in given if option is not None and option.value in _ON}
+        if "--loadEngine" in self.names:
+            return {}
         return dict(_SWITCHES[name] for name in self.names if name in _SWITCHES)
 
     @property

@@ -183,7 +183,11 @@ def _command(config: Any, source: str) -> BuildCommand:
     if len(tensors) > _MOST_TENSORS:
         raise CommandError(f"{source or NAME}: more than {_MOST_TENSORS:,} inputs and outputs")
     words = " ".join(["triton", backend, *(option.text for option in options)])
-    served = Served(backend, max(0, config.max_batch_size), tuple(tensors))
+    used = backend == "onnxruntime" and _on_gpu(config)
+    named = config.optimization.execution_accelerators.gpu_execution_accelerator if used else ()
+    served = Served(
+        backend, max(0, config.max_batch_size), tuple(tensors), tuple(each.name for each in named)
+    )
     return BuildCommand("triton", tuple(options), source=source, text=words, served=served)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,15 @@ from trtlint.model.graph import Graph
 if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.facts.facts import Facts
+
+
+_ACCELERATORS = frozenset({"tensorrt", "cuda"})
+"""The GPU accelerators of Triton's ONNX Runtime backend:
+
+https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime.cc#L460
+"""
+_BYTES = re.compile(r":\d+(?:\.\d+)?\s*[KMG]i?B$", re.IGNORECASE)
+"""Pattern of a memory size with a unit such as ``MiB``."""
 
 
 class BuildCommandFact(Fact, frozen=True):
@@ -32,6 +42,10 @@ class BuildCommandFact(Fact, frozen=True):
             command.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
+        library_tactics: the tactic sources of separate libraries in ``--tacticSources``, such as ``CUBLAS``.
+        byte_pools: the pools in ``--memPoolSize`` whose unit ends in ``B``, such as ``workspace:1024MiB``.
+        unknown_accelerators: the GPU accelerators of a Triton configuration that the ONNX Runtime backend
+            does not support.
     """
 
     tool: Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
@@ -47,6 +61,9 @@ class BuildCommandFact(Fact, frozen=True):
     varying: tuple[str, ...]
     dla_core: int | None
     fixed_shapes: bool | None
+    library_tactics: tuple[str, ...]
+    byte_pools: tuple[str, ...]
+    unknown_accelerators: tuple[str, ...]
 
     @property
     def place(self) -> str:
@@ -76,7 +93,26 @@ def find(facts: Facts) -> Iterator[BuildCommandFact]:
         varying=tuple(dict.fromkeys(spec.name for spec in shapes.specs if spec.varies)),
         dla_core=_dla_core(command),
         fixed_shapes=_fixed(facts.model.graph),
+        library_tactics=tuple(
+            each.upper()
+            for each in _listed(command, "--tacticSources", "+-")
+            if each.upper() in ("CUBLAS", "CUBLASLT", "CUBLAS_LT", "CUDNN")
+        ),
+        byte_pools=tuple(each for each in _listed(command, "--memPoolSize") if _BYTES.search(each)),
+        unknown_accelerators=tuple(
+            each
+            for each in (() if command.served is None else command.served.accelerators)
+            if each not in _ACCELERATORS
+        ),
     )
+
+
+def _listed(command: BuildCommand, name: str, prefixes: str = "") -> list[str]:
+    """Return the entries of an option whose value is a list, without their prefixes."""
+    option = command.option(name)
+    if option is None or option.value is None:
+        return []
+    return [each.strip().lstrip(prefixes) for each in option.value.split(",")]
 
 
 def _dla_core(command: BuildCommand) -> int | None:
