@@ -9,7 +9,7 @@ import pytest
 
 from trtlint.engine.evidence.torch import text_evidence
 from trtlint.facts.facts import Facts
-from trtlint.facts.of_torch.torch_call import _truncated_twice, _twice
+from trtlint.facts.of_torch.torch_call import _bare_precision, _truncated_twice, _twice
 from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, is_call, read_script, script_in
 from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
@@ -296,6 +296,10 @@ SCRIPTED = "m = torch_tensorrt.compile(net, ir='ts', inputs=[x])\n"
         ("m = torch.compile(net, backend='tensorrt')\ntorch_tensorrt.save(m, 'f')", "2.9", "module"),
         ("m = torch.nn.Linear(2, 2)\ntorch_tensorrt.save(m, 'f')", "2.9", "module"),
         ("m = load()\ntorch_tensorrt.save(m, 'f')", "2.13", ""),
+        (f"{GRAPH}torch.jit.save(m, 'f')", "2.7", "graph"),
+        (f"{SCRIPTED}torch.jit.save(m, 'f')", "2.7", ""),
+        (f"{GRAPH}torch.jit.save(torch.jit.trace(m, x), 'f')", "2.7", ""),
+        ("torch.jit.save(m, 'f')", "2.7", ""),
         ("p = torch.export.export(net, [x])", "2.13", "arguments"),
         ("y = torch.ones(3)\np = torch.export.export(net, y)", "2.13", "arguments"),
         ("y = [x]\np = torch.export.export(net, tuple(y))", "2.13", ""),
@@ -479,3 +483,18 @@ def test_a_module_that_a_function_imports(line: str) -> None:
 def test_the_reason_why_a_call_was_not_checked(text: str, reason: str) -> None:
     (note,) = text_evidence(f"import torch_tensorrt\nm = {text}", "script.py", "2.13").notes
     assert reason in note
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("torch.half", "float16"),
+        ("torch_tensorrt.dtype.f32", "float32"),
+        ("{torch.half}", ""),
+        ("precision", ""),
+        ("None", ""),
+    ],
+)
+def test_a_precision_outside_of_a_set(value: str, expected: str) -> None:
+    call = only(f"import torch, torch_tensorrt\nm = torch_tensorrt.compile(net, enabled_precisions={value})")
+    assert _bare_precision(call) == expected

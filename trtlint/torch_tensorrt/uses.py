@@ -14,6 +14,7 @@ from trtlint.torch_tensorrt.values import Place
 Function = Literal[
     "torch_tensorrt.save",
     "torch.export.export",
+    "torch.jit.save",
     "torch_tensorrt.runtime.enable_cudagraphs",
     "torch_tensorrt.runtime.set_cudagraphs_mode",
     "torch_tensorrt.runtime.weight_streaming",
@@ -50,6 +51,7 @@ _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
     "torch.export.export": "torch.export.export",
     _PRIVATE: "torch.export.export",
+    "torch.jit.save": "torch.jit.save",
     "torch_tensorrt.runtime.enable_cudagraphs": "torch_tensorrt.runtime.enable_cudagraphs",
     "torch_tensorrt.runtime.set_cudagraphs_mode": "torch_tensorrt.runtime.set_cudagraphs_mode",
     "torch_tensorrt.runtime.weight_streaming": "torch_tensorrt.runtime.weight_streaming",
@@ -58,6 +60,7 @@ _QUANTIZED = "modelopt.torch.quantization.utils.export_torch_mode"
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.save": ("module", "file_path"),
     "torch.export.export": ("mod", "args"),
+    "torch.jit.save": ("m", "f"),
     "torch_tensorrt.runtime.enable_cudagraphs": ("compiled_module",),
     "torch_tensorrt.runtime.set_cudagraphs_mode": ("mode",),
     "torch_tensorrt.runtime.weight_streaming": ("module",),
@@ -147,7 +150,7 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
             sure = False
         else:
             given[keyword.arg] = keyword.value
-    saved = given.get("module") or given.get("compiled_module")
+    saved = given.get("module") or given.get("compiled_module") or given.get("m")
     retrace = place.value(given["retrace"]) if "retrace" in given else None
     format_ = place.value(given["output_format"]) if "output_format" in given else ""
     strict = place.value(given["strict"]) if "strict" in given else None

@@ -42,6 +42,8 @@ class TorchCallFact(TorchFact, frozen=True):
         given: the names of the arguments that the call passes.
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the call omits this
             argument.
+        bare_precision: the value of ``enabled_precisions`` if it is one type instead of a set of types; empty
+            for any other value.
         explicit_typing: whether networks are strongly typed; always True for releases that support no weakly
             typed networks.
         autocast: the setting ``enable_autocast``.
@@ -69,6 +71,7 @@ class TorchCallFact(TorchFact, frozen=True):
     route: str
     given: tuple[str, ...]
     precisions: tuple[str, ...] | None
+    bare_precision: str
     explicit_typing: bool | None
     autocast: bool | None
     immutable_weights: bool | None
@@ -116,6 +119,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
         route=call.route,
         given=tuple(each.name for each in call.arguments),
         precisions=_precisions(call),
+        bare_precision=_bare_precision(call),
         explicit_typing=True if release.minor >= 13 else switch("use_explicit_typing"),
         autocast=switch("enable_autocast"),
         immutable_weights=switch("immutable_weights"),
@@ -162,6 +166,11 @@ def _precisions(call: TorchCall) -> tuple[str, ...] | None:
         return None
     names = [_dtype(value) for value in values]
     return None if "" in names else tuple(dict.fromkeys(names))
+
+
+def _bare_precision(call: TorchCall) -> str:
+    given = call.argument("enabled_precisions")
+    return "" if given is None else _dtype(given.value)
 
 
 def _dtype(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Find calls of ``torch_tensorrt.save`` and ``torch.export.export`` that fail in a release."""
+"""Find calls that save or export a program, and that fail in a release."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ Problem = Literal[
     "tensor",
     "twice",
     "arguments",
+    "graph",
     "strict",
     "private",
 ]
@@ -52,10 +53,10 @@ https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L
 
 
 class TorchUseFact(TorchFact, frozen=True):
-    """A call of ``torch_tensorrt.save`` or ``torch.export.export``.
+    """A call of ``torch_tensorrt.save``, ``torch.jit.save`` or ``torch.export.export``.
 
     Attributes:
-        function: the function, ``torch_tensorrt.save`` or ``torch.export.export``.
+        function: the function, such as ``torch_tensorrt.save``.
         minor: the minor number of the release, such as 13.
         product: the kind of the saved object: ``graph`` (a compiled graph module), ``torchscript``,
             ``module`` or ``program``; empty if the script does not show the kind.
@@ -65,7 +66,8 @@ class TorchUseFact(TorchFact, frozen=True):
             kind, or cannot save it in this format. ``no inputs``: ``save`` traces the module again without
             inputs. ``specs``: the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the
             call passes one tensor in place of a list. ``twice``: the call passes inputs in two arguments.
-            ``arguments``: the example arguments are not a tuple. ``strict``: the call exports a quantized
+            ``arguments``: the example arguments are not a tuple. ``graph``: ``torch.jit.save`` gets a graph
+            module. ``strict``: the call exports a quantized
             module in strict mode. ``private``: the call exports a quantized module in strict mode, with the
             private function ``torch.export._trace._export``.
         reason: a text about the problem; empty if there is none.
@@ -92,14 +94,15 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
     if script is None:
         return
     for use in script.uses:
-        if use.function not in ("torch_tensorrt.save", "torch.export.export"):
-            continue
         minor = script.runs.minor
-        problem = (
-            _export_problem(use, minor)
-            if use.function == "torch.export.export"
-            else _save_problem(use, minor)
-        )
+        if use.function == "torch.jit.save":
+            problem: Problem = "graph" if use.product == "graph" else ""
+        elif use.function == "torch.export.export":
+            problem = _export_problem(use, minor)
+        elif use.function == "torch_tensorrt.save":
+            problem = _save_problem(use, minor)
+        else:
+            continue
         yield TorchUseFact(
             release=script.runs.version,
             function=use.function,
@@ -122,6 +125,7 @@ _REASONS: Mapping[Problem, str] = {
     "specs": "torch_tensorrt.save needs tensors as inputs, but the call passes torch_tensorrt.Input",
     "tensor": "torch_tensorrt.save needs a list of inputs, but the call passes one tensor",
     "twice": "the call passes both inputs and arg_inputs",
+    "graph": "torch.jit.save saves only TorchScript modules, but the call passes a graph module",
     "arguments": "torch.export.export needs a tuple of example arguments",
     "strict": "torch.export.export traces the quantizers of ModelOpt in strict mode",
     "private": "torch.export._trace._export traces the quantizers of ModelOpt in strict mode",
