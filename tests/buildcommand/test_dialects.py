@@ -45,6 +45,10 @@ class TestWindows:
             "trtexec --onnx=..\\b.onnx --saveEngine=b.engine --int8",
         ]
 
+    def test_lines_without_text_keep_their_numbers(self) -> None:
+        (found,) = find_commands("\n\nrem comment\n\ntrtexec --onnx=a.onnx\n", "build.bat")
+        assert found.line == 5
+
     @pytest.mark.parametrize(
         "line",
         [
@@ -132,6 +136,32 @@ class TestYaml:
         file.write_text("{% if gpu %}\ncommand:\n  trtexec --onnx=a.onnx --fp16\n")
         (found,) = read_commands(str(file))
         assert (found.line, found.text) == (3, "trtexec --onnx=a.onnx --fp16")
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("command: [trtexec]\nargs: [--onnx=a.onnx, --fp16]\n", 1),
+            ("args:\n  - --fp16\ncommand:\n  - trtexec\n  - --onnx=a.onnx\n", 4),
+            ("entrypoint: [trtexec]\ncommand: [--onnx=a.onnx, --fp16]\n", 1),
+            ("entrypoint: [bash, -c]\ncommand: [trtexec --onnx=a.onnx --fp16]\n", 2),
+        ],
+    )
+    def test_a_container_with_its_arguments_in_a_second_list(self, text: str, line: int) -> None:
+        found = commands_in_yaml(text, "", find_commands)
+        assert found is not None
+        assert [each.line for each in found] == [line]
+        assert {option.text for option in found[0].options} == {"--onnx=a.onnx", "--fp16"}
+
+    def test_a_node_with_aliases_is_read_once(self) -> None:
+        levels = "".join(f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]\n" for level in range(1, 40))
+        found = commands_in_yaml(f"a0: &a0 [x, trtexec --fp16]\n{levels}", "", find_commands)
+        assert found is not None
+        assert [each.line for each in found] == [1]
+
+    def test_a_node_that_contains_itself(self) -> None:
+        found = commands_in_yaml("a: &a [*a, *a, trtexec --fp16]\n", "", find_commands)
+        assert found is not None
+        assert len(found) == 1
 
     @given(st.text(max_size=200))
     def test_no_text_is_too_strange(self, text: str) -> None:
