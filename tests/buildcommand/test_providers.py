@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import warnings
 from pathlib import Path
@@ -373,23 +372,6 @@ def test_text_that_is_not_json(source: str, place: str) -> None:
     with pytest.raises(CommandError) as caught:
         of_json("{", source)
     assert str(caught.value).startswith(f"{place}: not JSON: Expecting property name")
-
-
-PAIR = "[('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]"
-
-
-def test_the_length_of_a_script_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "_LARGEST", len(PAIR))
-    assert len(of_python(PAIR)) == 1
-    assert of_python(f"{PAIR} ") == ()
-
-
-def test_the_number_of_nodes_of_a_script_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = len(list(ast.walk(ast.parse(PAIR))))
-    monkeypatch.setattr(providers, "_MOST_NODES", count)
-    assert len(of_python(PAIR)) == 1
-    monkeypatch.setattr(providers, "_MOST_NODES", count - 1)
-    assert of_python(PAIR) == ()
 
 
 def test_the_options_beyond_the_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,34 @@ class TestLists:
         found = only('cmd = ["trtexec", "--onnx=a.onnx"]\nif half:\n    cmd.append("--fp16")\n')
         assert (found.text, found.complete) == ("trtexec --onnx=a.onnx", False)
 
+    @pytest.mark.parametrize(
+        ("change", "text", "complete"),
+        [
+            ('cmd.remove("--fp16")', "trtexec --onnx=a.onnx", True),
+            ('if not half:\n    cmd.remove("--fp16")', "trtexec --onnx=a.onnx", False),
+            ("cmd.remove(flag)", "trtexec --onnx=a.onnx --fp16", False),
+            ('half and cmd.append("--int8")', "trtexec --onnx=a.onnx --fp16", False),
+            ('cmd += ["--int8"] + extra', "trtexec --onnx=a.onnx --fp16 --int8", False),
+            ('cmd = cmd + ["--int8"]', "trtexec --onnx=a.onnx --fp16 --int8", True),
+        ],
+    )
+    def test_changes_of_a_list(self, change: str, text: str, complete: bool) -> None:
+        found = only(f'cmd = ["trtexec", "--onnx=a.onnx", "--fp16"]\n{change}\n')
+        assert (found.text, found.complete) == (text, complete)
+
+    @pytest.mark.parametrize(
+        ("words", "complete"),
+        [
+            ('["trtexec", "--onnx=a.onnx"] + ["--fp16"]', True),
+            ('["trtexec"] + ["--onnx=a.onnx", "--fp16"]', True),
+            ('["sudo"] + ["trtexec", "--onnx=a.onnx", "--fp16"] + extra', False),
+            ('prefix + ["trtexec", "--onnx=a.onnx", "--fp16"]', True),
+        ],
+    )
+    def test_a_sum_of_lists(self, words: str, complete: bool) -> None:
+        found = only(f"subprocess.run({words})")
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx --fp16", complete)
+
     def test_a_list_of_another_name_does_not_grow(self) -> None:
         found = found_in(
             'cmd = ["trtexec", "--onnx=a.onnx"]\nrun(cmd)\n'
@@ -113,6 +141,33 @@ class TestTexts:
             'cmd = "trtexec --onnx=a.onnx"\ncmd += " --verbose"\nif half:\n    cmd = cmd + " --fp16"\n'
         )
         assert (found.text, found.complete) == ("trtexec --onnx=a.onnx --verbose", False)
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            'flags = "--fp16"\nif small:\n    flags += " --int8"\n{}',
+            'flags = "--fp16"\nfor flags in all_flags:\n    {}',
+            'def build(flags="--int8"):\n    {}\nflags = "--fp16"',
+            'if small:\n    flags = "--int8"\nelse:\n    flags = "--fp16"\n{}',
+        ],
+    )
+    def test_a_name_with_several_values_is_unknown(self, script: str) -> None:
+        found = only(script.format('os.system("trtexec --onnx=a.onnx " + flags)'))
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx", False)
+
+    def test_a_long_sum(self) -> None:
+        options = [f"--opt{number}=" for number in range(20)]
+        found = only('os.system("trtexec" ' + "".join(f'+ " {each}" + value ' for each in options) + ")")
+        assert [option.name for option in found.options] == [each[:-1] for each in options]
+
+    def test_a_text_that_doubles_is_computed(self) -> None:
+        doubled = "".join(f"a{level} = a{level - 1} + a{level - 1}\n" for level in range(1, 60))
+        found = only(f"a0 = 'x'\n{doubled}os.system('trtexec --onnx=' + a59 + ' --fp16')")
+        assert found.text == "trtexec --onnx=... --fp16"
+
+    def test_a_long_chain_of_conditions(self) -> None:
+        chain = "".join("elif other:\n    pass\n" for _ in range(1500))
+        assert only(f'if first:\n    pass\n{chain}\nrun(["trtexec", "--fp16"])').line == 3004
 
     @pytest.mark.parametrize(
         "text",

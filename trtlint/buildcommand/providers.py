@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
+from trtlint.buildcommand.syntax import nodes_of
 from trtlint.knowledge.providers import CLASSES, Provider, provider_options
 
 _PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
 """For each provider, the prefix of most of its options."""
 
-_MOST_NODES = 200_000
-"""Maximum number of syntax nodes in a script."""
-_LARGEST = 1 << 20
-"""Maximum length of a script, in characters."""
 _DEEPEST = 50
 _MOST_OPTIONS = 500
 _LONGEST = 2000
@@ -73,20 +69,9 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
 
     The result is empty if the text is not Python.
     """
-    if len(text) > _LARGEST:
+    nodes = nodes_of(text)
+    if nodes is None:
         return ()
-    try:
-        with warnings.catch_warnings():
-            # Parsing warns about the script, for example about an invalid escape sequence.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    nodes = []
-    for node in ast.walk(tree):
-        nodes.append(node)
-        if len(nodes) > _MOST_NODES:
-            return ()
     reader = _Python(nodes)
     session, model = reader.session, reader.model
     # If a script configures a provider in several places, use the place with the most options.

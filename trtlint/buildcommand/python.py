@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.buildcommand.command import BuildCommand, Tool, command, tool_of
+from trtlint.buildcommand.syntax import nodes_of
 
 _VARIABLE = "${_}"
 """Stands for a part of a word that the script computes."""
-_MOST_NODES = 200_000
-_LARGEST = 1 << 20
-"""Maximum length of a script, in characters."""
 _DEEPEST = 20
+_LONGEST_TEXT = 20_000
+"""Maximum length of a text, in characters.  A longer text counts as computed."""
 _LONGEST = 2000
 """Maximum length of a word, in characters."""
 _CALL = re.compile(
@@ -42,11 +43,13 @@ _PRINTERS = frozenset(
         "info",
         "log",
         "print",
+        "warn",
+        "warning",
+        "write",
     }
-    | {"warn", "warning", "write"}
 )
 """Functions that show a text and run nothing."""
-_GROWING = frozenset({"append", "extend", "insert", "remove"})
+_CHANGING = frozenset({"append", "extend", "insert", "remove"})
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FORMAT = re.compile(r"%(?:\(\w+\))?[-+ 0#]*\d*(?:\.\d+)?[sdifr]")
 
@@ -54,10 +57,24 @@ Search = Callable[[str, str], Iterator[BuildCommand]]
 
 
 class _Change(Struct, frozen=True):
-    """A statement that adds words to a command: the added value, and whether the statement always runs."""
+    """A statement that adds words to a command, or removes a word.
 
-    value: ast.expr | None
-    always: bool
+    Attributes:
+        value: the words.
+        removes: whether the statement removes a word.
+        always: whether the statement always runs.
+    """
+
+    value: ast.expr
+    removes: bool = False
+    always: bool = False
+
+
+_Changes = Mapping[str, Sequence[tuple[int, _Change | None]]]
+"""For each name, the places in a block that change its value.
+
+A place is the index of a statement, and the change.  The change is None for a new value.
+"""
 
 
 def commands_in_python(text: str, source: str, search: Search) -> tuple[BuildCommand, ...] | None:
@@ -68,106 +85,118 @@ def commands_in_python(text: str, source: str, search: Search) -> tuple[BuildCom
         source: the name of the file, for reports.
         search: the function that finds commands in the text of a shell command.
     """
-    if len(text) > _LARGEST:
+    nodes = nodes_of(text)
+    if nodes is None:
         return None
-    try:
-        with warnings.catch_warnings():
-            # Parsing warns about the script, for example about an invalid escape sequence.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    reader = _Reader(tree, source, search)
+    reader = _Reader(nodes, source, search)
     return tuple(sorted(reader.commands(), key=lambda each: each.line))
 
 
 class _Reader:
     """Finds the commands in the syntax tree of a script."""
 
-    def __init__(self, tree: ast.Module, source: str, search: Search) -> None:
-        self._tree = tree
+    def __init__(self, nodes: Sequence[ast.AST], source: str, search: Search) -> None:
         self._source = source
         self._search = search
         self._silent: set[int] = set()
-        self._names: dict[str, list[ast.expr]] = {}
-
-    def commands(self) -> Iterator[BuildCommand]:
-        """Yield the commands, without order."""
-        for count, node in enumerate(ast.walk(self._tree)):
-            if count > _MOST_NODES:
-                return
+        """The ids of texts that the script only shows."""
+        self._known: dict[str, str] = {}
+        """The texts of the names that have one value in the whole script."""
+        self._module = nodes[0]
+        bound = Counter(filter(None, map(_bound, nodes)))
+        for node in nodes:
+            name, value = _assigned(node)
+            text = self._text(value, 0) if value is not None and bound[name] == 1 else None
+            if text is not None:
+                self._known[name] = text
             self._note(node)
-        yield from self._in_body(self._tree.body)
 
     def _note(self, node: ast.AST) -> None:
-        """Record assigned names, and the texts that the script only shows."""
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    self._names.setdefault(target.id, []).append(node.value)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            self._names.setdefault(node.target.id, []).append(node.value)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        """Record the texts that the script only shows."""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             self._silent.add(id(node.value))  # a documentation string
         elif isinstance(node, ast.Raise) and node.exc is not None:
             self._silent.update(map(id, ast.walk(node.exc)))
         elif isinstance(node, ast.Call) and _called(node) in _PRINTERS:
             self._silent.update(map(id, ast.walk(node)))
 
-    def _in_body(self, body: Sequence[ast.stmt]) -> Iterator[BuildCommand]:
-        for position, statement in enumerate(body):
-            name, value = _assigned(statement)
-            changes = list(_changes(name, body[position + 1 :])) if name and self._is_command(value) else []
-            pending: list[ast.AST] = [statement]
-            while pending:
-                node = pending.pop()
-                if isinstance(node, ast.expr) and id(node) not in self._silent:
-                    found = list(self._of(node, changes if node is value else []))
-                    yield from found
-                    if found:
-                        continue
-                blocks = [part for _, part in ast.iter_fields(node) if _is_block(part)]
-                inner = {id(each) for block in blocks for each in block}
-                pending += [each for each in ast.iter_child_nodes(node) if id(each) not in inner]
-                for block in blocks:
-                    yield from self._in_body(block)
+    def commands(self) -> Iterator[BuildCommand]:
+        """Yield the commands, without order."""
+        bodies = list(_blocks(self._module))
+        while bodies:
+            body = bodies.pop()
+            changes: _Changes | None = None
+            for position, statement in enumerate(body):
+                name, value = _assigned(statement)
+                own: list[_Change] = []
+                if value is not None and any(True for _ in self._of(value, [])):
+                    changes = _changes(body) if changes is None else changes
+                    own = list(_following(changes.get(name, ()), position))
+                yield from self._in_statement(statement, value, own, bodies)
 
-    def _is_command(self, value: ast.expr | None) -> bool:
-        return value is not None and any(True for _ in self._of(value, []))
+    def _in_statement(
+        self,
+        statement: ast.stmt,
+        value: ast.expr | None,
+        changes: Sequence[_Change],
+        bodies: list[list[ast.stmt]],
+    ) -> Iterator[BuildCommand]:
+        """Yield the commands in a statement, and add the blocks of the statement to ``bodies``.
+
+        ``changes`` are the changes of ``value``, which the statement assigns.
+        """
+        pending: list[ast.AST] = [statement]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.expr) and id(node) not in self._silent:
+                found = list(self._of(node, changes if node is value else []))
+                yield from found
+                if found:
+                    continue
+            blocks = list(_blocks(node))
+            bodies += blocks
+            inner = {id(each) for block in blocks for each in block}
+            pending += [each for each in ast.iter_child_nodes(node) if id(each) not in inner]
 
     def _of(self, node: ast.expr, changes: Sequence[_Change]) -> Iterator[BuildCommand]:
         """Yield the command that an expression is."""
-        if isinstance(node, ast.List | ast.Tuple):
-            yield from self._of_list(node, changes)
+        elements = _elements(node)
+        if elements is not None:
+            yield from self._of_list(elements, changes)
         elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp | ast.Call):
             text = self._text(node, 0)
             if text is None or not _CALL.search(text):
                 return
             for change in changes:
-                added = None if change.value is None else self._text(change.value, 0)
+                added = self._text(change.value, 0)
                 text = f"{text} {added if added is not None and change.always else _VARIABLE}"
             for found in self._search(text, self._source):
                 yield replace(found, line=node.lineno + found.line - 1)
 
-    def _of_list(self, node: ast.List | ast.Tuple, changes: Sequence[_Change]) -> Iterator[BuildCommand]:
-        for position, element in enumerate(node.elts):
+    def _of_list(self, elements: Sequence[ast.expr], changes: Sequence[_Change]) -> Iterator[BuildCommand]:
+        for position, element in enumerate(elements):
             tool = self._tool(element)
             if tool is not None:
-                words = [self._word(each) for each in node.elts[position + 1 :]]
+                words = [self._word(each) for each in elements[position + 1 :]]
                 for change in changes:
-                    words += self._added(change)
-                found = command(words, tool, source=self._source, line=node.elts[position].lineno)
+                    self._apply(change, words)
+                found = command(words, tool, source=self._source, line=element.lineno)
                 if any(option.name.startswith("--") for option in found.options) or not found.complete:
                     yield found
                 return
 
-    def _added(self, change: _Change) -> list[str]:
-        value = change.value
-        if value is None or not change.always:
-            return [_VARIABLE]
-        if isinstance(value, ast.List | ast.Tuple):
-            return [self._word(each) for each in value.elts]
-        return [self._word(value)]
+    def _apply(self, change: _Change, words: list[str]) -> None:
+        """Change the words of a command."""
+        known = change.always
+        if change.removes:
+            removed = self._word(change.value)
+            known = known and removed in words and removed != _VARIABLE
+            words[:] = [word for word in words if word != removed or word == _VARIABLE]
+        elif change.always:
+            elements = _elements(change.value)
+            words += [self._word(each) for each in ([change.value] if elements is None else elements)]
+        if not known:
+            words.append(_VARIABLE)
 
     def _tool(self, node: ast.expr) -> Tool | None:
         name = _last_name(node)
@@ -190,8 +219,7 @@ class _Reader:
         if isinstance(node, ast.JoinedStr):
             return "".join(self._part(each, depth) for each in node.values)
         if isinstance(node, ast.Name):
-            values = self._names.get(node.id, ())
-            known = self._text(values[0], depth + 1) if len(values) == 1 else None
+            known = self._known.get(node.id)
             return f"${{{node.id}}}" if known is None or _CALL.search(known) else known
         if isinstance(node, ast.BinOp):
             return self._joined(node, depth)
@@ -206,14 +234,17 @@ class _Reader:
         return self._text(node, depth + 1) or ""
 
     def _joined(self, node: ast.BinOp, depth: int) -> str | None:
-        left = self._text(node.left, depth + 1)
         if isinstance(node.op, ast.Mod):
+            left = self._text(node.left, depth + 1)
             return None if left is None else _FORMAT.sub(_VARIABLE, left)
-        right = self._text(node.right, depth + 1)
-        if left is None and right is None:
+        if not isinstance(node.op, ast.Add | ast.Div):
             return None
-        between = {ast.Add: "", ast.Div: "/"}.get(type(node.op))
-        return None if between is None else f"{left or _VARIABLE}{between}{right or _VARIABLE}"
+        texts = [self._text(each, depth + 1) for each in _operands(node)]
+        if all(text is None for text in texts):
+            return None
+        between = "" if isinstance(node.op, ast.Add) else "/"
+        joined = between.join(_VARIABLE if text is None else text for text in texts)
+        return joined if len(joined) <= _LONGEST_TEXT else None
 
     def _of_call(self, node: ast.Call, depth: int) -> str | None:
         called = _called(node)
@@ -241,40 +272,94 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _assigned(statement: ast.stmt) -> tuple[str, ast.expr | None]:
+def _assigned(node: ast.AST) -> tuple[str, ast.expr | None]:
     """Return the name that a statement assigns, and the value."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target: ast.expr = statement.targets[0]
-    elif isinstance(statement, ast.AnnAssign):
-        target = statement.target
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target: ast.expr = node.targets[0]
+    elif isinstance(node, ast.AnnAssign):
+        target = node.target
     else:
         return "", None
-    return (target.id, statement.value) if isinstance(target, ast.Name) else ("", None)
+    return (target.id, node.value) if isinstance(target, ast.Name) else ("", None)
 
 
-def _changes(name: str, following: Sequence[ast.stmt]) -> Iterator[_Change]:
-    """Yield the changes of a command in the statements after its assignment."""
-    for statement in following:
-        found = [change for node in ast.walk(statement) if (change := _change(name, node)) is not None]
-        if not found and _assigned(statement)[0] == name:
+def _bound(node: ast.AST) -> str:
+    """Return the name that gets a value at a node, or an empty string."""
+    if isinstance(node, ast.Name):
+        return node.id if isinstance(node.ctx, ast.Store) else ""
+    return node.arg if isinstance(node, ast.arg) else ""
+
+
+def _operands(node: ast.BinOp) -> list[ast.expr]:
+    """Return the operands of a chain such as ``a + b + c``."""
+    operands = [node.right]
+    left = node.left
+    while isinstance(left, ast.BinOp) and type(left.op) is type(node.op):
+        operands.append(left.right)
+        left = left.left
+    return [left, *reversed(operands)]
+
+
+def _elements(node: ast.expr) -> list[ast.expr] | None:
+    """Return the elements of a list, a tuple or a sum of lists, or None for other expressions.
+
+    In a sum, an operand that is not a list is an element with a star.
+    """
+    if isinstance(node, ast.List | ast.Tuple):
+        return node.elts
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return None
+    operands = _operands(node)
+    if not any(isinstance(each, ast.List | ast.Tuple) for each in operands):
+        return None
+    found: list[ast.expr] = []
+    for each in operands:
+        found += each.elts if isinstance(each, ast.List | ast.Tuple) else [ast.Starred(each)]
+    return found
+
+
+def _changes(body: Sequence[ast.stmt]) -> _Changes:
+    """Return the places in a block that change or set the value of a name."""
+    found: dict[str, list[tuple[int, _Change | None]]] = defaultdict(list)
+    for position, statement in enumerate(body):
+        name, _ = _assigned(statement)
+        before = len(found[name])
+        for node in ast.walk(statement):
+            changed, change = _change(node)
+            if change is not None:
+                direct = node is statement or (isinstance(statement, ast.Expr) and node is statement.value)
+                found[changed].append((position, replace(change, always=direct)))
+        if name and len(found[name]) == before:
+            found[name].append((position, None))
+    return found
+
+
+def _following(places: Sequence[tuple[int, _Change | None]], position: int) -> Iterator[_Change]:
+    """Yield the changes after a statement, up to the next new value."""
+    for _, change in places[bisect(places, position, key=lambda each: each[0]) :]:
+        if change is None:
             return
-        always = isinstance(statement, ast.Expr | ast.AugAssign | ast.Assign)
-        yield from (_Change(each, always) for each in found)
+        yield change
 
 
-def _change(name: str, node: ast.AST) -> ast.expr | None:
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-        return node.value
-    if isinstance(node, ast.Assign) and _assigned(node)[0] == name and isinstance(node.value, ast.BinOp):
+def _change(node: ast.AST) -> tuple[str, _Change | None]:
+    """Return the name whose value a node changes, and the change."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return node.target.id, _Change(node.value)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+        name, _ = _assigned(node)
         left = node.value.left
-        return node.value.right if isinstance(left, ast.Name) and left.id == name else None
+        return name, _Change(node.value.right) if isinstance(left, ast.Name) and left.id == name else None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
-        return None
-    owner = node.func.value
-    if not isinstance(owner, ast.Name) or owner.id != name or node.func.attr not in _GROWING:
-        return None
-    return node.args[-1]
+        return "", None
+    owner, method = node.func.value, node.func.attr
+    if not isinstance(owner, ast.Name) or method not in _CHANGING:
+        return "", None
+    return owner.id, _Change(node.args[-1], removes=method == "remove")
 
 
-def _is_block(part: object) -> bool:
-    return isinstance(part, list) and bool(part) and isinstance(part[0], ast.stmt)
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the lists of statements in a node."""
+    for _, part in ast.iter_fields(node):
+        if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+            yield part
