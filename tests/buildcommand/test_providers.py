@@ -428,6 +428,39 @@ CACHE = "'trt_engine_cache_enable': True"
             {"trt_engine_cache_enable": "True", "device_id": None},
             True,
         ),
+        (
+            f"o = {{}}\nif new:\n  o['trt_engine_cache_enable']: bool = True\nS(providers=[('{TRT}', o)])",
+            {"trt_engine_cache_enable": None},
+            True,
+        ),
+        (
+            f"o = {{}}\no.update({{{CACHE}}})\nS(providers=[('{TRT}', o)])",
+            {"trt_engine_cache_enable": "True"},
+            True,
+        ),
+        (f"o = {{}}\no.update(device_id=1)\nS(providers=[('{TRT}', o)])", {"device_id": "1"}, True),
+        (f"o = {{}}\no.setdefault('device_id', 1)\nS(providers=[('{TRT}', o)])", {"device_id": None}, True),
+        *[
+            (
+                f"o = {{{CACHE}}}\n{change}\nS(providers=[('{TRT}', o)])",
+                {"trt_engine_cache_enable": "True"},
+                False,
+            )
+            for change in (
+                "o.update(others)",
+                "o.update(**others)",
+                "o |= others",
+                "o[key] = 1",
+                "for key in others:\n  o[key] = 1",
+                "if small:\n  o = {}",
+            )
+        ],
+        (
+            f"cached = True\nif small:\n  cached = False\n"
+            f"S(providers=[('{TRT}', {{'trt_engine_cache_enable': cached}})])",
+            {"trt_engine_cache_enable": None},
+            True,
+        ),
         (f"S(providers=[('{TRT}', options())])", {}, False),
         (f"S(providers=[('{TRT}', {{{CACHE}}} if cached else {{}})])",
          {"trt_engine_cache_enable": "True"}, False),

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from trtlint.buildcommand import syntax
-from trtlint.buildcommand.syntax import nodes_of
+from trtlint.buildcommand.syntax import nodes_of, single_values
 
 TEXT = "[('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]"
 
@@ -35,3 +35,22 @@ def test_the_number_of_nodes_of_a_script_is_limited(monkeypatch: pytest.MonkeyPa
     assert nodes_of(TEXT) is not None
     monkeypatch.setattr(syntax, "_MOST_NODES", count - 1)
     assert nodes_of(TEXT) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("a = 1", {"a"}),
+        ("a: int = 1\nb: int", {"a"}),
+        ("a = b = 1\nc.d = 2", {"a", "b"}),
+        ("a = 1\na = 2", set()),
+        ("a = 1\na += 2", set()),
+        ("a = 1\nfor a in b: pass", set()),
+        ("def f(a): pass\na = 1", set()),
+        ("a = 1\nwith f() as a: pass", set()),
+    ],
+)
+def test_names_with_one_value(text: str, known: set[str]) -> None:
+    nodes = nodes_of(text)
+    assert nodes is not None
+    assert set(single_values(nodes)) == known

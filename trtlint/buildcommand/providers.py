@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
-from trtlint.buildcommand.syntax import nodes_of
+from trtlint.buildcommand.syntax import nodes_of, single_values
 from trtlint.knowledge.providers import CLASSES, Provider, provider_options
 
 _PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
@@ -174,34 +175,47 @@ _BLOCKS = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.With)
 """Nodes whose statements always run when the node runs."""
 
 
+_Item = tuple[str | None, ast.expr | None]
+"""The key and the value of an option.  A computed key or value, or a conditional value, is None."""
+
+
 class _Python:
     """Finds the execution providers in the syntax tree of a Python script."""
 
     def __init__(self, nodes: list[ast.AST]) -> None:
         self._nodes = nodes
-        self._assigned: dict[str, ast.expr] = {}
-        self._items: dict[str, list[tuple[str, ast.expr | None]]] = {}
-        """For each name, the items that the script sets.
-
-        The value is None if the script sets the item only under a condition.
-        """
+        self._assigned = single_values(nodes)
+        self._items: dict[str, list[_Item]] = defaultdict(list)
+        """For each name, the items that the script sets after the assignment."""
         always: set[int] = set()
         for node in nodes:
             if isinstance(node, _BLOCKS):
                 always.update(map(id, node.body))
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self._note(target, node.value, always=id(node) in always)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._note(node.target, node.value, always=True)
+            elif isinstance(node, ast.Expr) and id(node) in always:
+                always.add(id(node.value))
+            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Call):
+                for name, key, value in self._changes(node):
+                    self._items[name].append((key, value if id(node) in always else None))
 
-    def _note(self, target: ast.expr, value: ast.expr, *, always: bool) -> None:
-        if isinstance(target, ast.Name):
-            self._assigned[target.id] = value
-        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
-            if isinstance(key, str):
-                self._items.setdefault(target.value.id, []).append((key, value if always else None))
+    def _changes(
+        self, node: ast.Assign | ast.AnnAssign | ast.Call
+    ) -> Iterator[tuple[str, str | None, ast.expr | None]]:
+        """Yield the items that a node sets: the name of the dictionary, the key and the value."""
+        if isinstance(node, ast.Call):
+            method = node.func
+            if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name):
+                return
+            if method.attr == "setdefault" and node.args:
+                yield method.value.id, _string(node.args[0]), None
+            elif method.attr == "update":
+                for each in node.args:
+                    for key, value in _pairs(self._value(each)) or [(None, None)]:
+                        yield method.value.id, key, value
+                yield from ((method.value.id, each.arg, each.value) for each in node.keywords)
+            return
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                yield target.value.id, _string(target.slice), node.value
 
     @property
     def model(self) -> str:
@@ -244,10 +258,11 @@ class _Python:
 
         The script may add further options elsewhere, so the options are incomplete.
         """
+        owners = {id(value): name for name, value in self._assigned.items()}
         for node in self._nodes:
             if not isinstance(node, ast.Dict) or not node.keys:
                 continue
-            owner = next((name for name, value in self._assigned.items() if value is node), "")
+            owner = owners.get(id(node), "")
             given = self._dictionary(ast.Name(owner) if owner else node) or _UNKNOWN
             for provider, prefix in _PREFIXES.items():
                 options = tuple(each for each in given.options if each.name in provider_options(provider))
@@ -300,24 +315,15 @@ class _Python:
     def _dictionary(self, node: ast.expr) -> _Given | None:
         """Return the provider options in a dictionary, or None if the expression is not a dictionary."""
         items = self._items.get(node.id, []) if isinstance(node, ast.Name) else []
-        node = self._value(node)
-        pairs: list[tuple[object, ast.expr | None]]
-        if isinstance(node, ast.Dict):
-            pairs = [
-                (getattr(key, "value", None), each) for key, each in zip(node.keys, node.values, strict=True)
-            ]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-            pairs = [(each.arg, each.value) for each in node.keywords]
-            pairs += [(None, each) for each in node.args]
-        else:
+        pairs = _pairs(self._value(node))
+        if pairs is None:
             return None
         found = {}
         for key, value in (*pairs, *items):
-            if isinstance(key, str):
+            if key is not None:
                 known = None if value is None else self._constant(value)
                 found[key] = Option(key, known, known=known is not None)
-        complete = all(isinstance(key, str) for key, _ in pairs)
-        return _Given(tuple(found.values()), complete)
+        return _Given(tuple(found.values()), all(key is not None for key, _ in (*pairs, *items)))
 
     def _constant(self, node: ast.expr) -> str | None:
         """Return the text of a constant or of a product of constants, or None for any other expression."""
@@ -330,8 +336,22 @@ class _Python:
 
 def _name(node: ast.expr) -> str:
     """Return the execution provider that an expression names, or an empty string for other expressions."""
+    value = _string(node) or ""
+    return value if value in CLASSES else ""
+
+
+def _string(node: ast.expr | None) -> str | None:
     value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) and value in CLASSES else ""
+    return value if isinstance(value, str) else None
+
+
+def _pairs(node: ast.expr) -> list[_Item] | None:
+    """Return the items of a dictionary, or None if the expression is not a dictionary."""
+    if isinstance(node, ast.Dict):
+        return [(_string(key), value) for key, value in zip(node.keys, node.values, strict=True)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        return [*((each.arg, each.value) for each in node.keywords), *((None, each) for each in node.args)]
+    return None
 
 
 def _number(node: ast.expr, depth: int) -> int | None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.buildcommand.command import BuildCommand, Tool, command, tool_of
-from trtlint.buildcommand.syntax import nodes_of
+from trtlint.buildcommand.syntax import nodes_of, single_values
 
 _VARIABLE = "${_}"
 """Stands for a part of a word that the script computes."""
@@ -103,12 +103,11 @@ class _Reader:
         self._known: dict[str, str] = {}
         """The texts of the names that have one value in the whole script."""
         self._module = nodes[0]
-        bound = Counter(filter(None, map(_bound, nodes)))
-        for node in nodes:
-            name, value = _assigned(node)
-            text = self._text(value, 0) if value is not None and bound[name] == 1 else None
+        for name, value in single_values(nodes).items():
+            text = self._text(value, 0)
             if text is not None:
                 self._known[name] = text
+        for node in nodes:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
@@ -281,13 +280,6 @@ def _assigned(node: ast.AST) -> tuple[str, ast.expr | None]:
     else:
         return "", None
     return (target.id, node.value) if isinstance(target, ast.Name) else ("", None)
-
-
-def _bound(node: ast.AST) -> str:
-    """Return the name that gets a value at a node, or an empty string."""
-    if isinstance(node, ast.Name):
-        return node.id if isinstance(node.ctx, ast.Store) else ""
-    return node.arg if isinstance(node, ast.arg) else ""
 
 
 def _operands(node: ast.BinOp) -> list[ast.expr]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
+from collections.abc import Iterable
 
 _LARGEST = 1 << 20
 """Maximum length of a script, in characters."""
@@ -31,3 +33,21 @@ def nodes_of(text: str) -> list[ast.AST] | None:
         if len(nodes) > _MOST_NODES:
             return None
     return nodes
+
+
+def single_values(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
+    """Return the values of the names that get one value in the whole script.
+
+    Parameters of functions and targets of loops count as further values.
+    """
+    bound: Counter[str] = Counter()
+    assigned: dict[str, ast.expr] = {}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] += 1
+        elif isinstance(node, ast.arg):
+            bound[node.arg] += 1
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            assigned.update((each.id, node.value) for each in targets if isinstance(each, ast.Name))
+    return {name: value for name, value in assigned.items() if bound[name] == 1}
