@@ -417,10 +417,11 @@ def test_a_script_that_is_too_deep_without_a_long_line() -> None:
         ("inputs=[1], arg_inputs=[1], **more", True),
         ("inputs=given, arg_inputs=[1]", None),
         ("inputs=[1], arg_inputs=given", None),
+        ("inputs=[1], arg_inputs=nothing", False),
     ],
 )
 def test_inputs_that_are_given_twice(arguments: str, expected: bool | None) -> None:
-    call = only(f"import torch_tensorrt\ntorch_tensorrt.dynamo.compile(p, {arguments})\n")
+    call = only(f"import torch_tensorrt\nnothing = None\ntorch_tensorrt.dynamo.compile(p, {arguments})\n")
     assert _twice(call) is expected
 
 

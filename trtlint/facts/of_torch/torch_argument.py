@@ -17,6 +17,7 @@ from trtlint.knowledge.torchreleases import (
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
 from trtlint.torch_tensorrt.script import TorchScript
+from trtlint.torch_tensorrt.values import UNKNOWN
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -118,7 +119,6 @@ def _minor(line: str) -> int:
 
 
 def _changes(given: Argument, default: str) -> bool | None:
-    value = known_value(given, None)
-    if value is None:
-        return False if given.text == "None" else None
-    return str(value) != (default or "False")
+    if given.value is None:
+        return False
+    return None if given.value is UNKNOWN else str(given.value) != (default or "False")

@@ -159,12 +159,11 @@ def _precisions(call: TorchCall) -> tuple[str, ...] | None:
     given = call.argument("enabled_precisions")
     if given is None:
         return () if call.complete else None
-    if given.text == "None":
+    if given.value is None:
         return ()
-    values = given.value if isinstance(given.value, tuple) else None
-    if values is None:
+    if not isinstance(given.value, tuple):
         return None
-    names = [_dtype(value) for value in values]
+    names = [_dtype(value) for value in given.value]
     return None if "" in names else tuple(dict.fromkeys(names))
 
 
@@ -200,7 +199,7 @@ def _truncated_twice(call: TorchCall) -> bool | None:
 
 def _twice(call: TorchCall) -> bool | None:
     both = [call.argument(name) for name in ("inputs", "arg_inputs")]
-    if any(each is not None and each.text == "None" for each in both):
+    if any(each is not None and each.value is None for each in both):
         return False
     if all(each is not None for each in both):
         return None if any(each is None or each.value is UNKNOWN for each in both) else True
