@@ -36,7 +36,7 @@ class TestWindows:
             "REM trtexec --onnx=old.onnx\n"
             ":: trtexec --onnx=older.onnx\n"
             "%TRTEXEC% --onnx=%~dp0a.onnx --fp16 --workspace=4096\n"
-            "D:\\TensorRT\\bin\\trtexec.exe --onnx=..\\b.onnx ^\n"
+            "D:\\TensorRT\\bin\\trtexec.exe --onnx=..\\b.onnx^\n"
             "    --saveEngine=b.engine ^\n"
             "    --int8\n"
         )

@@ -71,6 +71,24 @@ class TestWords:
             "bf16": True,
         }
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            'docker run image bash -c "cd /m && trtexec --onnx=a.onnx --fp16"',
+            "sh -ec 'cd /m\ntrtexec --onnx=a.onnx \\\n  --fp16\n'",
+            'CMD ["bash", "-c", "trtexec --onnx=a.onnx --fp16"]',
+        ],
+    )
+    def test_a_script_as_an_argument(self, line: str) -> None:
+        assert only(line).text == "trtexec --onnx=a.onnx --fp16"
+
+    @pytest.mark.parametrize(
+        "expression", ["${{ matrix.model }}", "${{ inputs.model || 'a.onnx' }}", "{{ .Values.model }}"]
+    )
+    def test_an_expression_in_a_template_is_computed(self, expression: str) -> None:
+        found = only(f"trtexec --onnx={expression} --fp16")
+        assert (found.text, found.words) == ("trtexec --onnx=... --fp16", ())
+
     def test_a_command_that_loads_an_engine_sets_nothing(self) -> None:
         assert only("trtexec --loadEngine=a.engine --best --noTF32").switches == {}
 

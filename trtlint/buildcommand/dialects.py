@@ -43,9 +43,11 @@ def as_shell(text: str, source: str) -> str:
 
     A backslash at the end of a line stays as it is: ``C:\bin\trtexec --fp16 \`` may run in Git Bash.
     """
-    if PurePath(source).suffix.casefold() in (".bat", ".cmd"):
+    batch = PurePath(source).suffix.casefold() in (".bat", ".cmd")
+    if batch:
         text = _REMARK.sub("", text)
-    return "\n".join(line.replace("\\", "\\\\").removesuffix("\\") for line in text.splitlines())
+    lines = (line.replace("\\", "\\\\").removesuffix("\\") for line in text.splitlines())
+    return "\n".join(f"{line[:-1]}\\" if batch and line.endswith("^") else line for line in lines)
 
 
 def continued(line: str) -> str:

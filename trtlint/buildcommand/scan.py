@@ -32,9 +32,12 @@ _PARENTHESES = re.compile(r"\$\((\w+)\)")
 """Pattern of a make variable such as ``$(NAME)``, which a shell would read as a command substitution."""
 _AUTOMATIC = re.compile(r"\$[<^@?*+|]")
 """Pattern of an automatic make variable such as ``$<``; a shell would read some of them as operators."""
-_COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`|\$?\{\{[^{}]*\}\}")
+"""Pattern of a command substitution, or of an expression in a template such as ``${{ inputs.model }}``."""
 _SUBSTITUTION = re.compile(r"\$\(|`")
 """Pattern of the start of a command substitution."""
+_SCRIPT = re.compile(r"-[a-z]*c")
+"""Pattern of a shell option whose next word is a script."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -224,7 +227,11 @@ def _split(line: str) -> list[str] | None:
 
 
 def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
-    """Yield each call of a known program: the program, and its arguments up to the next shell operator."""
+    """Yield each call of a known program: the program, and its arguments up to the next shell operator.
+
+    The word after ``-c`` can be a script, as in ``bash -c "trtexec --fp16"``.
+    """
+    previous = ""
     tool: Tool | None = None
     arguments: list[str] = []
     for word in words:
@@ -235,7 +242,11 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
             tool, arguments = None, []
         elif tool is not None:
             arguments.append(word)
+        elif _SCRIPT.fullmatch(previous):
+            for _, inner in _logical_lines(word):
+                yield from _invocations(inner)
         else:
             tool = tool_of(word)
+        previous = word
     if tool is not None:
         yield tool, arguments
