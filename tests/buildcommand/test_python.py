@@ -92,11 +92,17 @@ class TestLists:
             ('half and cmd.append("--int8")', "trtexec --onnx=a.onnx --fp16", False),
             ('cmd += ["--int8"] + extra', "trtexec --onnx=a.onnx --fp16 --int8", False),
             ('cmd = cmd + ["--int8"]', "trtexec --onnx=a.onnx --fp16 --int8", True),
+            ('cmd = cmd + ["--int8"] + ["--best"]', "trtexec --onnx=a.onnx --fp16 --int8 --best", True),
+            ('cmd = ["nice", *cmd, "--int8"]', "trtexec --onnx=a.onnx --fp16", False),
         ],
     )
     def test_changes_of_a_list(self, change: str, text: str, complete: bool) -> None:
         found = only(f'cmd = ["trtexec", "--onnx=a.onnx", "--fp16"]\n{change}\n')
         assert (found.text, found.complete) == (text, complete)
+
+    def test_a_list_that_begins_with_the_program(self) -> None:
+        found = only('cmd = ["trtexec"]\ncmd.append("--onnx=a.onnx")\ncmd.append("--fp16")\n')
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx --fp16", True)
 
     @pytest.mark.parametrize(
         ("words", "complete"),
@@ -135,6 +141,18 @@ class TestTexts:
     )
     def test_ways_to_write_a_command_line(self, text: str) -> None:
         assert only(text).text == "trtexec --onnx=... --fp16"
+
+    @pytest.mark.parametrize(
+        ("change", "complete"),
+        [
+            ('cmd += " --onnx=a.onnx"\ncmd += " --fp16"', True),
+            ('cmd = cmd + " --onnx=a.onnx" + " --fp16"', True),
+            ('cmd += " --onnx=a.onnx --fp16"\ncmd = f"{cmd} {more}"', False),
+        ],
+    )
+    def test_a_text_that_begins_with_the_program(self, change: str, complete: bool) -> None:
+        found = only(f'cmd = "/opt/bin/trtexec"\n{change}\nos.system(cmd)')
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx --fp16", complete)
 
     def test_a_text_that_grows(self) -> None:
         found = only(

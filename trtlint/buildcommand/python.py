@@ -60,12 +60,12 @@ class _Change(Struct, frozen=True):
     """A statement that adds words to a command, or removes a word.
 
     Attributes:
-        value: the words.
+        value: the words; None if they are unknown.
         removes: whether the statement removes a word.
         always: whether the statement always runs.
     """
 
-    value: ast.expr
+    value: ast.expr | None
     removes: bool = False
     always: bool = False
 
@@ -128,10 +128,16 @@ class _Reader:
             for position, statement in enumerate(body):
                 name, value = _assigned(statement)
                 own: list[_Change] = []
-                if value is not None and any(True for _ in self._of(value, [])):
+                if value is not None and self._names_program(value):
                     changes = _changes(body) if changes is None else changes
                     own = list(_following(changes.get(name, ()), position))
                 yield from self._in_statement(statement, value, own, bodies)
+
+    def _names_program(self, value: ast.expr) -> bool:
+        elements = _elements(value)
+        if elements is not None:
+            return any(self._tool(each) is not None for each in elements)
+        return self._tool(value) is not None or _CALL.search(self._text(value, 0) or "") is not None
 
     def _in_statement(
         self,
@@ -164,11 +170,13 @@ class _Reader:
             yield from self._of_list(elements, changes)
         elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp | ast.Call):
             text = self._text(node, 0)
-            if text is None or not _CALL.search(text):
+            if text is None:
                 return
             for change in changes:
-                added = self._text(change.value, 0)
-                text = f"{text} {added if added is not None and change.always else _VARIABLE}"
+                added = None if change.value is None or not change.always else self._text(change.value, 0)
+                text = f"{text} {_VARIABLE if added is None else added}"
+            if not _CALL.search(text):
+                return
             for found in self._search(text, self._source):
                 yield replace(found, line=node.lineno + found.line - 1)
 
@@ -186,14 +194,14 @@ class _Reader:
 
     def _apply(self, change: _Change, words: list[str]) -> None:
         """Change the words of a command."""
-        known = change.always
-        if change.removes:
-            removed = self._word(change.value)
+        value, known = change.value, change.always and change.value is not None
+        if value is not None and change.removes:
+            removed = self._word(value)
             known = known and removed in words and removed != _VARIABLE
             words[:] = [word for word in words if word != removed or word == _VARIABLE]
-        elif change.always:
-            elements = _elements(change.value)
-            words += [self._word(each) for each in ([change.value] if elements is None else elements)]
+        elif value is not None and change.always:
+            elements = _elements(value)
+            words += [self._word(each) for each in ([value] if elements is None else elements)]
         if not known:
             words.append(_VARIABLE)
 
@@ -317,9 +325,8 @@ def _changes(body: Sequence[ast.stmt]) -> _Changes:
         name, _ = _assigned(statement)
         before = len(found[name])
         for node in ast.walk(statement):
-            changed, change = _change(node)
-            if change is not None:
-                direct = node is statement or (isinstance(statement, ast.Expr) and node is statement.value)
+            direct = node is statement or (isinstance(statement, ast.Expr) and node is statement.value)
+            for changed, change in _changes_at(node):
                 found[changed].append((position, replace(change, always=direct)))
         if name and len(found[name]) == before:
             found[name].append((position, None))
@@ -334,20 +341,21 @@ def _following(places: Sequence[tuple[int, _Change | None]], position: int) -> I
         yield change
 
 
-def _change(node: ast.AST) -> tuple[str, _Change | None]:
-    """Return the name whose value a node changes, and the change."""
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        return node.target.id, _Change(node.value)
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
-        name, _ = _assigned(node)
-        left = node.value.left
-        return name, _Change(node.value.right) if isinstance(left, ast.Name) and left.id == name else None
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
-        return "", None
-    owner, method = node.func.value, node.func.attr
-    if not isinstance(owner, ast.Name) or method not in _CHANGING:
-        return "", None
-    return owner.id, _Change(node.args[-1], removes=method == "remove")
+def _changes_at(node: ast.AST) -> Iterator[tuple[str, _Change]]:
+    """Yield the names whose values a node changes, and the changes."""
+    name, value = _assigned(node)
+    if value is not None:
+        operands = _operands(value) if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else []
+        if operands and isinstance(operands[0], ast.Name) and operands[0].id == name:
+            yield from ((name, _Change(each)) for each in operands[1:])
+        elif any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(value)):
+            yield name, _Change(None)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, _Change(node.value)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        owner, method = node.func.value, node.func.attr
+        if isinstance(owner, ast.Name) and method in _CHANGING:
+            yield owner.id, _Change(node.args[-1], removes=method == "remove")
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
