@@ -178,8 +178,9 @@ class TestTexts:
         found = only('os.system("trtexec" ' + "".join(f'+ " {each}" + value ' for each in options) + ")")
         assert [option.name for option in found.options] == [each[:-1] for each in options]
 
-    def test_a_text_that_doubles_is_computed(self) -> None:
-        doubled = "".join(f"a{level} = a{level - 1} + a{level - 1}\n" for level in range(1, 60))
+    @pytest.mark.parametrize("value", ["{0} + {0}", "f'{{{0}}}{{{0}}}'"])
+    def test_a_text_that_doubles_is_computed(self, value: str) -> None:
+        doubled = "".join(f"a{level} = {value.format(f'a{level - 1}')}\n" for level in range(1, 60))
         found = only(f"a0 = 'x'\n{doubled}os.system('trtexec --onnx=' + a59 + ' --fp16')")
         assert found.text == "trtexec --onnx=... --fp16"
 

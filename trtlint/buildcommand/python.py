@@ -169,13 +169,12 @@ class _Reader:
         if elements is not None:
             yield from self._of_list(elements, changes)
         elif isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp | ast.Call):
-            text = self._text(node, 0)
-            if text is None:
-                return
+            parts = [self._text(node, 0)]
             for change in changes:
-                added = None if change.value is None or not change.always else self._text(change.value, 0)
-                text = f"{text} {_VARIABLE if added is None else added}"
-            if not _CALL.search(text):
+                value = change.value if change.always else None
+                parts.append(None if value is None else self._text(value, 0))
+            text = None if parts[0] is None else _joined(parts, " ")
+            if text is None or not _CALL.search(text):
                 return
             for found in self._search(text, self._source):
                 yield replace(found, line=node.lineno + found.line - 1)
@@ -224,23 +223,22 @@ class _Reader:
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.JoinedStr):
-            return "".join(self._part(each, depth) for each in node.values)
+            return _joined([self._part(each, depth) for each in node.values], "")
         if isinstance(node, ast.Name):
             known = self._known.get(node.id)
             return f"${{{node.id}}}" if known is None or _CALL.search(known) else known
         if isinstance(node, ast.BinOp):
-            return self._joined(node, depth)
+            return self._of_operation(node, depth)
         if isinstance(node, ast.Call):
             return self._of_call(node, depth)
         return f"${{{node.attr}}}" if isinstance(node, ast.Attribute) else None
 
-    def _part(self, node: ast.expr, depth: int) -> str:
-        if isinstance(node, ast.FormattedValue):
-            text = None if node.format_spec is not None else self._text(node.value, depth + 1)
-            return _VARIABLE if text is None else text
-        return self._text(node, depth + 1) or ""
+    def _part(self, node: ast.expr, depth: int) -> str | None:
+        if not isinstance(node, ast.FormattedValue):
+            return self._text(node, depth + 1)
+        return None if node.format_spec is not None else self._text(node.value, depth + 1)
 
-    def _joined(self, node: ast.BinOp, depth: int) -> str | None:
+    def _of_operation(self, node: ast.BinOp, depth: int) -> str | None:
         if isinstance(node.op, ast.Mod):
             left = self._text(node.left, depth + 1)
             return None if left is None else _FORMAT.sub(_VARIABLE, left)
@@ -249,9 +247,7 @@ class _Reader:
         texts = [self._text(each, depth + 1) for each in _operands(node)]
         if all(text is None for text in texts):
             return None
-        between = "" if isinstance(node.op, ast.Add) else "/"
-        joined = between.join(_VARIABLE if text is None else text for text in texts)
-        return joined if len(joined) <= _LONGEST_TEXT else None
+        return _joined(texts, "" if isinstance(node.op, ast.Add) else "/")
 
     def _of_call(self, node: ast.Call, depth: int) -> str | None:
         called = _called(node)
@@ -261,6 +257,12 @@ class _Reader:
         if called in _WRAPPERS and node.args:
             return self._text(node.args[0], depth + 1)
         return None
+
+
+def _joined(texts: Sequence[str | None], between: str) -> str | None:
+    """Join texts, with a variable for each None.  If the result is too long, return None."""
+    parts = [_VARIABLE if text is None else text for text in texts]
+    return between.join(parts) if sum(map(len, parts)) <= _LONGEST_TEXT else None
 
 
 def _called(node: ast.Call) -> str:
