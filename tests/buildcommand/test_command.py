@@ -38,6 +38,8 @@ def test_arguments(
     [
         ("trtexec", "trtexec"), ("TRTEXEC.EXE", "trtexec"), ("trt_exec", "trtexec"), ("$trtexec", "trtexec"),
         ("$(TRTEXEC)", "trtexec"), ("${TRTEXEC}", "trtexec"), ("a/b/trtexec", "trtexec"),
+        ("$TRTEXEC_BIN", "trtexec"), ("${trtexec_path}", "trtexec"), ("%TRTEXEC_EXE%", "trtexec"),
+        ("trtexec_path", None), ("$TRTEXEC_FLAGS", None),
         ("C:\\a\\trtexec.exe", "trtexec"), ("tensorrt_rtx", "tensorrt_rtx"),
         ("bin/Tensorrt_RTX.exe", "tensorrt_rtx"), ("a=trtexec", None), ("trtexec.py", None),
         ("mytrtexec", None), ("trtexec/bin", None), ("tensorrt", None), ("", None),

@@ -43,6 +43,7 @@ class TestLists:
             "trtexec",
             "str(trtexec)",
             "self.trtexec",
+            "trtexec_path",
             "args.trtexec",
             'shutil.which("trtexec")',
             'ROOT / "bin" / "trtexec.exe"',

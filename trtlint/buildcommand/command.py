@@ -27,6 +27,8 @@ Role = Literal["input", "output"]
 VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%\d|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
+_OF_PROGRAM = re.compile(r"_(?:path|bin|binary|exe|executable|cmd)$")
+"""Pattern of the end of the name of a variable that contains a program."""
 _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--fp16": ("fp16", True),
     "--bf16": ("bf16", True),
@@ -236,12 +238,14 @@ def matches(name: str, pattern: str) -> bool:
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    A variable such as ``$TRTEXEC`` or ``%TRTEXEC%`` also names a program.  For other words, the result is
-    None.
+    A variable such as ``$TRTEXEC``, ``${TRTEXEC_PATH}`` or ``%TRTEXEC%`` also names a program.  For other
+    words, the result is None.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
-    name = re.sub(r"^(?:\$[({]?|%)|[)}%]$", "", file_name(word)).casefold().removesuffix(".exe")
+    name = file_name(word).casefold().removesuffix(".exe")
+    if name.startswith(("$", "%")):
+        name = _OF_PROGRAM.sub("", name.strip("$(){}%"))
     if name in ("trtexec", "trt_exec"):
         return "trtexec"
     return "tensorrt_rtx" if name == "tensorrt_rtx" else None
