@@ -45,6 +45,18 @@ class TestWindows:
             "trtexec --onnx=..\\b.onnx --saveEngine=b.engine --int8",
         ]
 
+    @pytest.mark.parametrize(
+        ("source", "line"),
+        [
+            ("build.ps1", "& trtexec --onnx=a.onnx @flags"),
+            ("build.bat", "trtexec --onnx=a.onnx %*"),
+            ("build.cmd", "trtexec --onnx=a.onnx %1"),
+        ],
+    )
+    def test_further_arguments_are_unknown(self, source: str, line: str) -> None:
+        (found,) = find_commands(line, source)
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx", False)
+
     def test_lines_without_text_keep_their_numbers(self) -> None:
         (found,) = find_commands("\n\nrem comment\n\ntrtexec --onnx=a.onnx\n", "build.bat")
         assert found.line == 5

@@ -24,7 +24,7 @@ options are ``provider``, ``model``, and all options of the execution provider.
 """
 Role = Literal["input", "output"]
 
-VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%\d|`|\{\{")
+VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%[\d*]|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
 _OF_PROGRAM = re.compile(r"_(?:path|bin|binary|exe|executable|cmd)$")

@@ -17,6 +17,8 @@ _WINDOWS_PATH = re.compile(r"[\w.)%}]\\(?:trtexec|tensorrt_rtx)(?:\.exe)?(?=[\"'
 """Pattern of a path of Windows that ends in a known program."""
 _REMARK = re.compile(r"^[ \t]*(?:@?rem\b|::).*$", re.IGNORECASE | re.MULTILINE)
 """Pattern of a comment in a batch file."""
+_SPLATTED = re.compile(r"(?<=\s)@(\w+)")
+"""Pattern of a variable of PowerShell whose elements become arguments, such as ``@flags``."""
 _PROGRAM = re.compile(r"trtexec|tensorrt_rtx", re.IGNORECASE)
 _CONTINUED = re.compile(r"(?<=\s)[`^]\s*$")
 _DEEPEST = 60
@@ -44,8 +46,7 @@ def as_shell(text: str, source: str) -> str:
     A backslash at the end of a line stays as it is: ``C:\bin\trtexec --fp16 \`` may run in Git Bash.
     """
     batch = PurePath(source).suffix.casefold() in (".bat", ".cmd")
-    if batch:
-        text = _REMARK.sub("", text)
+    text = _REMARK.sub("", text) if batch else _SPLATTED.sub(r"${\1}", text)
     lines = (line.replace("\\", "\\\\").removesuffix("\\") for line in text.splitlines())
     return "\n".join(f"{line[:-1]}\\" if batch and line.endswith("^") else line for line in lines)
 
