@@ -198,3 +198,64 @@ def test_advice(tmp_path: Path, lines: tuple[str, ...], expected: str, unexpecte
     found = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert expected in found
     assert unexpected not in found
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "main.cpp:(.text+0xf91): undefined reference to `cv::imread(cv::String const&, int)'",
+            "the program is not linked with a library that it uses: cv::imread",
+        ),
+        (
+            'a.obj : error LNK2019: unresolved external symbol "public: void __cdecl a::b(int)" (?b@a) referenced in main',
+            "the program is not linked with a library that it uses: a::b",
+        ),
+        (
+            'a.obj : error LNK2001: unresolved external symbol "class Logger gLogger" (?gLogger@)',
+            "the program is not linked with a library that it uses: gLogger",
+        ),
+        ("/usr/bin/ld: cannot find -lnvparsers", "the linker does not find a library: nvparsers"),
+        (
+            "a.cpp(3,10): fatal error C1083: Cannot open include file: 'NvInfer.h': No such file or directory",
+            "the compiler does not find a header: NvInfer.h",
+        ),
+        (
+            "a.cpp:3:10: fatal error: 'NvInfer.h' file not found",
+            "the compiler does not find a header: NvInfer.h",
+        ),
+        (
+            "a.cpp:3:10: fatal error: opencv2/opencv.hpp: No such file or directory",
+            "the compiler does not find a header: opencv2/opencv.hpp",
+        ),
+        (
+            "a.cpp:9:5: error: cannot declare variable 'x' to be of abstract type 'Plugin'",
+            "the source code does not fit the installed headers: a.cpp:9:5: error: cannot declare variable 'x' to be of abstract type 'Plugin'",
+        ),
+        (
+            "a.cpp:9:5: error: expected ';' before 'return'",
+            "the source code does not compile: a.cpp:9:5: error: expected ';' before 'return'",
+        ),
+    ],
+)
+def test_messages_about_programs_that_do_not_compile(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "build.log").write_text(f"TensorRT\n{line}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert (finding["rule"], finding["message"]) == ("LOG195", message)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "class 'nvinfer1::ICudaEngine' has no member named 'getNbBindings'",
+        'class "nvinfer1::ICudaEngine" has no member "getNbBindings"',
+        "no member named 'getNbBindings' in 'nvinfer1::ICudaEngine'",
+        "'getNbBindings' is not a member of 'nvinfer1::ICudaEngine'",
+        "'getNbBindings': is not a member of 'nvinfer1::ICudaEngine'",
+    ],
+)
+def test_the_missing_member_is_named(tmp_path: Path, error: str) -> None:
+    (tmp_path / "build.log").write_text(f"TensorRT\na.cpp:9:5: error: {error}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert "getNbBindings does not exist in the installed release" in out
