@@ -18,6 +18,7 @@ from trtlint.measurement.measurement import read_measurement
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.skeleton import skeleton
 from trtlint.measurement.trial import Trial
+from trtlint.model.graph import Graph
 from trtlint.model.load import load
 from trtlint.report import schemas
 
@@ -172,6 +173,25 @@ def test_the_tensor_that_an_operator_reads_is_compared(tmp_path: Path) -> None:
 
     assert error() > 0
     assert error("mm") > error("mm", "am") == 0.0
+
+
+def test_the_search_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of many comparisons reads another tensor of one long chain."""
+    count = 500
+    chain = " ".join(
+        f"a{index + 1} = Neg (a{index}) g{index} = Greater (a{index + 1}, half)" for index in range(count)
+    )
+    ends = ", ".join(f"bool[4,8] g{index}" for index in range(count))
+    onnx.save(model_of(f"a0 = MatMul (x, w) {chain}", ends), tmp_path / "m.onnx")
+    graph = load(tmp_path / "m.onnx").graph
+    visits: list[object] = []
+    for walk in ("successors", "predecessors"):
+        original = getattr(Graph, walk)
+        monkeypatch.setattr(
+            Graph, walk, lambda self, node, original=original: visits.append(node) or original(self, node)
+        )
+    assert len(find_compared(graph).reads) == count
+    assert len(visits) <= 3 * count
 
 
 def measured(
