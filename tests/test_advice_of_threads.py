@@ -259,3 +259,18 @@ def test_the_missing_member_is_named(tmp_path: Path, error: str) -> None:
     (tmp_path / "build.log").write_text(f"TensorRT\na.cpp:9:5: error: {error}\n", "utf-8")
     out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert "getNbBindings does not exist in the installed release" in out
+
+
+def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
+    lines = (
+        "WARNING: Num classes mismatch. Configured: 80, detected by network: 2",
+        # https://github.com/marcoslucianops/DeepStream-Yolo/issues/640
+        "0:00:09.303505002 18243 0xaaaadb449980 ERROR                nvinfer gstnvinfer.cpp:676:gst_nvinfer_logger:<primary_gie> NvDsInferContext[UID 1]: Error in NvDsInferContextImpl::parseBoundingBox() <nvdsinfer_context_impl_output_parsing.cpp:60> [UID = 1]: Could not find output coverage layer for parsing objects",
+    )
+    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    found = json.loads(out)["models"][0]["findings"]
+    assert {(each["rule"], each["severity"]) for each in found} == {
+        ("LOG172", "error"),
+        ("LOG172", "warning"),
+    }
