@@ -177,6 +177,13 @@ def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
             "accepts sizes from 1 to 1 in dimension 0 of images",
             "Remove the inputs and outputs",
         ),
+        (
+            (
+                "WARNING: Number of classes mismatch, make sure to set num-detected-classes=4 in config_infer file",
+            ),
+            "If the model has 4 classes, set num-detected-classes=4",
+            "parse-bbox-func-name",
+        ),
         # https://github.com/pytorch/TensorRT/issues/1446
         (
             (

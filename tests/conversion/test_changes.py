@@ -84,6 +84,16 @@ def test_a_tensor_that_is_not_finite_in_fp32_proves_nothing(tmp_path: Path) -> N
     assert "; not compared, because FP32 gives infinity or NaN: b" in found.text
 
 
+def test_tensors_that_are_not_finite_are_named_once(tmp_path: Path) -> None:
+    text = INFINITE.replace("Greater(a, b)", "Greater(b, half)")
+    found = rehearsal(tmp_path, text)
+    assert found.verdict == "unproven"
+    assert found.text == (
+        "every compared tensor contains infinity or NaN in FP32; y has a boolean type, so trtlint compares "
+        "the tensor b, from which Greater Greater_2 computes y"
+    )
+
+
 def test_a_tensor_is_compared_in_the_type_in_which_it_is_read(tmp_path: Path) -> None:
     source = skeleton(saved(TWO, tmp_path / "m.onnx"))
     body = TWO[: TWO.index("z = Less")]

@@ -191,7 +191,8 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     converted = _rewritten(trial, Path(request["converted"]), FORMATS[request["type"]])
     errors = _errors(trial, RehearsalSession(converted))
-    compared, left = model.compared, [name for name in trial.ranged.outputs[0] if name not in errors]
+    compared = model.compared
+    left = [name for name in trial.ranged.outputs[0] if name not in errors] if compared.sentence else []
     infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
     return {
         "errors": errors,
@@ -200,8 +201,8 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
         "batches": len(trial.feeds),
         "made_up": not inputs.names,
         "floats": bool(trial.ranged.outputs[0]),
-        "compared": compared.sentence + (infinite if compared.sentence and left else ""),
-        "decides": compared.decides and not (compared.sentence and left),
+        "compared": compared.sentence + (infinite if errors and left else ""),
+        "decides": compared.decides and not left,
         "changed": changed_shares(trial, converted) if compared.sentence else {},
     }
 
