@@ -83,3 +83,13 @@ def test_layer_normalization_of_onnx_runtime_in_old_opsets(opset: int, domain: s
     assert not checker_error(model)
     _name_domain(model)
     assert model.graph.node[0].domain == domain
+
+
+def test_layer_normalization_of_onnx_runtime_in_bodies() -> None:
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 12] >
+        g (float[2,3] x, float[3] s, bool c) => (float[2,3] y) { y = If (c) <
+          then_branch = a () => (float[2,3] p) { p = LayerNormalization (x, s) },
+          else_branch = b () => (float[2,3] q) { q = Neg (x) }> }"""
+    )
+    assert not checker_error(model)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.model.contents import all_tensors
+from trtlint.model.contents import all_tensors, graphs
 from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import opsets
@@ -62,7 +62,9 @@ def _name_domain(proto: onnx.ModelProto) -> None:
     """
     opset = opsets(proto).get("", 0)
     foreign = {op for op, since in _FOREIGN.items() if since is None or opset < since}
-    found = [node for node in proto.graph.node if node.op_type in foreign and not node.domain]
+    found = [
+        node for graph in graphs(proto) for node in graph.node if node.op_type in foreign and not node.domain
+    ]
     for node in found:
         node.domain = ONNX_RUNTIME
     if found and not any(opset.domain == ONNX_RUNTIME for opset in proto.opset_import):
