@@ -33,7 +33,7 @@ _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
-_CACHE_LINES = 2
+CACHE_LINES = 2
 """Largest distance in lines between an error about the timing cache and TensorRT's statement about it."""
 _GIVEN_UP = "run_failed"
 """Name of the pattern for trtexec's message that a run failed."""
@@ -161,7 +161,7 @@ def _lines_about_timing_cache(log: Log) -> frozenset[int]:
     cache.
     """
     stated = log.records.get("timing_cache_unused", ())
-    return frozenset(record.line - above for record in stated for above in range(1, _CACHE_LINES + 1)) & {
+    return frozenset(record.line - above for record in stated for above in range(1, CACHE_LINES + 1)) & {
         record.line for record in log.records.get("engine_damaged", ())
     }
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from trtlint.buildfiles.diagnosis import CACHE_LINES
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.lognames import reason
@@ -41,8 +42,8 @@ _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 The first pattern matches an error about a refused type.  The second pattern matches a line below this error,
 in which an old parser names the node.
 """
-_CACHE, _DAMAGED, _CACHE_LINES = "timing_cache_unused", "engine_damaged", 2
-"""Names of two patterns, and the largest distance in lines between their matches.
+_CACHE, _DAMAGED = "timing_cache_unused", "engine_damaged"
+"""Names of two patterns.
 
 The first pattern matches TensorRT's statement that it does not use the timing cache. The second pattern also
 matches the error above this statement, which is about the cache and not about an engine.
@@ -123,13 +124,13 @@ def part_of(record: Record) -> str:
 
 def _restated(record: Record, above: Record | None) -> Record | None:
     """Return the line ``above`` if ``record`` repeats its statement about the timing cache, or None."""
-    near = record.pattern == _CACHE and above is not None and record.line - above.line <= _CACHE_LINES
+    near = record.pattern == _CACHE and above is not None and record.line - above.line <= CACHE_LINES
     return above if near else None
 
 
 def _explained_below(record: Record, last: Mapping[str, Record]) -> Record | None:
     """Return the message above ``record`` whose subject only ``record`` states, or None."""
-    pairs = {_CACHE: (_DAMAGED, _CACHE_LINES), _ENCRYPTED: (_FILE, _ENCRYPTED_LINES)}
+    pairs = {_CACHE: (_DAMAGED, CACHE_LINES), _ENCRYPTED: (_FILE, _ENCRYPTED_LINES)}
     pattern, far = pairs.get(record.pattern, ("", 0))
     above = last.get(pattern)
     return above if above is not None and 0 < record.line - above.line <= far else None
