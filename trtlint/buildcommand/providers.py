@@ -76,7 +76,7 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     reader = _Python(nodes)
     session, model = reader.session, reader.model
     # If a script configures a provider in several places, use the place with the most options.
-    best: dict[Provider, tuple[_Given, int]] = {}
+    best: dict[Provider, tuple[_GivenOptions, int]] = {}
     for provider, given, line in reader.providers():
         if provider not in best or given.rank > best[provider][0].rank:
             best[provider] = given, line
@@ -90,7 +90,7 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     )
 
 
-class _Given(Struct, frozen=True):
+class _GivenOptions(Struct, frozen=True):
     """The options that a script gives to a provider.
 
     Attributes:
@@ -107,7 +107,7 @@ class _Given(Struct, frozen=True):
         return len(self.options), not self.complete
 
 
-_UNKNOWN = _Given(complete=False)
+_UNKNOWN = _GivenOptions(complete=False)
 
 
 def _command(
@@ -240,7 +240,7 @@ class _Python:
                 found.append(Option(str(words[0]), str(words[1])))
         return found
 
-    def providers(self) -> Iterator[tuple[Provider, _Given, int]]:
+    def providers(self) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         """Yield each execution provider with its options and its line in the script."""
         for node in self._nodes:
             if isinstance(node, ast.Tuple | ast.List):
@@ -248,12 +248,12 @@ class _Python:
                 yield from pairs
                 if not pairs:
                     yield from (
-                        (CLASSES[name], _Given(), each.lineno) for each in node.elts if (name := _name(each))
+                        (CLASSES[name], _GivenOptions(), each.lineno) for each in node.elts if (name := _name(each))
                     )
             elif isinstance(node, ast.Call):
                 yield from self._call(node)
 
-    def loose(self) -> Iterator[tuple[Provider, _Given, int]]:
+    def loose(self) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         """Yield the dictionaries whose keys are options of a provider, wherever the script uses them.
 
         The script may add further options elsewhere, so the options are incomplete.
@@ -267,7 +267,7 @@ class _Python:
             for provider, prefix in _PREFIXES.items():
                 options = tuple(each for each in given.options if each.name in provider_options(provider))
                 if any(option.name.startswith(prefix) for option in options):
-                    yield provider, _Given(options, complete=False), node.lineno
+                    yield provider, _GivenOptions(options, complete=False), node.lineno
 
     def _calls(self, name: str) -> Iterator[ast.Call]:
         for node in self._nodes:
@@ -278,7 +278,7 @@ class _Python:
                 ):
                     yield node
 
-    def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, _Given, int]]:
+    def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         if len(elements) == 2 and (name := _name(elements[0])):
             given = self._dictionary(elements[1])
             if given is not None:
@@ -286,7 +286,7 @@ class _Python:
             elif not isinstance(self._value(elements[1]), ast.Constant):
                 yield CLASSES[name], _UNKNOWN, elements[0].lineno
 
-    def _call(self, node: ast.Call) -> Iterator[tuple[Provider, _Given, int]]:
+    def _call(self, node: ast.Call) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         named = {each.arg: self._value(each.value) for each in node.keywords if each.arg}
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if called == "add_provider_for_devices" and len(node.args) > 1:
@@ -312,7 +312,7 @@ class _Python:
     def _value(self, node: ast.expr) -> ast.expr:
         return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
 
-    def _dictionary(self, node: ast.expr) -> _Given | None:
+    def _dictionary(self, node: ast.expr) -> _GivenOptions | None:
         """Return the provider options in a dictionary, or None if the expression is not a dictionary."""
         items = self._items.get(node.id, []) if isinstance(node, ast.Name) else []
         pairs = _pairs(self._value(node))
@@ -323,7 +323,7 @@ class _Python:
             if key is not None:
                 known = None if value is None else self._constant(value)
                 found[key] = Option(key, known, known=known is not None)
-        return _Given(tuple(found.values()), all(key is not None for key, _ in (*pairs, *items)))
+        return _GivenOptions(tuple(found.values()), all(key is not None for key, _ in (*pairs, *items)))
 
     def _constant(self, node: ast.expr) -> str | None:
         """Return the text of a constant or of a product of constants, or None for any other expression."""
