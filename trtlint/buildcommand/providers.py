@@ -248,7 +248,9 @@ class _Python:
                 yield from pairs
                 if not pairs:
                     yield from (
-                        (CLASSES[name], _GivenOptions(), each.lineno) for each in node.elts if (name := _name(each))
+                        (CLASSES[name], _GivenOptions(), each.lineno)
+                        for each in node.elts
+                        if (name := _name(each))
                     )
             elif isinstance(node, ast.Call):
                 yield from self._call(node)
