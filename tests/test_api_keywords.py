@@ -119,10 +119,13 @@ def test_a_measurement_is_evidence() -> None:
     model, inputs = (REPOSITORY / "examples" / name for name in ("nafnet.onnx", "nafnet.npz"))
     found = trtlint.measure(model, inputs=[inputs], rehearse=False, trt="10.7")
     found.save("ranges.json")
-    one, other = (trtlint.lint(model, trt="10.7", ranges=each) for each in (found.measurement, "ranges.json"))
-    assert rules(one) == rules(other)
+    given = (found, found.measurement, "ranges.json")
+    first, *others = (rules(trtlint.lint(model, trt="10.7", ranges=each)) for each in given)
+    assert others == [first, first]
     with pytest.raises(trtlint.FileError, match=r"ranges\.json: this is a measurement of another model"):
         trtlint.lint("model.onnx", ranges="ranges.json")
+    with pytest.raises(trtlint.FileError, match=r"nafnet\.onnx: this is a measurement of another model"):
+        trtlint.lint("model.onnx", ranges=found)
 
 
 def test_measure_stays_a_function_whatever_was_imported() -> None:

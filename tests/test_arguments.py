@@ -87,7 +87,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         ),
         (
             keyword(ranges=5),
-            "ranges=5: expected a path, or the attribute `measurement` of a result of trtlint.measure",
+            "ranges=5: expected a path, or a result of trtlint.measure",
         ),
         (
             keyword(dry_build="zzz"),

@@ -1,16 +1,33 @@
-"""Read the argument ``measurement`` of the Python API."""
+"""Read the keyword ``ranges`` of the Python API."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Protocol
 
 from trtlint.measurement.identity import digest
 from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
 
 
-def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
-    """Return ``given``, or the measurement in the file ``given``.
+class HasMeasurement(Protocol):
+    """The result of :func:`trtlint.measure`."""
+
+    @property
+    def measurement(self) -> Measurement:
+        """The measurement."""
+
+
+def data_of(given: object) -> Measurement | None:
+    """Return a measurement, or the measurement of a result; None if the value is neither."""
+    found = getattr(given, "measurement", given)
+    return found if isinstance(found, Measurement) else None
+
+
+def measurement_of(
+    given: str | os.PathLike[str] | Measurement | HasMeasurement, model: Path | None
+) -> Measurement:
+    """Return ``given``, or the measurement in the result or in the file ``given``.
 
     If ``model`` is not None, check that the measurement belongs to the model.
 
@@ -18,9 +35,12 @@ def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | No
         MeasurementError: the file is not a measurement, or is about another model.
         ModelError: the model cannot be read.
     """
-    found = given if isinstance(given, Measurement) else read_measurement(Path(given))
+    if isinstance(given, str | os.PathLike):
+        found, name = read_measurement(Path(given)), os.fspath(given)
+    else:
+        found = given if isinstance(given, Measurement) else given.measurement
+        name = found.path
     if model is not None and found.digest != digest(model):
-        name = found.path if isinstance(given, Measurement) else os.fspath(given)
         raise MeasurementError(
             f"{name}: this is a measurement of another model, or of an older version of {found.path}; "
             "measure again"

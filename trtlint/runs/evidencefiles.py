@@ -16,6 +16,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from trtlint.engine.evidence.base import Evidence
+    from trtlint.measurement.given import HasMeasurement
     from trtlint.measurement.measurement import Measurement
 
 
@@ -97,7 +98,7 @@ EVIDENCE_FILES: tuple[EvidenceFile, ...] = (
         "trtlint.runs.ranges:RangeReader",
         "Use this measurement, which `trtlint measure -o` wrote; repeatable.",
         "For 16-bit models: keep in FP32 the nodes that this `trtlint measure` file lists; repeatable.",
-        "a path, or the attribute `measurement` of a result of trtlint.measure",
+        "a path, or a result of trtlint.measure",
     ),
 )
 """The kinds, in the order in which their readers run.
@@ -109,5 +110,5 @@ Each kind also needs its keyword in :class:`EvidenceKeywords`.
 class EvidenceKeywords(TypedDict, total=False):
     """The keywords of the Python API for the kinds in :data:`EVIDENCE_FILES`."""
 
-    ranges: str | os.PathLike[str] | Measurement
-    """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
+    ranges: str | os.PathLike[str] | Measurement | HasMeasurement
+    """The result of :func:`trtlint.measure` for the model, or a file of ``trtlint measure -o``."""

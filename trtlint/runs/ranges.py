@@ -9,9 +9,9 @@ from typing import Any
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.errors import SettingError
-from trtlint.measurement.given import measurement_of
+from trtlint.measurement.given import data_of, measurement_of
 from trtlint.measurement.identity import digest
-from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
+from trtlint.measurement.measurement import MeasurementError, read_measurement
 from trtlint.model.errors import ModelError
 from trtlint.runs.evidencefiles import FileReader
 
@@ -51,8 +51,8 @@ class RangeReader(FileReader):
 
     @staticmethod
     def is_data(value: object) -> bool:
-        """Return True if a value is a measurement."""
-        return isinstance(value, Measurement)
+        """Return True if a value is a measurement, or a result of :func:`trtlint.measure`."""
+        return data_of(value) is not None
 
     @staticmethod
     def of_keyword(value: Any, model: Path | None) -> Evidence:
