@@ -18,7 +18,10 @@ ROOMS = (
     "policy", "case", "fixes", "examples", "conversion", "report", "runs", "commands",
 )  # fmt: skip
 """From lowest to highest; docs/development/rooms.md describes each of them."""
-TOP = {"api", "arguments", "cases", "cli", "converting", "tools", "__main__", "__init__"}
+TOP = {
+    "api", "arguments", "cases", "cli", "converting", "keywords", "optionnames", "tools", "__main__",
+    "__init__",
+}  # fmt: skip
 """The modules above all rooms."""
 BOTTOM = {"errors", "structs"}
 """The modules below all rooms."""

@@ -16,8 +16,8 @@ import trtlint
 from tests.dry_build.rtx import NEEDS_WHEELS
 from trtlint import api, tools
 from trtlint.arguments import ARGUMENTS, read, read_file, read_local, read_one, read_paths
-from trtlint.cases import Keywords
 from trtlint.cli import cli
+from trtlint.keywords import Keywords
 from trtlint.runs.dryjob import DryJob
 
 RELU = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,8] y) { y = Relu (x) }'

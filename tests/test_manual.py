@@ -21,11 +21,11 @@ from scripts.manual.rulepages import rule_pages
 from scripts.manual.site import DOCS, build, navigation, project, write
 from tests.conftest import REPOSITORY
 from tests.engine.rules import make_rule
-from trtlint.cases import Keywords
 from trtlint.cli import cli
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.kinds import kinds
+from trtlint.keywords import Keywords
 from trtlint.knowledge.redirects import Redirect
 from trtlint.runs.exits import Exit
 

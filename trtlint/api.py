@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.arguments import read, read_local, read_one, read_paths
-from trtlint.cases import AnyPath, Keywords, cases, one_case
+from trtlint.arguments import read_local, read_one, read_paths
+from trtlint.cases import cases, one_case
 from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
 from trtlint.files.problem import named
+from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.failing import fails, unsearched
@@ -53,7 +54,7 @@ def lint(
             with ``dynamo=True``). Weights in memory are not copied. An empty list lints a build without a
             model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
-        **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
+        **keywords: target, rules and evidence, listed in :class:`~trtlint.keywords.Keywords`.
 
     Returns:
         A report, with one :class:`ModelReport` for each file and target. ``ModelReport.errors`` has the
@@ -148,7 +149,8 @@ def check(
     """
     from trtlint.report.text import render
 
-    fail_on = read({"fail_on": fail_on, "file": file}).get("fail_on", "error")
+    own = read_own({"fail_on": fail_on, "file": file}, keywords)
+    fail_on = own.get("fail_on", "error")
     report = lint(model, target, **keywords)
     render(report, sys.stderr if file is None else file)
     unread = unsearched(report.models, fail_on) or any(each.errors for each in report.models)
@@ -214,7 +216,7 @@ def fix(
     from trtlint.model.errors import ModelError
     from trtlint.report.measureadvice import to_keep
 
-    own = read({"out": out, "unsafe": unsafe, "verify": verify})
+    own = read_own({"out": out, "unsafe": unsafe, "verify": verify}, keywords)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if own.get("verify") else None
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
@@ -275,7 +277,7 @@ def upgrade(
     from trtlint.engine.upgrade import targets, upgrade
     from trtlint.knowledge.releases import minors
 
-    own = read({"last": last, "product": product})
+    own = read_own({"last": last, "product": product}, keywords)
     first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
         raise SettingError("trtlint.upgrade has no arguments trt and rtx; pass first= and last=")
@@ -361,7 +363,7 @@ def measure(
     from trtlint.measurement.measure import MeasurementRequest, limits_for, measure
     from trtlint.model.load import load
 
-    own = read(
+    own = read_own(
         {
             "inputs": inputs,
             "load_inputs": load_inputs,
@@ -373,7 +375,8 @@ def measure(
             "thorough": thorough,
             "seconds": seconds,
             "memory": memory,
-        }
+        },
+        keywords,
     )
     path = read_local("model", model)
     case = one_case(path, target, {**keywords, "ranges": None}).case

@@ -20,9 +20,9 @@ from trtlint.buildcommand.shapes import Shape, read_shapes
 from trtlint.buildfiles.witnesses import WITNESSES, GivenAs
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.errors import ArgumentError, SettingError
-from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.providers import PROVIDERS
 from trtlint.knowledge.releases import PRODUCTS
+from trtlint.optionnames import unknown_keyword
 from trtlint.policy.options import MOST_SECONDS, RELEASE, FailOn
 from trtlint.remote.addresses import is_address, parse
 from trtlint.runs.evidencefiles import EVIDENCE_FILES, EvidenceFile
@@ -52,7 +52,7 @@ def read(given: Mapping[str, object], known: Iterable[str] | None = None) -> dic
     names = ARGUMENTS if known is None else [*known]
     for name in given:
         if name not in names:
-            raise ArgumentError(f"no keyword {name!r}{did_you_mean(name, names)}")
+            raise unknown_keyword(name, names)
     return {name: ARGUMENTS[name](name, value) for name, value in given.items() if value is not None}
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from trtlint.arguments import read, read_local, read_one
-from trtlint.cases import AnyPath, Keywords, one_case
+from trtlint.arguments import read_local, read_one
+from trtlint.cases import one_case
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.problem import Problem, UnreadableError
+from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def convert(
     from trtlint.conversion.session import ConversionRequest
     from trtlint.measurement.inputs import Inputs
 
-    own = read(
+    own = read_own(
         {
             "out": out,
             "inputs": inputs,
@@ -89,7 +90,8 @@ def convert(
             "dry_run": dry_run,
             "seconds": seconds,
             "memory": memory,
-        }
+        },
+        keywords,
     )
     to = read_one("to", to)
     io = own.get("io", "fp32")

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from trtlint.arguments import read, read_local, read_one
 from trtlint.case import Case
-from trtlint.cases import AnyPath, Keywords, one_case
+from trtlint.cases import one_case
 from trtlint.engine.finding import Report
 from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.errors import ArgumentError, FileError, SettingError
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.files.problem import named
+from trtlint.keywords import AnyPath, Keywords
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import counts

@@ -67,7 +67,7 @@ def _python() -> str:
     parts = ["# Python", "Import these from `trtlint`; they are loaded when they are first used."]
     for function in functions:
         parts += _function(function, "##")
-    keywords = _object("trtlint.cases.Keywords")
+    keywords = _object("trtlint.keywords.Keywords")
     assert isinstance(keywords, griffe.Class)
     parts += _class(keywords, "##")
     parts += [

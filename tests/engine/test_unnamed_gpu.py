@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 import trtlint
-from trtlint.cases import Keywords
 from trtlint.facts.of_model.known_bad import _with_gpus
+from trtlint.keywords import Keywords
 
 BF16 = """
 < ir_version: 8, opset_import: ["" : 17] >

@@ -44,6 +44,10 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            'build = "trtexec --fp16"',
+            "trtlint.toml: build: no such key; use the option --build for the build command",
+        ),
         ('selct = ["XYZ"]', "trtlint.toml: selct: no such key; did you mean 'select'?"),
         ("select = 3", "trtlint.toml: select: must be a list"),
         (

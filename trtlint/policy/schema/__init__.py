@@ -23,6 +23,9 @@ _WORDS: Mapping[str, str] = {
     "object": "a table",
     "boolean": "true or false",
 }
+_BUILD = "; use the option --build for the build command"
+_ELSEWHERE: Mapping[str, str] = {"build": _BUILD, "command": _BUILD}
+"""Words that are not keys, each with a remedy."""
 _TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boolean": bool}
 
 
@@ -131,7 +134,8 @@ def _table(value: Mapping[str, object], schema: Mapping[str, Any], key: str) -> 
         if name in known:
             _check(item, known[name], _joined(key, name))
         elif others is False:
-            raise SchemaError(_joined(key, name), f"no such key{did_you_mean(name, known)}")
+            hint = _ELSEWHERE.get(name) or did_you_mean(name, known)
+            raise SchemaError(_joined(key, name), f"no such key{hint}")
         else:
             _check(item, others, _joined(key, name))
     for name in _missing(value, schema):
