@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.files.special import SPECIAL, at_most, make, needs_posix
+from trtlint.files.regular import IrregularError
 from trtlint.files.replace import _open_unnamed, replace_text, replacing, require_replaceable
 
 
@@ -106,6 +107,12 @@ def test_a_planted_temporary_file_is_not_followed(tmp_path: Path) -> None:
 def test_places_that_cannot_be_are_said_at_once(name: str, tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"there is no folder|invalid file name"):
         require_replaceable(tmp_path / name)
+
+
+def test_an_error_has_no_number_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(IrregularError) as caught:
+        require_replaceable(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: this is a directory; only a regular file is replaced"
 
 
 @pytest.mark.parametrize("unnamed", [True, False])

@@ -24,6 +24,7 @@ from trtlint.buildfiles.stream import ByteStream, decoded, note_of, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import MarkSearch, prefixed, unquoted, unwrap, within
+from trtlint.files.problem import reason_of
 from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # maximum number of continuation lines of a message
@@ -68,7 +69,7 @@ class LogReader:
         try:
             self._source = decoded(raw)
         except (OSError, ValueError) as error:
-            raise BuildFileError(f"cannot read the log: {error}") from error
+            raise BuildFileError(f"cannot read the log: {reason_of(error)}") from error
         literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
         self._scanner = Scanner(self._source, (*literals, *_HEADINGS), vectorised=vectorised)
         self._collector = Collector()
@@ -109,7 +110,8 @@ class LogReader:
                     )
                     break
         except OSError as error:
-            raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
+            last = self._scanner.lines + 1
+            raise BuildFileError(f"cannot read the log: {reason_of(error)}", line=last) from error
         self._close()
         self._end_dump()
         self._tool.end_table()

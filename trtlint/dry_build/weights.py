@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from trtlint.errors import ExperimentError
+from trtlint.files.problem import reason_of
 from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def staged(model: Path, folder: Path) -> Staged:
             elif location != model.name:
                 _link(path.parent / location, target)
     except (OSError, ValueError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = reason_of(error)
         raise WeightsError(f"cannot replace the external data of the model by zeros: {reason}") from None
     return Staged(folder / model.name, zeros, tuple(files), size)
 

@@ -35,6 +35,15 @@ def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
     return between.join(texts[:most]) + more
 
 
+def reason_of(error: Exception) -> str:
+    """Return the reason of an error, without the number and the file name of an error of the system.
+
+    >>> reason_of(OSError(13, "Permission denied", "model.onnx"))
+    'Permission denied'
+    """
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class UnreadableError(FileError):
     """Error: a file cannot be read. The exception has the position of the problem in the file.
 
@@ -76,7 +85,7 @@ class Problem(Struct, frozen=True):
         name = os.fspath(path)
         if isinstance(error, UnreadableError):
             return cls(name, error.message.removeprefix(f"{name}: "), error.offset, error.node)
-        return cls(name, error.strerror or str(error))
+        return cls(name, reason_of(error))
 
     def __str__(self) -> str:
         place = "" if self.offset is None else f" at byte {self.offset}"

@@ -42,6 +42,9 @@ class IrregularError(FileError, OSError):
         super().__init__(errno.EINVAL, reason, str(path))
         self.strerror: str = reason
 
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
 
 def regular_status(path: Path, *, links: bool = True) -> os.stat_result:
     """Return the status of a regular file without opening it.

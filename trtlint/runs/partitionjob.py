@@ -15,6 +15,7 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.partition import PartitionEvidence
 from trtlint.facts.kinds import Ground
+from trtlint.files.problem import reason_of
 from trtlint.knowledge.providers import Provider
 from trtlint.model.errors import ModelError
 from trtlint.partition.result import ProviderSettings
@@ -56,7 +57,7 @@ class PartitionJob(Struct, frozen=True):
         try:
             found = simulate(model, self.provider, wheels, self.settings, limits=self.limits)
         except (DryBuildError, ModelError, OSError) as error:
-            why = f"could not compute the partition with NVIDIA's parser: {error}"
+            why = f"could not compute the partition with NVIDIA's parser: {reason_of(error)}"
             return (PartitionEvidence(self.provider, self.settings, notes=(why,)),)
         about = (
             ()

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from trtlint import __version__
 from trtlint.errors import SettingError
+from trtlint.files.problem import reason_of
 from trtlint.knowledge.extras import how_to_install
 from trtlint.runs.start import begin
 
@@ -73,7 +74,8 @@ def processes(most: int) -> Iterator[Pool]:
         try:
             executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
         except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
-            raise ExecutorError(f"this system does not support worker processes: {error}; use -j 1") from None
+            reason = f"this system does not support worker processes: {reason_of(error)}"
+            raise ExecutorError(f"{reason}; use -j 1") from None
         waits = True
         try:
             yield Pool(executor, width)
@@ -150,7 +152,8 @@ def dask(address: str) -> Pools:
         try:
             client = Client(f"tcp://{address.removeprefix(SCHEME)}", timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
-            raise ExecutorError(f"{address} cannot be reached: {' '.join(str(error).split())}") from None
+            reason = " ".join(reason_of(error).split())
+            raise ExecutorError(f"{address} cannot be reached: {reason}") from None
         with client:
             _require_same_version(address, client.run(_version, on_error="return"))
             executor = client.get_executor(pure=False)
