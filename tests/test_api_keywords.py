@@ -173,6 +173,21 @@ def cells(notebook: dict[str, Any]) -> list[str]:
     return shown
 
 
+def test_results_have_a_short_representation() -> None:
+    pytest.importorskip("onnxruntime")
+    measured = trtlint.measure("model.onnx", rehearse=False)
+    assert repr(measured) == (
+        "<Measured model.onnx: FP16: outputs were not simulated; on 1 batch, generated>"
+    )
+    fixed = trtlint.fix("model.onnx", trt="10.7")
+    assert repr(fixed) == "<Fix model.onnx: 1 rewrite applied, 0 skipped; remaining: no findings>"
+    compared = trtlint.upgrade("model.onnx", "10.6", "10.8")
+    assert repr(compared) == ("<Upgrade model.onnx: TensorRT 10.6 to 10.8: 2 findings; safest: 10.8>")
+    assert all("<iframe" in found._repr_html_() for found in (measured, compared))  # type: ignore[operator, union-attr]
+    Path("model.onnx").unlink()
+    assert measured._repr_html_() is None
+
+
 def test_what_is_exported_is_loaded_when_it_is_used() -> None:
     code = (
         "import sys, trtlint; trtlint.TrtlintError; before = {'numpy', 'onnx', 'click'} & set(sys.modules);"

@@ -20,7 +20,7 @@ ROOMS = (
 """From lowest to highest; docs/development/rooms.md describes each of them."""
 TOP = {
     "api", "arguments", "cases", "cli", "converting", "keywords", "optionnames", "tools", "__main__",
-    "__init__",
+    "__init__", "results",
 }  # fmt: skip
 """The modules above all rooms."""
 BOTTOM = {"errors", "structs"}

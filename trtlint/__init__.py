@@ -24,8 +24,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from trtlint.api import (
         CheckError,
-        Fix,
-        Measured,
         check,
         fix,
         lint,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from trtlint.engine.rule import Rule, RuleError
     from trtlint.errors import ArgumentError, ExperimentError, FileError, SettingError, TrtlintError
     from trtlint.model.errors import ModelError
+    from trtlint.results import Fix, Measured
     from trtlint.target.parsing import TargetError
     from trtlint.target.target import Target
     from trtlint.tools import explain_miss, find_facts, skeleton, suppress, trend, write_report
@@ -89,7 +88,7 @@ __all__ = [
 _HOMES = {
     name: home
     for home, listed in {
-        "trtlint.api": "CheckError Fix Measured check fix lint load_rules measure read_build upgrade",
+        "trtlint.api": "CheckError check fix lint load_rules measure read_build upgrade",
         "trtlint.buildcommand": "CommandError",
         "trtlint.buildfiles.errors": "BuildFileError",
         "trtlint.case": "Case",
@@ -99,6 +98,7 @@ _HOMES = {
         "trtlint.engine.rule": "Rule RuleError",
         "trtlint.errors": "ArgumentError ExperimentError FileError SettingError TrtlintError",
         "trtlint.model.errors": "ModelError",
+        "trtlint.results": "Fix Measured",
         "trtlint.target.parsing": "TargetError",
         "trtlint.target.target": "Target",
         "trtlint.tools": "explain_miss find_facts skeleton suppress trend write_report",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.arguments import read_local, read_one, read_paths
@@ -26,7 +24,8 @@ from trtlint.policy.baseline import Baseline
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Review
-from trtlint.report.notebook import NotebookReport
+from trtlint.report.notebook import NotebookReport, NotebookUpgrade
+from trtlint.results import Fix, Measured
 from trtlint.runs.worker import renamed
 from trtlint.target.target import Target
 
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import GivenAs
     from trtlint.engine.rule import Rule
     from trtlint.engine.upgrade import Upgrade
-    from trtlint.fixes.outcome import AppliedFix, Prove, RefusedFix
-    from trtlint.measurement.measurement import Measurement
+    from trtlint.fixes.outcome import Prove
 
 
 def lint(
@@ -159,23 +157,6 @@ def check(
     return report
 
 
-class Fix(Struct, frozen=True):
-    """Result of fixing a model.
-
-    Attributes:
-        model: the fixed model, of the same type as the argument: a path, ModelProto or graph; None if
-            unchanged.
-        applied: the applied fixes, in order.
-        refused: the skipped fixes, with reasons.
-        reports: the remaining findings, one report for each target.
-    """
-
-    model: Any
-    applied: tuple[AppliedFix, ...]
-    refused: tuple[RefusedFix, ...]
-    reports: tuple[ModelReport, ...]
-
-
 def fix(
     model: Any,
     target: Target | Sequence[Target] | None = None,
@@ -292,30 +273,7 @@ def upgrade(
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
         report = upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
-        return report.with_options(given.options)
-
-
-class Measured(Struct, frozen=True):
-    """Result of measuring a model.
-
-    Attributes:
-        measurement: the measured ranges and errors, for the keyword ``ranges`` of other functions.
-        report: the findings, with the measured ranges and errors as evidence.
-    """
-
-    measurement: Measurement
-    report: Report
-
-    def save(self, path: AnyPath) -> None:
-        """Write the measurement to a file, for ``trtlint lint --ranges``.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        from trtlint.files.replace import replace_text
-        from trtlint.measurement.measurement import to_data
-
-        replace_text(Path(read_one("out", path)), json.dumps(to_data(self.measurement), indent=1) + "\n", ())
+        return NotebookUpgrade.of(report.with_options(given.options))
 
 
 def measure(
