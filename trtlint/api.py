@@ -303,7 +303,7 @@ def measure(
         type: the type to measure; ``all`` compares the types. If the model already has 16-bit tensors,
             ``fp16`` and ``bf16`` both mean the type of these tensors.
         rehearse: True to simulate the type and compute the errors of the outputs.
-        batches: the largest number of batches.
+        batches: the largest number of batches; 1024 by default, or 1 for generated inputs.
         bound: the largest accepted error of an output, relative to the largest magnitude of this output.
         thorough: True to search longer for a smaller set of nodes to keep in FP32.
         seconds: the time limit; by default it depends on the size of the model.

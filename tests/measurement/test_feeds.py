@@ -131,6 +131,58 @@ def test_what_does_not_fit_is_named(change: dict[str, object], said: str) -> Non
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "array", "text"),
+    [
+        ("x", np.full((2, 3), 0.1), "values of input 'x' were rounded from float64 to float32"),
+        ("x", np.full((2, 3), 2**24 + 1), "values of input 'x' were rounded from int64 to float32"),
+        ("x", np.full((2, 3), 0.5), ""),
+        ("x", np.full((2, 3), np.nan), ""),
+        ("x", np.full((2, 3), 255, np.uint8), ""),
+        ("ids", np.arange(2, dtype=np.uint64), ""),
+    ],
+)
+def test_rounded_values_are_noted(name: str, array: Any, text: str, tmp_path: Path) -> None:
+    files = tuple(archive(tmp_path / f"{index}.npz", **BATCH | {name: array}) for index in range(2))
+    notes: list[str] = []
+    given_feeds(INPUTS, Inputs(files), None, notes.append)
+    assert notes == [text] * (2 if text else 0)
+
+
+def test_half_precision_inputs_are_rounded(tmp_path: Path) -> None:
+    inputs = model_of(MODEL.replace("float[N,3]", "float16[N,3]")).graph.inputs
+    notes: list[str] = []
+    for number in (0.5, 0.1):
+        file = archive(tmp_path / f"{number}.npz", **BATCH | {"x": np.full((2, 3), number, np.float32)})
+        given_feeds(inputs, Inputs((file,)), None, notes.append)
+    assert notes == ["values of input 'x' were rounded from float32 to float16"]
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "text"),
+    [
+        ("ids", np.full(2, 2**63, np.uint64), "'ids' has uint64 values that int64 cannot hold"),
+        ("x", np.full((2, 3), 1e300), "'x' has float64 values that float32 cannot hold"),
+    ],
+)
+def test_values_that_the_type_cannot_hold_are_refused(
+    name: str, array: Any, text: str, tmp_path: Path
+) -> None:
+    file = archive(tmp_path / "a.npz", **BATCH | {name: array})
+    with pytest.raises(InputsError, match=text):
+        given_feeds(INPUTS, Inputs((file,)))
+
+
+def test_the_limit_of_batches_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "MOST_BATCHES", 2)
+    file = archive(tmp_path / "a.npz", **BATCH)
+    note = "only the first 2 batches of inputs were used; --batches changes this limit"
+    for count, most, expected in [(2, None, []), (3, None, [note]), (3, 2, [])]:
+        notes: list[str] = []
+        assert len(given_feeds(INPUTS, Inputs((file,) * count), most, notes.append)) == 2
+        assert notes == expected
+
+
 def test_wider_numbers_are_narrowed_to_what_the_model_takes() -> None:
     batch = fitted(INPUTS, {**BATCH, "x": np.ones((2, 3)), "ids": np.arange(2, dtype=np.int32)}, "b.npz")
     assert (batch["x"].dtype, batch["ids"].dtype) == (np.float32, np.int64)

@@ -310,6 +310,14 @@ def test_a_file_in_16_bits_says_itself_what_is_narrow(element: int, dtype: Any, 
     assert errors["z"] < 5e-3
 
 
+def test_a_conversion_of_inputs_is_a_limit(tmp_path: Path) -> None:
+    onnx.save(onnx.parser.parse_model(NORM), tmp_path / "model.onnx")
+    np.savez(tmp_path / "a.npz", x=np.random.default_rng(0).standard_normal((2, 16, 64)))
+    files = (str(tmp_path / "a.npz"),) * 2
+    found = measured(MeasurementRequest(str(tmp_path / "model.onnx"), "m", Inputs(files)), lambda _: None)
+    assert found.limits.count("values of input 'x' were rounded from float64 to float32") == 1
+
+
 def test_without_inputs_some_are_made_up_and_that_is_said(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(GRAPHS["chain"])
     found = measure(model, None, tmp_path, batches=3)

@@ -37,7 +37,12 @@ measure_options = bundle(
         is_flag=True,
         help="Search longer for a smaller set of nodes to keep in FP32 (default: 20 runs or 30 seconds).",
     ),
-    click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Largest number of batches."),
+    click.option(
+        "--batches",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Largest number of batches (default: 1024; for generated inputs, 1).",
+    ),
     click.option(
         "--bound",
         type=FiniteRange(min=0, min_open=True),

@@ -15,7 +15,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -173,13 +173,19 @@ def _first_folder(folder: Path) -> Iterator[None]:
             sys.path.remove(name)
 
 
-def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
+def given_feeds(
+    inputs: Sequence[Value],
+    given: Inputs,
+    most: int | None = None,
+    note: Callable[[str], object] = lambda _: None,
+) -> list[tuple[str, Feeds]]:
     """Read the user's batches, convert them to the model's types, and return each with its file name.
 
     Args:
         inputs: the inputs of the model.
         given: the files that the user named.
         most: largest number of batches; None for the general limit.
+        note: function that receives sentences about batches that were not read, and about rounded values.
 
     Raises:
         InputsError: a file cannot be read or does not match the model, there are no batches, or the batches
@@ -187,8 +193,15 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
-    for file, batch in read_feeds(given, most):
-        feeds = fitted(inputs, batch, file)
+    for file, batch in read_feeds(given, MOST_BATCHES + 1 if most is None else most):
+        if len(found) == MOST_BATCHES and most is None:
+            note(f"only the first {MOST_BATCHES:,} batches of inputs were used; --batches changes this limit")
+            break
+        with np.errstate(over="ignore"):
+            feeds = fitted(inputs, batch, file)
+        for value in inputs:
+            if conversion := _rounding(value, batch[value.name], feeds[value.name], file):
+                note(conversion)
         held += sum(array.nbytes for array in feeds.values())
         if held > _MOST_BYTES:
             raise InputsError(f"more than {_MOST_BYTES >> 30} GB of inputs: give fewer batches")
@@ -213,8 +226,28 @@ def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feed
     return {value.name: _fitted(value, batch[value.name], file) for value in inputs}
 
 
+def _array(given: Any) -> Array:
+    return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+
+
+def _rounding(value: Value, given: Any, feed: Array, file: str) -> str:
+    """Return a sentence if the conversion of an array to the type of the input rounded values.
+
+    Raises:
+        InputsError: the type of the input cannot hold a value.
+    """
+    array = _array(given)
+    wanted = np.dtype(np.float16) if value.dtype == "f16" else feed.dtype
+    if np.can_cast(array.dtype, wanted) or np.array_equal(array, feed, equal_nan=array.dtype.kind in "fc"):
+        return ""
+    infinite = value.dtype == "f32" and np.isinf(feed).sum() > np.isinf(array).sum()
+    if infinite or wanted.kind in "iu":
+        raise InputsError(f"{file}: input {value.name!r} has {array.dtype} values that {wanted} cannot hold")
+    return f"values of input {value.name!r} were rounded from {array.dtype} to {wanted}"
+
+
 def _fitted(value: Value, given: Any, file: str) -> Array:
-    array = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+    array = _array(given)
     where = f"{file}: input {value.name!r}"
     if value.shape is not None:
         fits = len(array.shape) == len(value.shape) and all(

@@ -63,7 +63,8 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
     model = skeleton(Path(request.model))
     format_ = _format(model, request.type)
     say({"doing": "ranges"})
-    trial, files = _trial(model, request)
+    notes: dict[str, None] = {}
+    trial, files = _trial(model, request, notes)
     nodes = model.scopes.get("", ())
     if not model.compared.sentence:  # else the ranges of tensors remain
         _require_finite(trial, made_up=not files)
@@ -105,7 +106,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         outputs=tuple(_outputs(trial, rehearsal)),
         first=tuple(node.path for node in begun),
         kept=kept,
-        limits=tuple(_limits(model, nodes, trial, files, format_, request.type)),
+        limits=(*_limits(model, nodes, trial, files, format_, request.type), *notes),
         build=None if rehearsal is None else rehearsal.build,
         types=types,
         compared=model.compared.sentence,
@@ -159,12 +160,17 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
     )
 
 
-def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[str, ...]]:
-    """Run a model in FP32. Return the finished run, and the names of the input files."""
+def _trial(
+    model: Skeleton, request: MeasurementRequest, notes: dict[str, None]
+) -> tuple[Trial, tuple[str, ...]]:
+    """Run a model in FP32. Return the finished run, and the names of the input files.
+
+    The function adds sentences about the input files to ``notes``.
+    """
     inputs = model.graph.inputs
     _require_tensors(model)
     if request.inputs.names:
-        given = given_feeds(inputs, request.inputs, request.batches)
+        given = given_feeds(inputs, request.inputs, request.batches, lambda text: notes.setdefault(text))
         batches, files = [feeds for _, feeds in given], tuple(dict.fromkeys(file for file, _ in given))
         try:
             return Trial(model, batches), files
