@@ -106,6 +106,20 @@ def test_check_and_fix_take_the_same_keywords() -> None:
     assert trtlint.fix("model.onnx", trt="10.7", ignore="ACC102").applied == ()
 
 
+def test_out_is_a_file_or_a_folder() -> None:
+    Path("folder").mkdir()
+    assert trtlint.fix("model.onnx", trt="10.7", out="folder").model == Path("folder/model.fixed.onnx")
+    given = onnx.load("model.onnx")
+    fixed = trtlint.fix(given, trt="10.7", out="fixed.onnx").model
+    assert onnx.load("fixed.onnx") == fixed != given
+    pytest.importorskip("onnxruntime")
+    text = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,8] y) { y = Relu (x) }'
+    onnx.save(onnx.parser.parse_model(text), "relu.onnx")
+    assert trtlint.convert("relu.onnx", to="fp16", out="folder").output == str(Path("folder/relu.fp16.onnx"))
+    with pytest.raises(trtlint.FileError, match=r"^model\.onnx: model\.onnx is read in this run"):
+        trtlint.fix("model.onnx", trt="10.7", out="model.onnx")
+
+
 def test_an_upgrade_compares_versions() -> None:
     found = trtlint.upgrade("model.onnx", "10.6", "10.8", gpu="L4")
     assert [line.line for line in found.lines] == ["10.6", "10.7", "10.8"]

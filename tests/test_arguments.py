@@ -166,6 +166,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         ),
         (converting(to="fp8"), "to='fp8': expected one of 'fp16', 'bf16'"),
         (converting(to=None), "to=None: expected one of 'fp16', 'bf16'"),
+        (loose(trtlint.convert, "model.onnx"), "to=None: expected one of 'fp16', 'bf16'"),
         (converting(io="half"), "io='half': expected one of 'fp32', 'fp16', 'bf16'"),
         (converting(keep=5), "keep=5: expected names of operators, or patterns such as '*norm*'"),
         (converting(keep=[5]), "keep[0]=5: expected names of operators, or patterns such as '*norm*'"),

@@ -173,7 +173,8 @@ def fix(
     Args:
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
         target: as in :func:`lint`.
-        out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
+        out: the file or folder to write to. The default is ``MODEL.fixed.onnx`` if ``model`` is a path, and
+            no file if ``model`` is in memory.
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
             results differ.
@@ -190,6 +191,7 @@ def fix(
     import onnx
 
     from trtlint.files.limits import limit_work
+    from trtlint.files.replace import in_folder
     from trtlint.fixes.fixing import fix_file, write_fixed
     from trtlint.fixes.relint import judging
     from trtlint.fixes.source import beside, read_source
@@ -203,15 +205,18 @@ def fix(
         graph: Any = None
         if isinstance(model, str | os.PathLike):
             path = read_local("model", model)
-            written = Path(own["out"]) if "out" in own else beside(path)
+            written = beside(path)
         else:
             if not isinstance(model, onnx.ModelProto):
                 if not type(model).__module__.startswith("onnx_graphsurgeon."):
                     expected = "a path, an onnx.ModelProto or an onnx_graphsurgeon.Graph"
                     raise ArgumentError.of("model", model, expected)
                 graph = import_module("onnx_graphsurgeon")
-            path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
+            path = Path(folder, "model.onnx")
+            written = beside(path)
             onnx.save(model if graph is None else graph.export_onnx(model), path)
+        if "out" in own:
+            written = in_folder(Path(own["out"]), written.name)
         case = one_case(path, target, keywords).case
         case = replace(case, policy=replace(case.policy, baseline=None))
         measured = case.data(Measurement)

@@ -14,6 +14,7 @@ from trtlint.arguments import read_local, read_one
 from trtlint.cases import one_case
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.replace import in_folder
 from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.target.target import Target
 
@@ -27,7 +28,7 @@ def convert(
     model: AnyPath | Any,
     target: Target | Sequence[Target] | None = None,
     *,
-    to: Literal["fp16", "bf16"],
+    to: Literal["fp16", "bf16"] | None = None,
     out: AnyPath | None = None,
     inputs: AnyPath | Sequence[AnyPath] = (),
     load_inputs: AnyPath | Sequence[AnyPath] = (),
@@ -46,8 +47,8 @@ def convert(
     Args:
         model: a path, or an ``onnx.ModelProto``. For an ``onnx.ModelProto``, ``out`` is required.
         target: the build target.  The result contains a build command for this target.
-        to: the new type.
-        out: the file to write; by default ``MODEL.fp16.onnx`` beside the model.
+        to: the new type; required.
+        out: the file or folder to write to; by default ``MODEL.fp16.onnx`` beside the model.
         inputs: ``.npz`` files with one batch each, for the measurement; by default generated inputs.
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
@@ -108,7 +109,8 @@ def convert(
         else:
             path = Path(folder, "model.onnx")
             onnx.save(model, path)
-        written = Path(own["out"]) if "out" in own else path.with_name(f"{path.stem}.{to}{path.suffix}")
+        usual = path.with_name(f"{path.stem}.{to}{path.suffix}")
+        written = in_folder(Path(own["out"]), usual.name) if "out" in own else usual
         case = one_case(path, target, keywords).case
         request = ConversionRequest(
             model=path,

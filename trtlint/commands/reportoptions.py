@@ -134,9 +134,9 @@ def destination(model: Path, given: str | None, usual: Path) -> Path:
     Raises:
         SettingError: the file is the model itself, or its folder does not exist.
     """
-    out = usual if given is None else Path(given)
-    if given is not None and out.is_dir():
-        out /= usual.name
+    from trtlint.files.replace import in_folder
+
+    out = usual if given is None else in_folder(Path(given), usual.name)
     if out.exists() and model.exists() and out.samefile(model):
         raise SettingError(f"-o: {out} is the model itself; name another file")
     if not out.parent.is_dir():

@@ -55,6 +55,11 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
             raise IrregularError(path, f"{other} is read in this run; write to another file")
 
 
+def in_folder(path: Path, name: str) -> Path:
+    """Return the file ``name`` in a folder, or ``path`` if it is not a folder."""
+    return path / name if path.is_dir() else path
+
+
 def require_output(path: Path, protected: Iterable[Path] = (), what: str = "") -> None:
     """Check, before the work starts, that trtlint may write an output file.
 
