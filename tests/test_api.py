@@ -144,7 +144,7 @@ def test_a_measurement_is_for_builds_in_its_type(
         "trtlint.measurement.measure.measure", lambda request, limits: requests.append(request) or found
     )
     measured = trtlint.measure(model, Target(version="10.7"))
-    assert measured.measurement is found
+    assert measured.measurement == found
     assert [report.target for report in measured.report.models] == [target]
     assert requests == [
         MeasurementRequest(model=str(model), name=str(model), inputs=Inputs(), type="fp16",

@@ -19,8 +19,8 @@ ROOMS = (
 )  # fmt: skip
 """From lowest to highest; docs/development/rooms.md describes each of them."""
 TOP = {
-    "api", "arguments", "cases", "cli", "converting", "keywords", "optionnames", "tools", "__main__",
-    "__init__", "results",
+    "api", "arguments", "cases", "cli", "converting", "inputfiles", "keywords", "optionnames",
+    "results", "tools", "__main__", "__init__",
 }  # fmt: skip
 """The modules above all rooms."""
 BOTTOM = {"errors", "structs"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -18,6 +18,7 @@ from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
 from trtlint.files.problem import named
+from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline
@@ -285,7 +286,7 @@ def measure(
     model: AnyPath,
     target: Target | Sequence[Target] | None = None,
     *,
-    inputs: AnyPath | Iterable[AnyPath] = (),
+    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] = (),
     load_inputs: AnyPath | Iterable[AnyPath] = (),
     data_loader_script: str | None = None,
     type: Literal["fp16", "bf16", "tf32", "all"] = "fp16",
@@ -302,7 +303,8 @@ def measure(
     Args:
         model: the file.
         target: as in :func:`lint`. The measured type is added to the precisions of the target.
-        inputs: ``.npz`` files with one batch each; generated inputs by default.
+        inputs: one or several batches, each an ``.npz`` file or a dictionary with an array for each input. A
+            generator or a data loader is also possible. By default, the inputs are generated.
         load_inputs: inputs that Polygraphy saved.
         data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function to get inputs, as Polygraphy does.
         type: the type to measure; ``all`` compares the types. If the model already has 16-bit tensors,
@@ -343,19 +345,21 @@ def measure(
     )
     path = read_local("model", model)
     case = one_case(path, target, {**keywords, "ranges": None}).case
-    request = MeasurementRequest(
-        model=str(path),
-        name=str(path),
-        inputs=Inputs(own.get("inputs", ()), own.get("load_inputs", ()), own.get("data_loader_script")),
-        type=own.get("type", "fp16"),
-        rehearse=own.get("rehearse", True),
-        batches=own.get("batches"),
-        bound=own.get("bound", 1e-2),
-        thorough=own.get("thorough", False),
-    )
-    with named(path):
-        request.inputs.require()
+    with input_files(own.get("inputs", ()), own.get("batches")) as files, named(path):
+        given = Inputs(files.names, own.get("load_inputs", ()), own.get("data_loader_script"))
+        given.require()
+        request = MeasurementRequest(
+            model=str(path),
+            name=str(path),
+            inputs=given,
+            type=own.get("type", "fp16"),
+            rehearse=own.get("rehearse", True),
+            batches=own.get("batches"),
+            bound=own.get("bound", 1e-2),
+            thorough=own.get("thorough", False),
+        )
         found = measure(request, limits_for(load(path), own.get("seconds"), own.get("memory")))
+        found = replace(found, files=tuple(map(files.shown, found.files)))
     narrow = (each if found.typed else each.completed({found.type: True}) for each in case.targets)
     reports = replace(case, targets=tuple(narrow), evidence=(*case.evidence, RangeEvidence(found))).report()
     find = Sources().finder()

@@ -20,6 +20,7 @@ from trtlint.buildcommand.shapes import Shape, read_shapes
 from trtlint.buildfiles.witnesses import WITNESSES, GivenAs
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.errors import ArgumentError, SettingError
+from trtlint.inputfiles import BATCH, batch_reader
 from trtlint.knowledge.providers import PROVIDERS
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.optionnames import unknown_keyword
@@ -350,8 +351,7 @@ _SWITCHES = (
 ARGUMENTS: Mapping[str, Reader] = {
     **{name.replace("-", "_"): _switch for name in (*get_args(Flag), *_SWITCHES)},
     **{name: _path("a path of a folder") for name in ("dry_build_logs", "rtx_path", "torch_wheel")},
-    **{kind: _path(_FILE) for kind in WITNESSES},
-    "baseline": _path(_FILE),
+    **{name: _path(_FILE) for name in (*WITNESSES, "baseline", "out", "torch_python")},
     "batches": _count("a whole number above 0"),
     "bound": _number("a finite number above 0"),
     "command": _command,
@@ -368,7 +368,7 @@ ARGUMENTS: Mapping[str, Reader] = {
     "first": _text("a version such as '8.6'"),
     "gpu": _text("a text such as 'L4', 'sm89' or 'sm75,sm89'"),
     "ignore": _SELECTORS,
-    "inputs": _PATHS,
+    "inputs": batch_reader(_path(BATCH)),
     "io": _choice("fp32", "fp16", "bf16"),
     "keep": _texts("names of operators, or patterns such as '*norm*'"),
     "last": _text("a version such as '10.7'"),
@@ -376,7 +376,6 @@ ARGUMENTS: Mapping[str, Reader] = {
     "memory": _MEMORY,
     "min_confidence": _choice(*CONFIDENCES),
     "options": _options,
-    "out": _path(_FILE),
     "path": _several(_path(_FILE), "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"),
     "paths": _build_files,
     "plugins": _plugins,
@@ -392,7 +391,6 @@ ARGUMENTS: Mapping[str, Reader] = {
     "target": _target,
     "to": _choice("fp16", "bf16"),
     "tolerance": _number("a finite number above 0"),
-    "torch_python": _path(_FILE),
     "torch_tensorrt": _text("a release such as '2.13'"),
     "trt": _VERSIONS,
     "type": _choice("fp16", "bf16", "tf32", "all"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from trtlint.cases import one_case
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import in_folder
+from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.target.target import Target
 
@@ -30,7 +31,7 @@ def convert(
     *,
     to: Literal["fp16", "bf16"] | None = None,
     out: AnyPath | None = None,
-    inputs: AnyPath | Sequence[AnyPath] = (),
+    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] = (),
     load_inputs: AnyPath | Sequence[AnyPath] = (),
     keep: str | Sequence[str] = (),
     io: Literal["fp32", "fp16", "bf16"] = "fp32",
@@ -49,7 +50,7 @@ def convert(
         target: the build target.  The result contains a build command for this target.
         to: the new type; required.
         out: the file or folder to write to; by default ``MODEL.fp16.onnx`` beside the model.
-        inputs: ``.npz`` files with one batch each, for the measurement; by default generated inputs.
+        inputs: batches for the measurement, as in :func:`trtlint.measure`; by default generated inputs.
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
@@ -99,7 +100,10 @@ def convert(
     if io not in ("fp32", to):
         raise SettingError(f"io={io!r}: use 'fp32' or {to!r}")
     is_dry = own.get("dry_run", False)
-    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="trtlint-") as folder,
+        input_files(own.get("inputs", ())) as files,
+    ):
         if isinstance(model, str | os.PathLike | bytes):
             path = read_local("model", model)
         elif not isinstance(model, onnx.ModelProto):
@@ -116,7 +120,7 @@ def convert(
             model=path,
             type=to,
             io=io,
-            inputs=Inputs(own.get("inputs", ()), own.get("load_inputs", ())),
+            inputs=Inputs(files.names, own.get("load_inputs", ())),
             keep=own.get("keep", ()),
             tolerance=own.get("tolerance", 1e-2),
             measure=own.get("measure", True),
