@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,14 @@ def test_out_is_a_file_or_a_folder() -> None:
     assert trtlint.convert("relu.onnx", to="fp16", out="folder").output == str(Path("folder/relu.fp16.onnx"))
     with pytest.raises(trtlint.FileError, match=r"^model\.onnx: model\.onnx is read in this run"):
         trtlint.fix("model.onnx", trt="10.7", out="model.onnx")
+
+
+def test_a_model_in_memory_has_no_temporary_name() -> None:
+    found = trtlint.fix(onnx.load("model.onnx"), trt="10.7")
+    assert repr(found) == "<Fix <model>: 1 rewrite applied, 0 skipped; remaining: no findings>"
+    for call in (trtlint.fix, partial(trtlint.convert, to="fp16", dry_run=True)):
+        with pytest.raises(trtlint.FileError, match=r"^<model>: "):
+            call(onnx.ModelProto())
 
 
 def test_an_upgrade_compares_versions() -> None:

@@ -164,6 +164,24 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             "path=b'model.onnx': expected a path, paths, an onnx.ModelProto, or the result of "
             "torch.onnx.export",
         ),
+        (
+            loose(trtlint.lint, io.BytesIO(b"model")),
+            "path=<BytesIO>: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",
+        ),
+        (loose(trtlint.lint, []), "path is empty: expected a model, or files of a build such as log="),
+        (
+            loose(trtlint.find_facts, None),
+            "model=None: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",
+        ),
+        (
+            loose(trtlint.find_facts, "model.onnx", ["attention"]),
+            "names=<list>: expected kinds of facts as separate arguments, such as 'attention'",
+        ),
+        (
+            loose(trtlint.upgrade, "model.onnx", "8.6..10.7"),
+            "first='8.6..10.7': expected one version such as '8.6'",
+        ),
+        (loose(trtlint.write_report, trtlint.Report(()), "json", 5), "file=5: expected a path"),
         (converting(to="fp8"), "to='fp8': expected one of 'fp16', 'bf16'"),
         (converting(to=None), "to=None: expected one of 'fp16', 'bf16'"),
         (loose(trtlint.convert, "model.onnx"), "to=None: expected one of 'fp16', 'bf16'"),
@@ -381,6 +399,7 @@ MOST = (1 << 63) - 1
     [
         ("fp16", True, True),
         ("fp16", False, False),
+        ("fp16", np.bool_(True), True),
         ("gpu", "L4,T4", "L4,T4"),
         ("type", "tf32", "tf32"),
         ("bound", 1, 1.0),
@@ -396,7 +415,6 @@ MOST = (1 << 63) - 1
         ("inputs", "a.npz", ("a.npz",)),
         ("inputs", Path("a.npz"), ("a.npz",)),
         ("inputs", ["a.npz", Path("b.npz")], ("a.npz", "b.npz")),
-        ("inputs", [], ()),
         ("trt", "10.7", ("10.7",)),
         ("trt", iter(["10.7", "10.8"]), ("10.7", "10.8")),
         ("plugins", " a, b,,c ", ("a", "b", "c")),
@@ -451,6 +469,11 @@ def test_a_value_is_converted(name: str, value: object, expected: object) -> Non
         ("memory", 0, "memory=0: expected a number of bytes above 0"),
         ("inputs", bytearray(b"a"),
          "inputs=<bytearray>: expected a path or a dictionary of arrays, or several"),
+        ("inputs", [],
+         "inputs is empty: expected a path or a dictionary of arrays; without inputs, inputs are generated"),
+        ("inputs", io.BytesIO(b"a"),
+         "inputs=<BytesIO>: expected a path or a dictionary of arrays, or several"),
+        ("file", io.BytesIO(), "file=<BytesIO>: expected a file that is open for text"),
         ("inputs", ["a", 5], "inputs[1]=5: expected a path or a dictionary of arrays"),
         ("inputs", "",
          "inputs='': expected a path or a dictionary of arrays; the given text is not a valid file name"),

@@ -20,6 +20,7 @@ from trtlint.errors import ArgumentError, SettingError, TrtlintError
 from trtlint.files.problem import named
 from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
+from trtlint.model.memory import NAME
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.failing import fails, unsearched
@@ -205,7 +206,7 @@ def fix(
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
         if isinstance(model, str | os.PathLike):
-            path = read_local("model", model)
+            path = shown = read_local("model", model)
             written = beside(path)
         else:
             if not isinstance(model, onnx.ModelProto):
@@ -213,7 +214,7 @@ def fix(
                     expected = "a path, an onnx.ModelProto or an onnx_graphsurgeon.Graph"
                     raise ArgumentError.of("model", model, expected)
                 graph = import_module("onnx_graphsurgeon")
-            path = Path(folder, "model.onnx")
+            path, shown = Path(folder, "model.onnx"), Path(NAME)
             written = beside(path)
             onnx.save(model if graph is None else graph.export_onnx(model), path)
         if "out" in own:
@@ -223,7 +224,7 @@ def fix(
         measured = case.data(Measurement)
         keep = () if measured is None else to_keep(measured)
         result: Any = None
-        with named(path):
+        with named(shown):
             source = read_source(path)
             unsafe = own.get("unsafe", False)
             with limit_work(path, allowance=source.allowance()):
@@ -237,7 +238,8 @@ def fix(
             result = onnx.load(written)
             result = result if graph is None else graph.import_onnx(result)
         outcome = fixed.outcome
-        return Fix(result, tuple(outcome.applied), tuple(outcome.refused), outcome.after.reports)
+        reports = tuple(renamed(report, str(shown)) for report in outcome.after.reports)
+        return Fix(result, tuple(outcome.applied), tuple(outcome.refused), reports)
 
 
 def upgrade(
@@ -266,6 +268,9 @@ def upgrade(
 
     own = read_own({"last": last, "product": product}, keywords)
     first, product = read_one("first", first), own.get("product", "tensorrt")
+    for name, version in {"first": first, "last": own.get("last", "")}.items():
+        if ".." in version:
+            raise ArgumentError.of(name, version, "one version such as '8.6'")
     if "trt" in keywords or "rtx" in keywords:
         raise SettingError("trtlint.upgrade has no arguments trt and rtx; pass first= and last=")
     given = one_case(model, None, keywords)
@@ -286,7 +291,7 @@ def measure(
     model: AnyPath,
     target: Target | Sequence[Target] | None = None,
     *,
-    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] = (),
+    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] | None = None,
     load_inputs: AnyPath | Iterable[AnyPath] = (),
     data_loader_script: str | None = None,
     type: Literal["fp16", "bf16", "tf32", "all"] = "fp16",

@@ -8,6 +8,7 @@ argument.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import sys
@@ -57,13 +58,13 @@ def read(given: Mapping[str, object], known: Iterable[str] | None = None) -> dic
     return {name: ARGUMENTS[name](name, value) for name, value in given.items() if value is not None}
 
 
-def read_one(name: str, value: object) -> Any:
-    """Check and convert a required argument.
+def read_one(name: str, value: object, shown: str = "") -> Any:
+    """Check and convert a required argument.  ``shown`` is its name in errors, if the name differs.
 
     Raises:
         ArgumentError: the value is wrong, or None.
     """
-    return ARGUMENTS[name](name, value)
+    return ARGUMENTS[name](shown or name, value)
 
 
 def read_file(name: str, value: object) -> str:
@@ -101,9 +102,9 @@ def read_paths(name: str, value: object) -> tuple[str, ...]:
 
 
 def _switch(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
+    if type(value).__name__ not in ("bool", "bool_"):  # the type of NumPy has one of these names, too
         raise ArgumentError.of(name, value, "True or False")
-    return value
+    return bool(value)
 
 
 def _text(expected: str) -> Reader:
@@ -193,7 +194,7 @@ def _several(one: Reader, expected: str) -> Reader:
     def read_several(name: str, value: object) -> tuple[Any, ...]:
         if isinstance(value, str | os.PathLike):
             return (one(name, value),)
-        if isinstance(value, bytes | bytearray | Mapping) or not isinstance(value, Iterable):
+        if isinstance(value, bytes | bytearray | Mapping | io.IOBase) or not isinstance(value, Iterable):
             raise ArgumentError.of(name, value, expected)
         return tuple(one(f"{name}[{index}]", each) for index, each in enumerate(value))
 
@@ -313,7 +314,8 @@ def _target(name: str, value: object) -> tuple[Target, ...]:
 
 
 def _stream(name: str, value: object) -> object:
-    if not callable(getattr(value, "write", None)):
+    binary = isinstance(value, io.RawIOBase | io.BufferedIOBase)
+    if binary or getattr(value, "closed", False) or not callable(getattr(value, "write", None)):
         raise ArgumentError.of(name, value, "a file that is open for text")
     return value
 
@@ -353,13 +355,13 @@ ARGUMENTS: Mapping[str, Reader] = {
     **{name: _path("a path of a folder") for name in ("dry_build_logs", "rtx_path", "torch_wheel")},
     **{name: _path(_FILE) for name in (*WITNESSES, "baseline", "out", "torch_python")},
     "batches": _count("a whole number above 0"),
-    "bound": _number("a finite number above 0"),
+    **dict.fromkeys(("bound", "tolerance"), _number("a finite number above 0")),
     "command": _command,
     "compare": _compare,
     "data_loader_script": _text("a text such as 'loader.py:load_data'"),
     "dry_build": _dry_build,
-    "dry_build_memory": _MEMORY,
-    "dry_build_seconds": _SECONDS,
+    **dict.fromkeys(("dry_build_memory", "memory"), _MEMORY),
+    **dict.fromkeys(("dry_build_seconds", "seconds"), _SECONDS),
     "ep": _choice(*PROVIDERS),
     "ep_options": _options,
     "extend_select": _SELECTORS,
@@ -373,7 +375,6 @@ ARGUMENTS: Mapping[str, Reader] = {
     "keep": _texts("names of operators, or patterns such as '*norm*'"),
     "last": _text("a version such as '10.7'"),
     "load_inputs": _PATHS,
-    "memory": _MEMORY,
     "min_confidence": _choice(*CONFIDENCES),
     "options": _options,
     "path": _several(_path(_FILE), "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"),
@@ -385,12 +386,10 @@ ARGUMENTS: Mapping[str, Reader] = {
     **dict.fromkeys(("expires", "format", "module", "node", "reason", "rule"), _text("a text")),
     "rtx": _VERSIONS,
     "rules": _rules,
-    "seconds": _SECONDS,
     "select": _SELECTORS,
     "shapes": _shapes,
     "target": _target,
     "to": _choice("fp16", "bf16"),
-    "tolerance": _number("a finite number above 0"),
     "torch_tensorrt": _text("a release such as '2.13'"),
     "trt": _VERSIONS,
     "type": _choice("fp16", "bf16", "tf32", "all"),

@@ -59,6 +59,7 @@ def cases(
     path: AnyPath | Iterable[AnyPath] | Any,
     target: Target | Sequence[Target] | None,
     keywords: Mapping[str, object],
+    name: str = "path",
 ) -> Iterator[NamedCase]:
     """Yield a case for each model, or the case of a build without a model.
 
@@ -69,23 +70,25 @@ def cases(
     """
     given = _Given(target, keywords)
     options = given.options
-    yield from (replace(each, options=options) for each in _cases(given, path))
+    yield from (replace(each, options=options) for each in _cases(given, path, name))
 
 
-def _cases(given: _Given, path: Any) -> Iterator[NamedCase]:
+def _cases(given: _Given, path: Any, name: str) -> Iterator[NamedCase]:
     if given.for_torch:
         yield from given.torch(path)
         return
     if not isinstance(path, str | os.PathLike | bytes | Iterable):
-        yield NamedCase(given.case(Path(NAME), MemoryModel(path, "path")), NAME)
+        yield NamedCase(given.case(Path(NAME), MemoryModel(path, name)), NAME)
         return
-    listed: tuple[str, ...] = read_one("path", path)
-    if not listed and given.has_build:
+    listed: tuple[str, ...] = read_one("path", path, name)
+    if not listed:
+        if not given.has_build:
+            raise ArgumentError(f"{name} is empty: expected a model, or files of a build such as log=")
         yield given.alone()
         return
-    for file in expand(name for name in listed if not is_address(name)):
+    for file in expand(each for each in listed if not is_address(each)):
         yield NamedCase(given.case(file), str(file))
-    for address in (parse(name) for name in listed if is_address(name)):
+    for address in (parse(each) for each in listed if is_address(each)):
         require_packages(address)
         given.require_here(address)
         yield NamedCase(given.case(Path(address.name), address), address.name)
@@ -102,7 +105,7 @@ def one_case(
     """
     if isinstance(model, str | os.PathLike | bytes):
         model = read_file("model", model)
-    found = [*islice(cases(model, target, keywords), 2)]
+    found = [*islice(cases(model, target, keywords, "model"), 2)]
     if len(found) != 1:
         raise ArgumentError.of("model", model, "one model")
     return found[0]

@@ -17,6 +17,7 @@ from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import in_folder
 from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
+from trtlint.model.memory import NAME
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def convert(
     *,
     to: Literal["fp16", "bf16"] | None = None,
     out: AnyPath | None = None,
-    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] = (),
+    inputs: AnyPath | Mapping[str, Any] | Iterable[AnyPath | Mapping[str, Any]] | None = None,
     load_inputs: AnyPath | Sequence[AnyPath] = (),
     keep: str | Sequence[str] = (),
     io: Literal["fp32", "fp16", "bf16"] = "fp32",
@@ -139,7 +140,8 @@ def convert(
                 protected=[path],
             )
         except UnreadableError as error:
-            error.message = str(Problem.of(path, error))
+            shown = NAME if isinstance(model, onnx.ModelProto) else path
+            error.message = str(Problem.of(shown, error))
             error.args = (error.message,)
             raise
-        return replace(found, path="<model>") if isinstance(model, onnx.ModelProto) else found
+        return replace(found, path=NAME) if isinstance(model, onnx.ModelProto) else found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,14 @@ def batch_reader(path: Callable[[str, Any], str]) -> Callable[[str, Any], Iterab
     def read_batches(name: str, value: Any) -> Iterable[Batch]:
         if isinstance(value, str | os.PathLike | Mapping):
             return (read_batch(name, value),)
-        if isinstance(value, bytes | bytearray) or not isinstance(value, Iterable):
+        if isinstance(value, bytes | bytearray | io.IOBase) or not isinstance(value, Iterable):
             raise ArgumentError.of(name, value, f"{BATCH}, or several")
         found = (read_batch(f"{name}[{index}]", each) for index, each in enumerate(value))
-        return tuple(found) if isinstance(value, Sequence) else found
+        first = next(found, None)
+        if first is None:
+            raise ArgumentError(f"{name} is empty: expected {BATCH}; without {name}, inputs are generated")
+        batches = chain([first], found)
+        return tuple(batches) if isinstance(value, Sequence) else batches
 
     return read_batches
 

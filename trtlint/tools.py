@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,9 +52,10 @@ def find_facts(
         ArgumentError, SettingError, FileError: as in :func:`trtlint.lint`.
     """
     for name in names:
-        if not isinstance(name, str) or name not in kinds():
-            hint = did_you_mean(name, kinds()) if isinstance(name, str) else ""
-            raise ArgumentError(f"unknown kind of facts {name!r}{hint}")
+        if not isinstance(name, str):
+            raise ArgumentError.of("names", name, "kinds of facts as separate arguments, such as 'attention'")
+        if name not in kinds():
+            raise ArgumentError(f"unknown kind of facts {name!r}{did_you_mean(name, kinds())}")
     case = _case(model, target, keywords)
     if any(ground_of(name) == "weights" for name in names):
         case = replace(case, weights=True)
@@ -129,7 +131,7 @@ def write_report(report: Report, format: str, file: AnyPath) -> None:
 
     if not isinstance(report, Report):
         raise ArgumentError.of("report", report, "a trtlint.Report, such as the result of trtlint.lint")
-    output = ReportOutput(known(read_one("format", format)), Path(read_one("out", file)))
+    output = ReportOutput(known(read_one("format", format)), Path(read_one("out", file, "file")))
     paths = dict.fromkeys(model.path for model in report.models)
     style = Style(
         files=len(paths),
@@ -152,7 +154,7 @@ def suppress(
     out: AnyPath,
     node: str | None = None,
     module: str | None = None,
-    expires: str | None = None,
+    expires: str | date | None = None,
 ) -> Path:
     """Write a copy of a model with metadata that suppresses a finding.
 
@@ -163,7 +165,7 @@ def suppress(
         out: the copy to write.
         node: glob of the nodes at which the finding is accepted; by default all nodes.
         module: glob of the modules in which the finding is accepted; by default all modules.
-        expires: the last day of the suppression, such as ``"2027-03-31"``.
+        expires: the last day of the suppression, as a date or as text such as ``"2027-03-31"``.
 
     Returns:
         The path of the copy.
@@ -177,6 +179,7 @@ def suppress(
 
     path, copy = read_local("model", model), Path(read_one("out", out))
     required = {"rule": read_one("rule", rule), "reason": read_one("reason", reason)}
+    expires = expires.isoformat() if isinstance(expires, date) else expires
     given = required | read({"node": node, "module": module, "expires": expires})
     with named(path):
         written(SuppressOptions(model=str(path), output=str(copy), **given), load_builtin())
