@@ -11,8 +11,8 @@
 - :func:`write_report` writes a report in a format of the option ``--output``.
 - :func:`suppress`, :func:`skeleton` and :func:`trend` do the same as the commands with these names.
 
-All exceptions derive from :class:`TrtlintError`. Names are loaded on first use, so importing the package is
-fast.
+All exceptions of trtlint derive from :class:`TrtlintError`. Names are loaded on first use, so importing the
+package is fast.
 """
 
 from __future__ import annotations

@@ -57,10 +57,12 @@ def lint(
         **keywords: target, rules and evidence, listed in :class:`~trtlint.keywords.Keywords`.
 
     Returns:
-        A report, with one :class:`ModelReport` for each file and target. ``ModelReport.errors`` has the
-        reason why a file cannot be linted. ``ModelReport.suppressed`` has findings that the metadata of the
-        model or a baseline suppresses. A notebook shows the report as a page. Configuration files have no
-        effect.
+        A report, with one :class:`ModelReport` for each file and target. For a file that cannot be read, such
+        as a missing model or log, :func:`lint` raises no error. The report then has no findings, or not all
+        findings, and ``ModelReport.errors`` has the reason. Check
+        ``any(model.errors for model in report.models)``, or use :func:`check`. ``ModelReport.suppressed`` has
+        findings that the metadata of the model or a baseline suppresses. A notebook shows the report as a
+        page. Configuration files have no effect.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
