@@ -470,7 +470,7 @@ def test_a_value_is_converted(name: str, value: object, expected: object) -> Non
         ("inputs", bytearray(b"a"),
          "inputs=<bytearray>: expected a path or a dictionary of arrays, or several"),
         ("inputs", [],
-         "inputs is empty: expected a path or a dictionary of arrays; without inputs, inputs are generated"),
+         "inputs is empty: expected a path or a dictionary of arrays; omit inputs for generated inputs"),
         ("inputs", io.BytesIO(b"a"),
          "inputs=<BytesIO>: expected a path or a dictionary of arrays, or several"),
         ("file", io.BytesIO(), "file=<BytesIO>: expected a file that is open for text"),

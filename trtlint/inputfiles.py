@@ -43,7 +43,7 @@ def batch_reader(path: Callable[[str, Any], str]) -> Callable[[str, Any], Iterab
         found = (read_batch(f"{name}[{index}]", each) for index, each in enumerate(value))
         first = next(found, None)
         if first is None:
-            raise ArgumentError(f"{name} is empty: expected {BATCH}; without {name}, inputs are generated")
+            raise ArgumentError(f"{name} is empty: expected {BATCH}; omit {name} for generated inputs")
         batches = chain([first], found)
         return tuple(batches) if isinstance(value, Sequence) else batches
 
