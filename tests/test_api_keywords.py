@@ -121,6 +121,18 @@ def test_out_is_a_file_or_a_folder() -> None:
         trtlint.fix("model.onnx", trt="10.7", out="model.onnx")
 
 
+def test_a_model_with_external_data_stays_in_its_folder() -> None:
+    Path("folder").mkdir()
+    given = onnx.load(REPOSITORY / "examples" / "vit.onnx")
+    onnx.save(given, "large.onnx", save_as_external_data=True, size_threshold=0, location="w")
+    with pytest.raises(trtlint.SettingError, match="the external weights 'w' are in"):
+        trtlint.fix("large.onnx", trt="10.7", out="folder")
+    assert [*Path("folder").iterdir()] == []
+    given = onnx.load("large.onnx", load_external_data=False)
+    fixed = trtlint.fix(given, trt="10.7").model
+    assert any(tensor.external_data for tensor in fixed.graph.initializer)
+
+
 def test_a_model_in_memory_has_no_temporary_name() -> None:
     found = trtlint.fix(onnx.load("model.onnx"), trt="10.7")
     assert repr(found) == "<Fix <model>: 1 rewrite applied, 0 skipped; remaining: no findings>"

@@ -178,7 +178,7 @@ def fix(
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
         target: as in :func:`lint`.
         out: the file or folder to write to. The default is ``MODEL.fixed.onnx`` if ``model`` is a path, and
-            no file if ``model`` is in memory.
+            no file if ``model`` is in memory. A model with external data must stay in its folder.
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
             results differ.
@@ -194,6 +194,7 @@ def fix(
 
     import onnx
 
+    from trtlint.commands.verifying import require_weights
     from trtlint.files.limits import limit_work
     from trtlint.files.replace import in_folder
     from trtlint.fixes.fixing import fix_file, write_fixed
@@ -234,10 +235,12 @@ def fix(
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
+                if path == shown:
+                    require_weights(source, written)
                 write_fixed(fixed, written)
                 result = written
         if fixed.changed and not isinstance(model, str | os.PathLike):
-            result = onnx.load(written)
+            result = onnx.load(written, load_external_data=False)
             result = result if graph is None else graph.import_onnx(result)
         outcome = fixed.outcome
         reports = tuple(renamed(report, str(shown)) for report in outcome.after.reports)

@@ -93,7 +93,7 @@ def require_weights(source: SourceModel, out: Path) -> None:
     Raises:
         SettingError: the folders differ.
     """
-    outside = source.raw.tensors.locations
+    outside = source.data_files
     if outside and out.parent.resolve() != source.path.parent.resolve():
         raise SettingError(
             f"{out}: the external weights {outside[0]!r} are in {source.path.parent}; "

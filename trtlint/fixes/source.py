@@ -51,16 +51,21 @@ class SourceModel(Struct, frozen=True):
     inlined: Inlined = NOTHING_INLINED
 
     @property
-    def external(self) -> int:
-        """The size of the external data files in bytes."""
+    def data_files(self) -> list[str]:
+        """The names of the external data files, as in the model."""
         names = {
             text(entry.value)
             for tensor in all_tensors(self.proto)
             for entry in tensor.external_data
             if entry.key == "location" and text(entry.value) != LEFT
         }
+        return sorted(names)
+
+    @property
+    def external(self) -> int:
+        """The size of the external data files in bytes."""
         size = 0
-        for name in sorted(names)[:_MOST_FILES]:
+        for name in self.data_files[:_MOST_FILES]:
             with suppress(OSError, ValueError):
                 file = real_file(self.path.parent, name, self.path)
                 size += 0 if file is None else file.stat().st_size
