@@ -21,6 +21,12 @@ from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
 
+FAR = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,8] x) => (float[4,8] y) < float far = {2000} > { d = Sub(x, far) y = MatMul(d, w) }
+"""
+"""A subtraction that needs more digits of the input than FP16 has."""
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -77,6 +83,19 @@ def test_a_conversion_that_fails_a_proof_is_not_written() -> None:
     found = data("m.onnx", "--to", "fp16", "--inputs", "large.npz", "--build", build, code=3)
     assert found["verdict"] == "failed"
     assert not Path("m.fp16.onnx").exists()
+
+
+@pytest.mark.parametrize("least", [2000, 70000])
+def test_inputs_that_need_fp32_fail_the_proof(least: int) -> None:
+    saved(FAR, Path("far.onnx"))
+    numbers = np.linspace(least, least + 1, 32, dtype=np.float32).reshape(4, 8)
+    np.savez("far.npz", x=numbers)
+    arguments = ["far.onnx", "--to", "fp16", "--inputs", "far.npz"]
+    found = data(*arguments, "--io", "fp16", code=3)
+    assert found["proofs"][-1]["verdict"] == "failed"
+    assert found["advice"].endswith("trtlint convert far.onnx --to fp16 --io fp32")
+    assert not Path("far.fp16.onnx").exists()
+    data(*arguments, code=0)
 
 
 def test_a_dry_run_writes_nothing() -> None:

@@ -272,6 +272,14 @@ def test_another_type_is_recommended(
     assert _advice(ConversionRequest(Path("m.onnx"), type=type_), result(share), checks) == advice
 
 
+@pytest.mark.parametrize("type_", ["fp16", "bf16"])
+def test_fp32_inputs_are_recommended_before_another_type(type_: str) -> None:
+    request = ConversionRequest(Path("m.onnx"), type=type_, io=type_)
+    advice = _advice(request, result(1.0), [check("failed")])
+    assert advice.endswith(f"trtlint convert 'a model.onnx' --to {type_} --io fp32")
+    assert _advice(request, result(1.0), [check("proven")]) == ""
+
+
 @pytest.mark.parametrize(
     ("proof", "clear"),
     [

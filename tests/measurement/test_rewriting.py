@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from trtlint.measurement.formats import FP16, TF32
+from trtlint.measurement.formats import BF16, FP16, TF32
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.skeleton import skeleton
@@ -94,6 +94,12 @@ def test_where_numbers_are_rounded(tmp_path: Path, narrowing: Narrowing | None, 
     found = written(tmp_path, PLAIN, narrowing, probed=False)
     assert expressions(found) == dict(zip("acdy", expected, strict=True))
     assert (found.probes, found.outputs, found.sums) == ((), ("y",), 0)
+
+
+@pytest.mark.parametrize("narrowing", [None, Narrowing(FP16), Narrowing(BF16), Narrowing(TF32)])
+def test_inputs_of_16_bits_are_rounded_to_their_own_type(tmp_path: Path, narrowing: Narrowing | None) -> None:
+    text = "(float16[2,4] x) => (float[2,4] y) { [c] y = Cast <to = 1> (x) }"
+    assert expressions(written(tmp_path, text, narrowing, probed=False)) == {"y": "Cast(<x>)"}
 
 
 def test_tf32_rounds_the_operands_of_products_alone(tmp_path: Path) -> None:

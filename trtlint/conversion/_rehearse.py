@@ -92,7 +92,8 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     budget = Budget(MOST_RUNS, MOST_SECONDS)
     tolerance = float(request["tolerance"])
     bound, valid = tolerance * _AIM[format_.name], tolerance * _VALID
-    errors = TrialErrors(trial, Narrowing(format_, frozenset(), found.constants), bound, budget)
+    narrowing = Narrowing(format_, clamped=found.constants, round_inputs=request["io"] != "fp32")
+    errors = TrialErrors(trial, narrowing, bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
     search = Search(candidates, errors.measure, budget, errors.sample)
     if request["kept"]:

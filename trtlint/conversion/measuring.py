@@ -83,6 +83,7 @@ def search_in_process(
     """
     document = {
         "task": "search",
+        "io": request.io,
         "model": str(model.absolute()),
         "attempt": attempt,
         "kept": dict(before.kept) if before is not None and attempt else {},

@@ -223,13 +223,19 @@ def _write_and_parse(
 
 
 def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[ConversionCheck]) -> str:
-    """Return a recommendation of BF16, or an empty string if FP16 suits the model."""
+    """Return a recommendation of FP32 inputs and outputs or of BF16, or an empty string."""
+    failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)
+    command = f"trtlint convert {shlex.quote(found.path)} --to"
+    if failed and request.io != "fp32":
+        return (
+            f"--io {request.io} rounds the inputs and outputs to {FORMATS[request.type].label}; try FP32 inputs "
+            f"and outputs: {command} {request.type} --io fp32"
+        )
     if request.type != "fp16":
         return ""
-    failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)
     if failed or (found.share is not None and found.share < _LEAST_SHARE):
         return (
             "many operators must stay in FP32, or the FP16 errors are too large; try BF16: "
-            f"trtlint convert {shlex.quote(found.path)} --to bf16"
+            f"{command} bf16"
         )
     return ""

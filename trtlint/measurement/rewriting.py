@@ -20,7 +20,7 @@ from trtlint.measurement.broadcasting import spread
 from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
-from trtlint.measurement.formats import FP16, Format
+from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.ports import COPYING, SAME, narrow_ports, port_at
@@ -148,7 +148,9 @@ class _Rewriting(FormulaWriter):
     def _input(self, value: Value) -> None:
         versions = self.versions[value] = _Versions(self.scope, exact=value.name)
         if value.dtype in NARROW:
-            versions.rounded = value.name  # the caller feeds numbers of this type
+            # The numbers may be FP32 numbers, such as the inputs of the model before its conversion.
+            format_ = FP16 if value.dtype == "f16" else BF16
+            versions.exact = versions.rounded = rounded(value.name, "", format_, self)
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
             versions.exact = self._rounded(value)
         self._probe(value, None, "Input")
