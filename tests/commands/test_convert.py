@@ -98,6 +98,15 @@ def test_inputs_that_need_fp32_fail_the_proof(least: int) -> None:
     data(*arguments, code=0)
 
 
+def test_numbers_that_only_noise_makes_large_do_not_hide_an_error() -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[2,2] x) => (float[2,2] y)
+    < float[2,2] w = {1e-8, 0, 0, 1} > { y = MatMul(x, w) }"""
+    saved(text, Path("dead.onnx"), None)
+    np.savez("dead.npz", x=np.array([[0.5, 0], [0.1, 0]], np.float32))
+    found = data("dead.onnx", "--to", "fp16", "--inputs", "dead.npz", code=0)
+    assert [kept["op"] for kept in found["kept"]] == ["MatMul"]
+
+
 def test_a_dry_run_writes_nothing() -> None:
     assert data("m.onnx", "--to", "fp16", "--dry-run", "--no-measure", code=1)["output"] == ""
     assert not Path("m.fp16.onnx").exists()

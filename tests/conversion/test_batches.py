@@ -82,17 +82,16 @@ def test_the_batches_of_each_role(
     count: int, attempt: int, role: batches._Role, own: slice, seeds: Sequence[int]
 ) -> None:
     given = [batch_of(index + 1) for index in range(count)]
-    found = batches._part(given, attempt, role)
+    found, noisy = batches._part(given, attempt, role)
     copies = [batches._noisy(batch, seed) for seed in seeds for batch in given]
-    assert [batch["x"].tolist() for batch in found] == [
-        batch["x"].tolist() for batch in (*given[own], *copies)
-    ]
+    assert [batch["x"].tolist() for batch in found] == [batch["x"].tolist() for batch in given[own]]
+    assert [batch["x"].tolist() for batch in noisy] == [batch["x"].tolist() for batch in copies]
 
 
 @pytest.mark.parametrize(("size", "copies"), [(0, 4), (1 << 20, 4), ((1 << 20) + 4, 3), (5 << 20, 1)])
 def test_all_copies_of_a_batch_have_four_mebibytes(size: int, copies: int) -> None:
-    found = batches._part([{"x": np.zeros(size // 4, np.float32)}], 0, "measured")
-    assert len(found) == 1 + copies
+    found, noisy = batches._part([{"x": np.zeros(size // 4, np.float32)}], 0, "measured")
+    assert (len(found), len(noisy)) == (1, copies)
 
 
 def test_noise_is_added_to_finite_numbers_only() -> None:
@@ -131,7 +130,7 @@ class Choices:
     def feeds(self, inputs: object, count: int, choice: int) -> list[Feeds] | None:
         return [batch_of(choice + 1)] * count if choice < len(self._errors) else None
 
-    def trial(self, model: object, feeds: list[Feeds]) -> list[Feeds]:
+    def trial(self, model: object, feeds: list[Feeds], *, noisy: int) -> list[Feeds]:
         error = self._errors[int(feeds[0]["x"][0]) - 1]
         if error is not None:
             raise error

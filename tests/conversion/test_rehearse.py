@@ -141,6 +141,7 @@ class Simulations:
         ones = {"y": np.ones(1), "infinite": np.full(1, np.inf)}
         return SimpleNamespace(
             feeds=[{"x": error} for error in errors],
+            noisy=0,
             ranged=SimpleNamespace(outputs=[ones] * len(errors)),
             judged=frozenset("y"),
             skeleton="skeleton",

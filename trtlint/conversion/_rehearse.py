@@ -54,7 +54,10 @@ _MOST_NEAR = 10_000
 _NAMED = 5
 """Largest number of tensors that a sentence names."""
 _LEAST_MAGNITUDE = 1e-4
-"""Smallest divisor of an error in one batch. The unit is the output's largest magnitude in all batches."""
+"""Smallest divisor of an error in one batch.
+
+The unit is the output's largest magnitude in all batches, without their noisy copies.
+"""
 _MARGIN = 2.0
 """Safety factor for the limit of the 16-bit type.
 
@@ -342,10 +345,12 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 def _smallest_divisors(trial: Trial) -> dict[str, float]:
     """Return the smallest divisor for the error of each output.
 
-    This divisor prevents large errors in batches in which all elements of the output are almost zero.
+    This divisor prevents large errors in batches in which all elements of the output are almost zero. Noise
+    can add large numbers to an output that is always small, so noisy copies do not affect the divisor.
     """
+    given = trial.ranged.outputs[: len(trial.feeds) - trial.noisy]
     return {
-        name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
+        name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in given)
         for name in sorted(trial.judged)
     }
 

@@ -72,13 +72,14 @@ def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None
 def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Trial | None:
     if inputs.names:
         batches = [feeds for _, feeds in given_feeds(model.graph.inputs, inputs)]
-        part = _part(batches, attempt, role)
-        return Trial(model, part) if part else None
+        own, noisy = _part(batches, attempt, role)
+        return Trial(model, [*own, *noisy], noisy=len(noisy)) if own or noisy else None
     failure: TrialError | None = None
     choice = 0
     while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
         try:
-            return Trial(model, _part(made_up, attempt, role))
+            own, noisy = _part(made_up, attempt, role)
+            return Trial(model, [*own, *noisy], noisy=len(noisy))
         except ModelNotLoadedError:  # noqa: PERF203 - other inputs do not help
             raise
         except TrialError as error:  # the chosen shapes may not fit the model, so try other shapes
@@ -86,8 +87,10 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
     raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
 
-def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
-    """Return the batches for one use: search (``measured``), check (``held back``) or ``validation``.
+def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> tuple[list[Feeds], list[Feeds]]:
+    """Return the batches and the noisy copies for one use.
+
+    The uses are search (``measured``), check (``held back``) and ``validation``.
 
     - With fewer than four batches, both the search and the check use every batch, and also noisy copies of
       the batches. The validation uses only noisy copies. Search, check and validation add different noise.
@@ -97,10 +100,10 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
     """
     if len(batches) >= _SPLIT_FROM:
         if role == "validation":
-            return []
+            return [], []
         count = max(1, len(batches) // 4)
         if not attempt:
-            return list(batches[-count:] if role == "held back" else batches[:-count])
+            return list(batches[-count:] if role == "held back" else batches[:-count]), []
         attempt -= 1
     size = sum(array.nbytes for batch in batches for array in batch.values()) or 1
     copies = max(1, min(_MOST_COPIES, _COPIED_BYTES // size))
@@ -111,7 +114,7 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
         "validation": range(_FIRST_OF_VALIDATION, _FIRST_OF_VALIDATION + 2 * copies),
     }
     noisy = [_noisy(batch, seed) for seed in seeds[role] for batch in batches]
-    return noisy if role == "validation" else [*batches, *noisy]
+    return [] if role == "validation" else list(batches), noisy
 
 
 def _noisy(batch: Feeds, seed: int) -> Feeds:

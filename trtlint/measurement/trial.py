@@ -74,10 +74,14 @@ class Trial:
         skeleton: the model.
         feeds: the batches.
         by_reference: true to run the model in ONNX's reference evaluator instead of ONNX Runtime.
+        noisy: number of batches, the last ones, that are noisy copies of other batches.
     """
 
-    def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False) -> None:
+    def __init__(
+        self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False, noisy: int = 0
+    ) -> None:
         self.skeleton = skeleton
+        self.noisy = noisy
         self.by_reference = by_reference
         self.feeds = feeds
         self.ranged = self._range()
