@@ -30,7 +30,7 @@ EQUAL = {
     "changed": 0,
     "shape": "",
     "comparable": True,
-    "zeros": [],
+    "blank": {},
     "widened": False,
     "reference": False,
 }

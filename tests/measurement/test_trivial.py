@@ -13,7 +13,7 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.trivial import ZERO, inputs_read, sentence, trivial, zeros
+from trtlint.measurement.trivial import EMPTY, ZERO, blank, inputs_read, sentence, trivial
 from trtlint.model.graph import Graph
 
 pytest.importorskip("onnxruntime")
@@ -81,11 +81,11 @@ def test_only_inputs_that_an_output_reads_count() -> None:
     assert not trivial(graph, same[:1], feeds[:1])
 
 
-def test_an_empty_or_integer_output_is_not_zero() -> None:
-    assert zeros(
-        [{"a": np.zeros(0, np.float32), "b": np.zeros(2, np.int64), "c": np.zeros(2, np.float32)}]
-    ) == ["c"]
-    assert not zeros([])
+def test_an_integer_output_may_be_zero_but_not_empty() -> None:
+    none, whole = np.zeros(0, np.float32), np.zeros(0, np.int64)
+    outputs = {"a": none, "b": np.zeros(2, np.int64), "c": np.zeros(2, np.float32), "d": whole}
+    assert blank([outputs]) == {"a": EMPTY, "c": ZERO, "d": EMPTY}
+    assert not blank([])
 
 
 def test_outputs_behind_one_that_has_no_verdict_are_judged() -> None:
@@ -130,7 +130,8 @@ def test_the_inputs_that_an_output_depends_on(body: str, inputs: set[str]) -> No
         ([[1, 2], [1, 2]], [1, 1], False),
         ([[1, 2], [1, 2], [1, 2]], [1, 1, 2], True),
         ([[1, 2], [1, 2], [1, 3]], [1, 2, 3], False),
-        ([[], []], [1, 2], False),
+        ([[], []], [1, 2], True),
+        ([[], [1]], [1, 2], False),
     ],
 )
 def test_a_constant_output_is_equal_for_different_inputs(
@@ -168,5 +169,21 @@ def test_an_output_is_zero_if_it_is_in_all_batches() -> None:
         {"a": none, "b": none, "c": none[:0]},
         {"a": none, "b": one, "c": none},
     ]
-    assert zeros(batches_) == ["a", "c"]
-    assert zeros(batches_[::-1]) == ["a", "c"]
+    assert blank(batches_) == {"a": ZERO, "c": ZERO}
+    assert blank(batches_[::-1]) == {"a": ZERO, "c": ZERO}
+
+
+def test_a_batch_of_size_0_proves_nothing(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[N,8] x) => (float[N,8] y) { [square] a = Mul(x, x) y = Relu(a) }"""
+    model, inputs = tmp_path / "m.onnx", tmp_path / "empty.npz"
+    onnx.save(onnx.parser.parse_model(text), model)
+    np.savez(inputs, x=np.zeros((0, 8), np.float32))
+    measured = printed(tmp_path, "measure", str(model), "--inputs", str(inputs))
+    assert measured.code == 1
+    assert "not proven: output y is empty on these inputs" in measured.out
+    found, _ = run(Conversion(model, inputs=Inputs((str(inputs),))), None)
+    assert found.verdict == "unproven"
+    checked = outputs(model, model, Inputs((str(inputs),)))
+    assert checked.good is None
+    assert "output y is empty on these inputs" in checked.words

@@ -23,7 +23,7 @@ from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.measurement.feeds import Feeds, given_feeds
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.measurement.trivial import zeros
+from trtlint.measurement.trivial import blank
 from trtlint.model.graph import Value
 from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
@@ -206,7 +206,7 @@ def _compared(
             before, after, ignore_nan=wanted.ignore_nan, truth=_fp64_outputs(models, batches, wanted.folder)
         )
     figures = found.document
-    figures["zeros"] = zeros(before)
+    figures["blank"] = blank(before)
     if wanted.timed and first is not None and found.equal and not way.reference and way.types is None:
         figures["times"] = timed(partial(first.once, batches[0]), partial(second.once, batches[0]))
     return figures

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
@@ -74,8 +74,8 @@ class Comparison(Struct, frozen=True):
         lost: number of elements that are finite only in the original model.
         gained: number of elements that are finite only in the rewritten model.
         times: run times of both models in ONNX Runtime; empty if not measured.
-        zeros: the float outputs of the original model that are 0 for all inputs. Outputs of 0 do not show
-            that the models are equal.
+        blank: the outputs of the original model that are empty or 0 for all inputs, each with the reason.
+            Such outputs do not show that the models are equal.
     """
 
     equal: bool | None
@@ -85,7 +85,7 @@ class Comparison(Struct, frozen=True):
     lost: int = 0
     gained: int = 0
     times: Times = ((), ())
-    zeros: tuple[str, ...] = ()
+    blank: Mapping[str, str] = field(default_factory=dict)
 
 
 def available() -> bool:
@@ -221,7 +221,7 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str) -> Comparison |
         int(answer["lost"]),
         int(answer["gained"]),
         (tuple(first), tuple(second)),
-        tuple(answer.get("zeros", ())),
+        answer.get("blank", {}),
     )
 
 

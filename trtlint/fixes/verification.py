@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trtlint.compare.comparison import Pair, Times, compare
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.measurement.trivial import ZERO, sentence
+from trtlint.measurement.trivial import sentence
 
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
@@ -82,8 +82,8 @@ def outputs(
         "finite_now": found.gained,
     }
     good, words = found.equal, found.words
-    if good and found.zeros:
-        good, words = None, f"{words}; {sentence(dict.fromkeys(found.zeros, ZERO))}"
+    if good and found.blank:
+        good, words = None, f"{words}; {sentence(found.blank)}"
     return CheckResult("outputs", good, words, figures, found.times)
 
 

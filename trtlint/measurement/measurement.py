@@ -119,8 +119,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
             number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
         band: the error for each rounding model; None if the rounding models were not simulated.
-        trivial: the reason why a small error is not conclusive: the output is 0 or constant. Empty for an
-            output that varies.
+        trivial: the reason why a small error is not conclusive: the output is empty, 0 or constant. No text
+            for an output that varies.
     """
 
     name: str
@@ -133,7 +133,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     def proves(self, bound: float) -> bool:
         """Return whether the error of this output is conclusive.
 
-        If the output is constant or 0, a small error does not show that the narrow type is good.
+        If the output is empty, constant or 0, a small error does not show that the narrow type is good.
         """
         small = all(within(error, bound) for error in self.errors)
         return self.finite and not (self.trivial and small)
@@ -237,11 +237,11 @@ class Measurement(Struct, frozen=True):
 
     @property
     def trivial(self) -> Mapping[str, str]:
-        """Return the outputs that are 0 or constant, each with the reason why its error is not conclusive."""
+        """Return the outputs that are empty, 0 or constant, each with the reason."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:
-        """Return True if an output is 0 or constant. A small error is then not conclusive."""
+        """Return True if an output is empty, 0 or constant. A small error is then not conclusive."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property

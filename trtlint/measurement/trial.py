@@ -90,7 +90,7 @@ class Trial:
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
         constant = trivial(skeleton.graph, self.ranged.outputs, feeds)
         self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
-        """The outputs that are 0 or constant although the inputs affect them, each with the reason."""
+        """The outputs that are empty, 0 or constant although the inputs affect them, each with the reason."""
 
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)

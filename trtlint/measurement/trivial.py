@@ -1,7 +1,7 @@
-"""Find outputs whose comparison proves nothing: all given inputs lead to zeros, or to the same values.
+"""Find outputs whose comparison proves nothing: they are empty, or all inputs lead to zeros or the same values.
 
-An example is an output behind weights that are zero. Two different models can give the same values for such
-an output. So equal outputs do not show that the models are equal.
+Examples are an output behind weights that are zero, and the outputs of a batch of size 0. Two different models
+can give the same values for such an output. So equal outputs do not show that the models are equal.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ _MOST_BATCHES = 16
 SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input, not its elements."""
 ZERO = "0 on these inputs (weights are zero?)"
+EMPTY = "empty on these inputs (no elements to compare)"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Batches = Sequence[Mapping[str, Array]]
 
 
-def zeros(outputs: Batches) -> list[str]:
-    """Return the float outputs that are 0 in all batches."""
-    return [
-        name
-        for name in (outputs[0] if outputs else ())
-        if np.asarray(outputs[0][name]).dtype.kind == "f"
-        and any(np.size(batch[name]) for batch in outputs)
-        and not any(np.any(batch[name]) for batch in outputs)
-    ]
+def blank(outputs: Batches) -> dict[str, str]:
+    """Return the outputs that are empty, or 0 and of a float type, in all batches, each with the reason."""
+    found = {}
+    for name in outputs[0] if outputs else ():
+        arrays = [np.asarray(batch[name]) for batch in outputs]
+        if not any(array.size for array in arrays):
+            found[name] = EMPTY
+        elif arrays[0].dtype.kind == "f" and not any(np.any(array) for array in arrays):
+            found[name] = ZERO
+    return found
 
 
 def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
-    """Return the outputs that are 0 or constant although inputs affect them, each with the reason.
+    """Return the outputs that are empty, 0 or constant although inputs affect them, each with the reason.
 
     Args:
         graph: the model.
@@ -43,13 +45,13 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
         feeds: the inputs of each batch.
     """
     found = {}
-    zero = frozenset(zeros(outputs))
+    empty_or_zero = blank(outputs)
     for name in outputs[0] if outputs else ():
         value = graph.resolve(name)
         if value is None or not (read := inputs_read(graph, value.producer)):
             continue
-        if name in zero:
-            found[name] = ZERO
+        if name in empty_or_zero:
+            found[name] = empty_or_zero[name]
         elif _is_constant(name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
             found[name] = "the same for all of these inputs"
     return found
@@ -95,4 +97,4 @@ def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[st
         for one, another in zip(first, other, strict=False)
     )
     result = outputs[0][name]
-    return differ and bool(result.size) and all(np.array_equal(result, batch[name]) for batch in outputs)
+    return differ and all(np.array_equal(result, batch[name]) for batch in outputs)
