@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,38 @@ def test_a_model_that_cannot_be_run_is_unreadable(folder: Path, capsys: pytest.C
     assert run(["measure", "custom.onnx"]) == 3
     assert "custom.onnx: ONNX Runtime cannot load the model: " in capsys.readouterr().err
     assert run(["measure", "small.npz"]) == 3
+
+
+STORED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[2,2] x) => (float[2,2] y)
+{ [stored] w = Constant <value = float[2,2] {LARGE, 0, 0, 1}> () [mm] y = MatMul (x, w) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "number", "tensor", "rules"),
+    [("0.001", 7e4, "x", ["NUM107"]), ("70000.0", 0.5, "stored", [])],
+)
+def test_the_text_names_the_tensor_beyond_the_range(
+    weight: str,
+    number: float,
+    tensor: str,
+    rules: list[str],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    onnx.save(onnx.parser.parse_model(STORED.replace("LARGE", weight)), "stored.onnx")
+    np.savez("in.npz", x=np.array([[number, 0], [0.1, 0]], np.float32))
+    assert run(["measure", "stored.onnx", "--inputs", "in.npz"]) == 1
+    said = capsys.readouterr().out
+    assert [
+        line.split()[0] for line in said.splitlines() if line.startswith("  ") and "elements overf" in line
+    ] == [tensor]
+    assert re.findall(r"^error\[(\w+)\]", said, re.MULTILINE) == rules
+    assert "keep in FP32: 1 node;" in said
+    if rules:
+        assert run(["measure", "stored.onnx", "--inputs", "in.npz", "--no-rehearse"]) == 1
 
 
 PRODUCT = """

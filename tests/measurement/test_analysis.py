@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.graphs import model_of
-from trtlint.measurement.analysis import Findings, findings, origins, regions, sites
+from trtlint.measurement.analysis import Findings, findings, origins, overflowing_inputs, regions, sites
 from trtlint.measurement.folding import Affine, Folding
 from trtlint.measurement.formats import BF16, FP16, Range
 from trtlint.measurement.measurement import Inside, MeasuredTensor
@@ -94,6 +94,24 @@ def test_overflows_begin_where_no_input_overflows(
     assert [node.path for node in origins(nodes(), findings_, given, unsound)] == begun
 
 
+def test_an_overflow_begins_at_the_input_that_overflows() -> None:
+    inputs = model_of(CHAIN).graph.inputs
+    assert overflowing_inputs(inputs, found("x a")) == {"x"}
+    assert overflowing_inputs(inputs, found("a")) == NONE
+    shape = CHAIN.replace("[one] a = Mul (x, x)", "[one] s = Shape (x) a = Cast <to = 1> (s)")
+    assert overflowing_inputs(model_of(shape).graph.inputs, found("x")) == {"x"}  # Neg reads it, too
+    shape = shape.replace("Neg (x)", "Neg (a)")
+    assert overflowing_inputs(model_of(shape).graph.inputs, found("x")) == NONE
+    lost = frozenset("abz")
+    assert [node.path for node in origins(nodes(), found("x"), FINITE, lost)] == ["one", "five"]
+    assert origins(nodes(), found("x"), FINITE, lost, inputs=frozenset("x")) == []
+    given = ranged(("", "Input", "x", 70000.0, 0.0), ("one", "Mul", "a", 1.0, 0.0))
+    assert sites(given, [], NONE, FP16, frozenset("x")) == [
+        site("", "Input", "x", 70000.0, 0.0, "overflow", origin=True),
+        site("one", "Mul", "a", 1.0, 0.0),
+    ]
+
+
 def test_an_overflow_before_a_folded_pair_begins_there() -> None:
     one, two, three, *_ = chain = nodes()
     one_number = np.ones(1, np.float32)
@@ -136,6 +154,12 @@ def test_folded_nodes_are_together() -> None:
         {"two", "three"},
         {"four", "five"},
     ]
+
+
+@pytest.mark.parametrize("op", ["Shape", "Size"])
+def test_operators_that_read_only_shapes_are_in_no_group(op: str) -> None:
+    model = model_of(CHAIN.replace("[five] z = Neg (x)", f"[shape] s = {op} (x) [five] z = Neg (x)"))
+    assert regions(list(model.graph.nodes), found("x"), constants=False) == [{"one", "five"}]
 
 
 def test_constants_connect_no_nodes() -> None:

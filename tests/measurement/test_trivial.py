@@ -82,8 +82,8 @@ def test_only_inputs_that_an_output_reads_count() -> None:
 
 
 def test_an_integer_output_may_be_zero_but_not_empty() -> None:
-    none, whole = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    outputs = {"a": none, "b": np.zeros(2, np.int64), "c": np.zeros(2, np.float32), "d": whole}
+    types = {"a": (0, np.float32), "b": (2, np.int64), "c": (2, np.float32), "d": (0, np.int64)}
+    outputs = {name: np.zeros(size, type_) for name, (size, type_) in types.items()}
     assert blank([outputs]) == {"a": EMPTY, "c": ZERO, "d": EMPTY}
     assert not blank([])
 

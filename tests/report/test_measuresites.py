@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from trtlint.measurement.formats import FP16, Range
-from trtlint.measurement.measurement import Closer, Inside, MeasuredTensor, Measurement
+from trtlint.measurement.measurement import Closer, Inside, MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.report.measuresites import remark, worst_sites
 
 
@@ -42,6 +42,18 @@ def test_tensors_at_which_an_overflow_starts_are_first() -> None:
 )
 def test_tensors_that_are_not_shown(left_out: MeasuredTensor) -> None:
     assert worst_sites(measurement(left_out, site("shown", 0.5))) == [site("shown", 0.5)]
+
+
+def test_an_input_at_which_an_overflow_starts_is_shown() -> None:
+    given = site("", 7e4, "overflow", origin=True)
+    assert worst_sites(measurement(site("n", 9e4), given)) == [given, site("n", 9e4)]
+
+
+def test_a_stored_tensor_beyond_the_range_is_shown_if_an_output_is_wrong() -> None:
+    stored = replace(site("", 7e4, "overflow"), op="Constant")
+    for error, shown in ((1.0, [stored]), (0.0, [])):
+        found = replace(measurement(stored), rehearsed=True, outputs=(MeasuredOutput("y", error),))
+        assert worst_sites(found) == shown
 
 
 def test_the_number_of_tensors() -> None:
@@ -81,6 +93,7 @@ BEYOND = Closer(1.0, 0.125, 0.5)
         (site(greatest=None, fits="overflow", inside=(Inside("sum", 0.5),)), "sum inside, beyond the range"),
         (site(greatest=None, fits="overflow", inside=(Inside("sum", None),)), "beyond the range"),
         (site(greatest=40_000.0), "0.7 powers of two left"),
+        (site(greatest=65_519.0), "0.0 powers of two left"),
     ],
 )
 def test_remarks(tensor: MeasuredTensor, words: str) -> None:

@@ -234,8 +234,5 @@ def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[Conv
     if request.type != "fp16":
         return ""
     if failed or (found.share is not None and found.share < _LEAST_SHARE):
-        return (
-            "many operators must stay in FP32, or the FP16 errors are too large; try BF16: "
-            f"{command} bf16"
-        )
+        return f"many operators must stay in FP32, or the FP16 errors are too large; try BF16: {command} bf16"
     return ""

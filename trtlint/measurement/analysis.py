@@ -12,9 +12,12 @@ from trtlint.measurement.formats import Format, Range
 from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
+from trtlint.measurement.trivial import SHAPES
 from trtlint.model.graph import Node, Value
 
 _UNFOLDED = Folding()
+_NOT_COMPUTING = SHAPES | {"Constant"}
+"""Operators that compute with no float elements, so that their type has no effect."""
 
 
 class Findings(Struct):
@@ -47,12 +50,22 @@ def findings(ranged: Ranged, format_: Format) -> Findings:
     return Findings(frozenset(beyond), frozenset(constants), frozenset(inside))
 
 
+def overflowing_inputs(inputs: Iterable[Value], found: Findings) -> frozenset[str]:
+    """Return the inputs of a model that exceed the range and whose elements an operator reads."""
+    return frozenset(
+        value.name
+        for value in inputs
+        if value.name in found.beyond and any(node.op not in SHAPES for node, _ in value.uses)
+    )
+
+
 def origins(
     nodes: Iterable[Node],
     found: Findings,
     ranged: Ranged,
     unsound: frozenset[str] | None,
     folding: Folding = _UNFOLDED,
+    inputs: frozenset[str] = frozenset(),
 ) -> list[Node]:
     """Return the nodes where overflows begin: an output exceeds the range, but no input does.
 
@@ -63,9 +76,11 @@ def origins(
         unsound: the tensors that are not finite in a run in the narrow type. If ``unsound`` is None, tensors
             beyond the range in the FP32 run are used.
         folding: the operators that TensorRT folds into weights.
+        inputs: the inputs of the model that exceed the range. Operators round inputs when they read them, so
+            ``unsound`` contains no inputs.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
-    lost = found.beyond | infinite if unsound is None else unsound
+    lost = found.beyond | infinite if unsound is None else unsound | inputs
     begun = []
     for node in nodes:
         names = {value.name for value in node.outputs if value.name}
@@ -119,7 +134,7 @@ def regions(
     holders: dict[str, str] = {}
     order: list[str] = []
     for node in nodes:
-        if (node.op == "Constant" and not node.domain) or node.path in folding.constants:
+        if (node.op in _NOT_COMPUTING and not node.domain) or node.path in folding.constants:
             continue
         touched = (_names(node.inputs) | _names(node.outputs)) & lost
         if not touched and node.path not in found.inside:
@@ -142,7 +157,11 @@ def regions(
 
 
 def sites(
-    ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
+    ranged: Ranged,
+    begun: Iterable[Node],
+    unsound: frozenset[str],
+    format_: Format,
+    inputs: frozenset[str] = frozenset(),
 ) -> list[MeasuredTensor]:
     """Return the range of every float tensor, except initializers that fit the narrow type.
 
@@ -151,6 +170,7 @@ def sites(
         begun: the nodes where overflows begin.
         unsound: names of tensors that are not finite in a run in the narrow type.
         format_: the narrow type.
+        inputs: the inputs of the model where overflows begin.
     """
     origin = {node.path for node in begun}
     outputs = {(probe.node, probe.tensor): probe for probe in ranged.probes if not probe.inside}
@@ -176,7 +196,7 @@ def sites(
                 low,
                 high,
                 fits,
-                probe.node in origin and fits == "overflow",
+                fits == "overflow" and (probe.node in origin or (not probe.node and probe.tensor in inputs)),
                 probe.narrow,
                 inside,
             )

@@ -77,7 +77,7 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         fits: ``ok`` if the tensor and the internal numbers of its node are in the range of the narrow type,
             otherwise ``overflow`` or ``underflow``.
         origin: true if the overflow begins at this tensor: the tensor exceeds the range, but no input of the
-            node does.
+            node does. A tensor without a node is then an input of the model.
         narrow: true if the tensor gets the narrow type in a build, false if it stays in FP32.
         inside: internal numbers of the node.
         closer: further statistics, for tensors beyond the range.

@@ -15,7 +15,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from trtlint.files.problem import first_few, shorten
-from trtlint.measurement.analysis import findings, origins, sites
+from trtlint.measurement.analysis import findings, origins, overflowing_inputs, sites
 from trtlint.measurement.band import TypeBand, together
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
@@ -73,7 +73,8 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
     if request.rehearse:
         rehearsal = rehearse(trial, format_, found.constants, request.layers, lambda way: say({"doing": way}))
     unsound = None if rehearsal is None else rehearsal.plain.unsound
-    begun = origins(nodes, found, trial.ranged, unsound, model.folding)
+    inputs = overflowing_inputs(model.graph.inputs, found)
+    begun = origins(nodes, found, trial.ranged, unsound, model.folding, inputs)
     if rehearsal is not None and not format_.operands_only and not rehearsal.is_good(request.bound):
         search = KeepSearch(
             trial,
@@ -85,7 +86,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
             progress=lambda run, most: say({"doing": "search", "run": run, "most": most}),
         )
         kept = search.found()
-    listed = sites(trial.ranged, begun, unsound or frozenset(), format_)
+    listed = sites(trial.ranged, begun, unsound or frozenset(), format_, inputs)
     types = _types(trial, format_, found.constants, say) if request.type == ALL and rehearsal else ()
     suspects = [site.tensor for site in listed if site.fits != "ok"][:_SUSPECTS]
     if suspects:

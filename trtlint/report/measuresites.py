@@ -14,15 +14,21 @@ WORST = 5
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
     """Return up to ``most`` tensors of the measured type, those with the largest magnitudes.
 
-    Tensors at which an overflow starts come first. The result is empty for TF32, which has the range of FP32.
+    Tensors at which an overflow starts come first. Inputs are included only if an overflow starts there. Stored
+    tensors are included only if they exceed the range and an output is wrong. The result is empty for TF32, which
+    has the range of FP32.
     """
     if FORMATS[found.type].operands_only:
         return []
-    computed = [
-        site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
-    ]
-    computed.sort(key=lambda site: (not site.origin, -site.greatest))
-    return computed[:most]
+    shown = [site for site in found.sites if site.narrow and site.greatest > 0 and _matters(site, found)]
+    shown.sort(key=lambda site: (not site.origin, -site.greatest))
+    return shown[:most]
+
+
+def _matters(site: MeasuredTensor, found: Measurement) -> bool:
+    if site.constant:
+        return site.fits == "overflow" and found.rehearsed and not found.good
+    return bool(site.node) or site.origin
 
 
 def remark(site: MeasuredTensor, format_: Format) -> str:
@@ -39,5 +45,6 @@ def remark(site: MeasuredTensor, format_: Format) -> str:
         elif site.closer is None or not site.closer.beyond:
             parts.append("beyond the range")
     else:
-        parts.append(f"{math.log2(format_.largest / site.greatest):.1f} powers of two left")
+        # A number slightly above the largest one rounds down to it.
+        parts.append(f"{max(0.0, math.log2(format_.largest / site.greatest)):.1f} powers of two left")
     return ", ".join(parts)
