@@ -21,6 +21,7 @@ from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.ports import CARRYING
 from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trivial import SHAPES
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
 
@@ -43,8 +44,6 @@ The last step finds the units that are kept only as a safety margin.
 """
 _MOST_UNITS = 8
 """The last step starts only if there are at most this many units for each remaining run."""
-_SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read only the shape of their input."""
 
 
 class KeepSearch:
@@ -135,14 +134,14 @@ class KeepSearch:
                 chosen, last = again, errors
         margin = self._margin(chosen, singles)
         return KeptNodes(
-            nodes=tuple(node.path for node in self.nodes if node.path in chosen),
+            nodes=tuple(node.path for node in self.nodes if node.path in chosen and self._rounds(node)),
             error=worst(last),
             runs=self.budget.runs,
             verified=all(within(error, self.bound) for error in last),
             computing=len(counted),
             products=sum(node.op in PRODUCTS for node in counted),
             kept_products=sum(node.op in PRODUCTS for node in self.nodes if node.path in chosen),
-            margin=tuple(node.path for node in self.nodes if node.path in margin),
+            margin=tuple(node.path for node in self.nodes if node.path in margin and self._rounds(node)),
             complete=not self.cut,
         )
 
@@ -319,7 +318,7 @@ class KeepSearch:
     def _counts(self, node: Node) -> bool:
         narrow = self.trial.skeleton.narrow
         values = (value for value in (*node.inputs, *node.outputs) if value is not None)
-        if not node.domain and node.op in _SHAPES:
+        if not node.domain and node.op in SHAPES:
             return False
         return self._rounds(node) and any(value.dtype in narrow for value in values)
 
