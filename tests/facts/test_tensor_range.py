@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.graphs import model_of
 from tests.measurement.test_measuring import NORM
@@ -72,3 +73,9 @@ def test_harm_is_in_the_severity() -> None:
 def test_a_text_that_is_no_measurement_is_refused(text: str) -> None:
     with pytest.raises(MeasuredTextError):
         measurement_of_text(text, model_of(NORM))
+
+
+def test_harm_is_unknown_if_nothing_was_compared() -> None:
+    found = replace(measurement_of_text("square 0 97344 origin\nharmless", MODEL), outputs=())
+    facts = Facts(MODEL, evidence=[RangeEvidence(found)]).of("tensor_range")
+    assert [fact.harm for fact in facts if isinstance(fact, TensorRange)] == [None]

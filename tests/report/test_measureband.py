@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from trtlint.measurement.band import Band, BuildError, TypeBand
 from trtlint.measurement.measurement import MeasuredOutput, Measurement
@@ -130,7 +131,9 @@ def test_the_verdict(errors: tuple[float | None, ...], build: BuildError | None,
 
 
 def test_no_verdict() -> None:
-    assert verdict_words(measurement(output("a", GOOD, finite=False))) == ""
+    infinite = measurement(output("a", GOOD, finite=False))
+    assert verdict_words(infinite) == "not proven: no output can be compared"
+    assert verdict_words(replace(infinite, rehearsed=False)) == ""
     trivial = measurement(output("a", GOOD, trivial="always 0"))
     assert verdict_words(trivial) == "not proven: output a is always 0"
     one, other = measurement(output("a", GOOD), output("b", BAD)), measurement(output("b", None))

@@ -184,14 +184,11 @@ def _nodes(finding: Finding) -> set[str]:
 
 
 def _broken(found: Measurement) -> bool:
-    """Return whether the measured 16-bit type makes an output of the model wrong.
+    """Return whether the measured type makes an output of the model wrong, or no output can be compared.
 
-    If the type was not simulated, or no output can be compared, return whether a tensor exceeds the range of
-    the type.
+    If the type was not simulated, return whether a tensor exceeds the range of the type.
     """
-    if not found.rehearsed or not any(output.finite for output in found.outputs):
-        return any(site.origin for site in found.sites)
-    return not found.good
+    return not found.good if found.rehearsed else any(site.origin for site in found.sites)
 
 
 def _layers(model: Model) -> dict[str, str]:

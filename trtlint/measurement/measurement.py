@@ -246,8 +246,8 @@ class Measurement(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Return whether all errors are within the limit, or the model has no finite float output."""
-        if self.trivial and not self.judged:
+        """Return whether at least one output was compared, and all errors are within the limit."""
+        if not self.judged:
             return False
         if self.build is not None:
             return self.verdict == "fine"

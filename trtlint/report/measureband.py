@@ -109,7 +109,10 @@ def verdict_words(found: Measurement) -> str:
     """Return the verdict on a measurement and, if known, the reason."""
     verdict = found.verdict
     if verdict is None:
-        return f"not proven: {sentence(found.trivial, found.noun)}" if found.trivial else ""
+        if not found.rehearsed:
+            return ""
+        reason = sentence(found.trivial, found.noun) if found.trivial else "no output can be compared"
+        return f"not proven: {reason}"
     if verdict != "depends":
         by = f" in {found.build.source}" if found.build is not None else ""
         return WORDS[verdict] + by

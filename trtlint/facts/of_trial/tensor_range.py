@@ -45,7 +45,8 @@ class TensorRange(Fact, frozen=True):
         reader: the first operator that reads the tensor; empty if no operator reads it.
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
         harm: whether an output of the model becomes inaccurate in a 16-bit type. None if trtlint did not
-            simulate this, or if the accuracy depends on the operators that TensorRT fuses.
+            simulate this, if no output can be compared, or if the accuracy depends on the operators that
+            TensorRT fuses.
         tf32: whether an output of the model becomes inaccurate in TF32; None if trtlint did not simulate
             TF32.
         keep: whether the operator that computes the tensor must stay in FP32.
@@ -154,12 +155,12 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None if trtlint did not simulate this, or if the accuracy depends on the operators that
-    TensorRT fuses.
+    The result is None if trtlint did not simulate this, if it could compare no output, or if the accuracy depends
+    on the operators that TensorRT fuses.
     """
     if FORMATS[found.type].operands_only:
         return False
-    if not found.rehearsed or found.verdict == "depends":
+    if found.verdict in (None, "depends"):
         return None
     return not found.good
 
@@ -167,7 +168,7 @@ def _harm(found: Measurement) -> bool | None:
 def _tf32(found: Measurement) -> bool | None:
     """Return whether an output becomes inaccurate in TF32, or None if trtlint did not simulate TF32."""
     if found.type == TF32.name:
-        return not found.good if found.rehearsed else None
+        return None if found.verdict is None else not found.good
     errors = [each.error for each in found.types if each.type == TF32.name]
     return errors[0].verdict(found.bound) != "fine" if errors else None
 
