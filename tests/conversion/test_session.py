@@ -224,7 +224,21 @@ def test_weights_below_the_range_keep_their_product_in_fp32(tmp_path: Path) -> N
     onnx.save(model, path)
     _, draft = converted(path)
     assert draft.conversion.share == 0
-    assert draft.conversion.stored[0].what == "vanishing"
+    assert draft.conversion.stored[0].what == "kept"
+
+
+@pytest.mark.parametrize(
+    ("size", "what", "reason"), [(1, "clamped", "1 number with a"), (5, "kept", "25 numbers with")]
+)
+def test_stored_tensors_of_operators_in_fp32_are_not_clamped(
+    tmp_path: Path, size: int, what: str, reason: str
+) -> None:
+    numbers = ", ".join(["70000"] * size**2)
+    text = f"""(float[2,{size}] x) => (float[2,{size}] y)
+    < float[{size},{size}] w = {{{numbers}}} > {{ a = MatMul(x, w) y = Relu(a) }}"""
+    _, _, draft = written(text, tmp_path)
+    (stored,) = draft.conversion.stored
+    assert (stored.what, stored.reason[: len(reason)]) == (what, reason)
 
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > g '

@@ -114,6 +114,11 @@ class Casting:
             return self._wanted[value] == {True} and not value.is_output
         return self.plan.computed_narrow(value)
 
+    @property
+    def rounded(self) -> frozenset[str]:
+        """Return the names of the values that an operator reads in 16 bits. Call :meth:`apply` first."""
+        return frozenset(value.name for value, wanted in self._wanted.items() if True in wanted)
+
     def name(self, value: Value, narrow: bool) -> str:
         """Return the name of a value in 16 bits if ``narrow`` is true, or else in FP32."""
         if value.dtype != "f32":

@@ -228,8 +228,8 @@ def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[Conv
     command = f"trtlint convert {shlex.quote(found.path)} --to"
     if failed and request.io != "fp32":
         return (
-            f"--io {request.io} rounds the inputs and outputs to {FORMATS[request.type].label}; try FP32 inputs "
-            f"and outputs: {command} {request.type} --io fp32"
+            f"--io {request.io} rounds the inputs and outputs to {FORMATS[request.type].label}; try FP32 "
+            f"inputs and outputs: {command} {request.type} --io fp32"
         )
     if request.type != "fp16":
         return ""

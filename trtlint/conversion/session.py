@@ -18,7 +18,7 @@ from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
 from trtlint.conversion.narrowports import Ports, narrow_values
-from trtlint.conversion.result import KEY, CastAdded, Conversion, IslandSummary, KeptOperator
+from trtlint.conversion.result import KEY, Conversion, IslandSummary, KeptOperator
 from trtlint.conversion.stored import ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
@@ -259,13 +259,13 @@ class ConversionSession:
         tensors = self.source.raw.tensors
         casting = Casting(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
         casting.apply()
-        conversion = self._described(plan, fixed, casting.casts, found)
+        conversion = self._described(plan, fixed, casting, found)
         _describe_in_metadata(proto, conversion)
         converted = Converted(proto, tuple(casting.made), tensors, format_)
         return PendingConversion(conversion, converted, self.external, self.source)
 
     def _described(
-        self, plan: TypePlan, fixed: Mapping[Node, str], casts: Sequence[CastAdded], found: Found
+        self, plan: TypePlan, fixed: Mapping[Node, str], casting: Casting, found: Found
     ) -> Conversion:
         request, model, labels = self.request, self.model, self.labels
         total = sum(flops(node) for node in labels.nodes)
@@ -290,8 +290,11 @@ class ConversionSession:
             narrow=sum(node in plan.narrow for node in labels.nodes),
             share=narrow / total if total else None,
             kept=tuple(kept),
-            casts=tuple(casts),
-            stored=self.ranges.stored,
+            casts=tuple(casting.casts),
+            stored=tuple(
+                each if each.tensor in casting.rounded else replace(each, what="kept")
+                for each in self.ranges.stored
+            ),
             opset=(opset_of(model), max(labels.opset, opset_of(model))),
             ranges=found.ranges,
             islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),

@@ -57,10 +57,8 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
             continue
         if found.beyond:
             clamped.add(value.name)
-            text = (
-                f"{found.beyond:,} numbers with a magnitude above {format_.largest:,.0f} (the largest: "
-                f"{found.largest:.3g})"
-            )
+            count = "1 number" if found.beyond == 1 else f"{found.beyond:,} numbers"
+            text = f"{count} with a magnitude above {format_.largest:,.0f} (the largest: {found.largest:.3g})"
             listed.append(Stored(value.name, "clamped", text))
             if found.used > _FEW:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)

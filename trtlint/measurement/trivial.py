@@ -1,7 +1,7 @@
-"""Find outputs whose comparison proves nothing: they are empty, or all inputs lead to zeros or the same values.
+"""Find outputs whose comparison proves nothing: they are empty, or all inputs lead to zeros or equal values.
 
-Examples are an output behind weights that are zero, and the outputs of a batch of size 0. Two different models
-can give the same values for such an output. So equal outputs do not show that the models are equal.
+Examples are an output behind weights that are zero, and the outputs of a batch of size 0. Two different
+models can give the same values for such an output. So equal outputs do not show that the models are equal.
 """
 
 from __future__ import annotations

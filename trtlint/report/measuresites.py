@@ -14,9 +14,9 @@ WORST = 5
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
     """Return up to ``most`` tensors of the measured type, those with the largest magnitudes.
 
-    Tensors at which an overflow starts come first. Inputs are included only if an overflow starts there. Stored
-    tensors are included only if they exceed the range and an output is wrong. The result is empty for TF32, which
-    has the range of FP32.
+    Tensors at which an overflow starts come first. Inputs are included only if an overflow starts there.
+    Stored tensors are included only if they exceed the range and an output is wrong. The result is empty for
+    TF32, which has the range of FP32.
     """
     if FORMATS[found.type].operands_only:
         return []

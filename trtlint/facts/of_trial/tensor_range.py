@@ -155,8 +155,8 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None if trtlint did not simulate this, if it could compare no output, or if the accuracy depends
-    on the operators that TensorRT fuses.
+    The result is None if trtlint did not simulate this, if no output can be compared, or if the accuracy
+    depends on the operators that TensorRT fuses.
     """
     if FORMATS[found.type].operands_only:
         return False
