@@ -74,7 +74,7 @@ def convert(
     """
     import onnx
 
-    from trtlint.conversion.buildline import build_line
+    from trtlint.conversion.buildline import build_line, unbuildable
     from trtlint.conversion.layertypes import of_command
     from trtlint.conversion.run import run
     from trtlint.conversion.session import ConversionRequest
@@ -117,6 +117,8 @@ def convert(
         usual = path.with_name(f"{path.stem}.{to}{path.suffix}")
         written = in_folder(Path(own["out"]), usual.name) if "out" in own else usual
         case = one_case(path, target, keywords).case
+        if reason := unbuildable(to, case.built_for):
+            raise SettingError(reason)
         request = ConversionRequest(
             model=path,
             type=to,
@@ -135,7 +137,7 @@ def convert(
             found, _ = run(
                 request,
                 None if is_dry else written,
-                command=build_line(case.built_for),
+                command=build_line(case.built_for, case.command),
                 sm=sm,
                 protected=[path],
             )

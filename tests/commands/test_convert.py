@@ -54,7 +54,9 @@ def data(*arguments: str, code: int) -> dict[str, Any]:
 def test_a_conversion_is_proven_on_the_inputs_that_are_given() -> None:
     found = data("m.onnx", "--to", "fp16", "--inputs", "small.npz", "--trt", "11.4", code=0)
     assert (found["verdict"], found["share"], found["output"]) == ("proven", 1.0, "m.fp16.onnx")
-    assert found["command"] == "trtexec --onnx=m.fp16.onnx"
+    shapes = " ".join(f"--{which}Shapes=x:Nx8" for which in ("min", "opt", "max"))
+    assert found["command"] == f"trtexec --onnx=m.fp16.onnx {shapes}"
+    assert found["notes"][-1].endswith("lint it with: trtlint m.fp16.onnx --trt 11.4")
     assert onnx.load("m.fp16.onnx").graph.initializer[0].data_type == onnx.TensorProto.FLOAT16
     assert found["size"][1] == Path("m.fp16.onnx").stat().st_size
 
@@ -174,6 +176,8 @@ def test_a_network_script_sets_types_on_a_stand_in() -> None:
     [
         (["m.onnx"], 2, "Missing option '--to'"),
         (["m.onnx", "--to", "fp16", "--io", "bf16"], 2, "use fp32 or fp16"),
+        (["m.onnx", "--to", "fp16", "--trt", "8.6"], 2, "TensorRT 8.6 has no strongly typed networks"),
+        (["m.onnx", "--to", "bf16", "--gpu", "T4"], 2, "this GPU does not compute in BF16"),
         (["m.onnx", "--to", "fp16", "--keep", "nowhere"], 2, "no operator has this"),
         (["m.onnx", "--to", "fp16", "--inputs", "nowhere.npz"], 2, "nowhere.npz"),
         (["m.onnx", "--to", "fp16", "-o", "m.onnx"], 2, "is the model itself"),

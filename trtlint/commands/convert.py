@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from trtlint.buildcommand import choose_command, read_commands
+from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
-from trtlint.conversion.buildline import build_line
+from trtlint.conversion.buildline import build_line, unbuildable
 from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
 from trtlint.conversion.measuring import ConversionNeedsRuntimeError
@@ -86,6 +88,8 @@ def run_convert(options: ConvertOptions) -> int:
     if options.io not in ("fp32", options.type_):
         raise SettingError(f"--io {options.io}: use fp32 or {options.type_} (as in --to)")
     wanted = targets_of(options.target)
+    if reason := unbuildable(options.type_, wanted):
+        raise SettingError(reason)
     inputs = Inputs(options.inputs, options.load_inputs, options.data_loader_script)
     models = _models(options)
     outs = [
@@ -93,7 +97,10 @@ def run_convert(options: ConvertOptions) -> int:
         for model in models
     ]
     protected = [*models, *map(Path, inputs.paths)]
-    requests = [_request(model, options, inputs) for model in models]
+    commands = [_build_command(options, model) for model in models]
+    requests = [
+        _request(model, options, inputs, command) for model, command in zip(models, commands, strict=True)
+    ]
     inputs.require()
     written = [out for out in outs if out is not None]
     for file in written:
@@ -102,9 +109,9 @@ def run_convert(options: ConvertOptions) -> int:
     several = len(models) > 1
     found: list[ConvertedFile] = []
     ended = Exit.CLEAN
-    for request, out in zip(requests, outs, strict=True):
+    for request, out, command in zip(requests, outs, commands, strict=True):
         try:
-            one = _converted(request, out, options, wanted, protected)
+            one = _converted(request, out, options, build_line(wanted, command), wanted, protected)
         except (KeepError, InputsError) as error:
             if not several:
                 raise SettingError(str(error)) from error
@@ -137,7 +144,9 @@ def _models(options: ConvertOptions) -> list[Path]:
     return models
 
 
-def _request(model: Path, options: ConvertOptions, inputs: Inputs) -> ConversionRequest:
+def _request(
+    model: Path, options: ConvertOptions, inputs: Inputs, command: BuildCommand | None
+) -> ConversionRequest:
     return ConversionRequest(
         model=model,
         type=options.type_,
@@ -149,7 +158,7 @@ def _request(model: Path, options: ConvertOptions, inputs: Inputs) -> Conversion
         build=options.verify_build,
         seconds=options.seconds,
         memory=options.memory,
-        layers=_layers(options, model),
+        layers=_layers(options, model, command),
     )
 
 
@@ -157,6 +166,7 @@ def _converted(
     request: ConversionRequest,
     out: Path | None,
     options: ConvertOptions,
+    line: str,
     wanted: Sequence[Target],
     protected: Sequence[Path],
 ) -> ConvertedFile | Problem:
@@ -176,7 +186,7 @@ def _converted(
             found, draft = run(
                 request,
                 out,
-                command=build_line(wanted),
+                command=line,
                 sm=sm,
                 protected=tuple(protected),
                 listen=lambda doing: activity.step(f"{name}: {_DOING.get(doing, doing)}"),
@@ -187,6 +197,11 @@ def _converted(
             return Problem(str(request.model), str(error))
         except (UnreadableError, OSError) as error:
             return Problem.of(request.model, error)
+    if found.output and options.target.arguments:
+        linting = shlex.join(["trtlint", found.output, *options.target.arguments])
+        found = replace(
+            found, notes=(*found.notes, f"convert does not lint the result; lint it with: {linting}")
+        )
     if not options.diff or draft.converted is None:
         return ConvertedFile(found)
     from trtlint.report.modeldiff import difference
@@ -195,7 +210,7 @@ def _converted(
     return ConvertedFile(found, tuple(map(clean, lines)))
 
 
-def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
+def _layers(options: ConvertOptions, model: Path, command: BuildCommand | None) -> LayerTypes | None:
     """Return the layer data types that ``--build`` or ``--network-script`` sets.
 
     The result is None if no option sets data types of layers.
@@ -212,13 +227,16 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
             return of_script(model, options.network_script)
         except (NetworkScriptError, ExperimentError) as error:
             raise SettingError(str(error)) from error
-    if options.build is None:
+    if command is not None:
+        return of_command(command)
+    return None if options.build is None else of_polygraphy(options.build)
+
+
+def _build_command(options: ConvertOptions, model: Path) -> BuildCommand | None:
+    """Return the trtexec command of ``--build``, or None without one."""
+    if options.build is None or of_polygraphy(options.build) is not None:
         return None
-    found = of_polygraphy(options.build)
-    if found is not None:
-        return found
-    command = choose_command(model, read_commands(options.build), notify)
-    return None if command is None else of_command(command)
+    return choose_command(model, read_commands(options.build), notify)
 
 
 def _beside(model: Path, options: ConvertOptions) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from trtlint.conversion import proving
+from trtlint.conversion.buildline import with_shapes
 from trtlint.conversion.measuring import rehearse
 from trtlint.conversion.result import Conversion, ConversionCheck
 from trtlint.conversion.rewriting import apply_to, proposals
@@ -43,6 +44,9 @@ _MOST_SEARCHES = 3
 """Maximum number of searches for operators to keep in FP32. Each new search uses more inputs."""
 _CLEAR = 0.95
 """If the error of a check is above this share of the tolerance, the search runs again with more inputs."""
+_SHAPES = (
+    "inputs of the model are dynamic; in the build command, replace the names of dimensions by your sizes"
+)
 _LEAST_SHARE = 0.5
 """If FP16 operators compute less than this share of the FLOPs, trtlint recommends BF16."""
 
@@ -84,7 +88,10 @@ def run(
     if out is not None and found.verdict != "failed":
         written = draft.write(out, protected)
         found = replace(found, output=str(out), size=written.conversion.size)
-    return replace(found, command=command.replace("{model}", shlex.quote(name))), draft
+    line = with_shapes(command, session.model.graph.inputs)
+    if line != command and found.verdict != "failed":  # a failure has no build command in the report
+        found = replace(found, notes=(*found.notes, _SHAPES))
+    return replace(found, command=line.replace("{model}", shlex.quote(name))), draft
 
 
 def _convert_rewritten(
