@@ -234,6 +234,14 @@ def test_advice_names_layers_and_no_constants() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["a,b", "it's"])
+def test_names_that_trtexec_splits_are_in_no_trtexec_command(name: str) -> None:
+    (text, command), (_, polygraphy), *_ = commands(result(), OLD, layers={"a": name})
+    assert text.startswith(f"trtexec cannot keep the layer {name} in FP32")
+    assert command == CONVERT[1]
+    assert f"{name}:float32" in shlex.split(polygraphy)
+
+
 def test_advice_for_a_model_with_16_bit_types() -> None:
     found = result(typed=True)
     again = "trtlint measure 'm 1.onnx' --inputs 'x y.npz' -o ranges.json; "

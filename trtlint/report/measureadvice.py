@@ -16,6 +16,11 @@ from trtlint.measurement.measurement import KeptNodes, Measurement, MeasurementE
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
+_SEPARATORS = frozenset(",'")
+"""Characters that a layer name in trtexec cannot contain: it splits at commas, and removes single quotes.
+
+https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp (``getLayerPrecisions``)
+"""
 _WEAK = "<11.0"
 """Versions with precision flags. TensorRT 11 has no such flags.
 
@@ -153,15 +158,25 @@ def _lowers_types(target: Target) -> bool:
 
 def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[MeasurementAdvice]:
     flag = f"--{found.type}"
-    layers = ",".join(f"{node}:fp32" for node in nodes)
+    layers = shlex.quote(",".join(f"{node}:fp32" for node in nodes))
     model = shlex.quote(found.path)
-    yield MeasurementAdvice(
-        "before TensorRT 11, keep these layers in FP32 with",
-        f"trtexec --onnx={model} {flag} --precisionConstraints=obey --layerPrecisions={shlex.quote(layers)}",
-    )
+    unusable = next((node for node in nodes if not _SEPARATORS.isdisjoint(node)), None)
+    if unusable is None:
+        first = "or with Polygraphy"
+        yield MeasurementAdvice(
+            "before TensorRT 11, keep these layers in FP32 with",
+            f"trtexec --onnx={model} {flag} --precisionConstraints=obey --layerPrecisions={layers}",
+        )
+    else:
+        first = "before TensorRT 11, keep these layers in FP32 with Polygraphy"
+        yield MeasurementAdvice(
+            f"trtexec cannot keep the layer {unusable} in FP32: --layerPrecisions accepts no comma or single "
+            "quote in a name. For TensorRT 9.0 and newer, convert the model with",
+            conversion(found),
+        )
     pairs = " ".join(shlex.quote(f"{node}:float32") for node in nodes)
     yield MeasurementAdvice(
-        "or with Polygraphy",
+        first,
         f"polygraphy convert {model} {flag} --precision-constraints obey --layer-precisions {pairs}"
         " -o model.engine",
     )
