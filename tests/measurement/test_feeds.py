@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -186,6 +187,29 @@ def test_the_limit_of_batches_is_noted(tmp_path: Path, monkeypatch: pytest.Monke
 def test_wider_numbers_are_narrowed_to_what_the_model_takes() -> None:
     batch = fitted(INPUTS, {**BATCH, "x": np.ones((2, 3)), "ids": np.arange(2, dtype=np.int32)}, "b.npz")
     assert (batch["x"].dtype, batch["ids"].dtype) == (np.float32, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("type_", "numbers", "said"),
+    [
+        ("float16", np.array([1.0, -70000.0]), "the number -70000, which is out of range for float16"),
+        ("float", np.array([1.0, 1e39]), "the number 1e+39, which is out of range for float32"),
+        ("int32", np.array([1, 2**40]), "which is out of range for int32"),
+        ("float16", np.array([65519.0, np.inf]), ""),
+        ("float16", np.array([1, 2], np.int8), ""),
+        ("int32", np.array([1, -2]), ""),
+    ],
+)
+def test_numbers_beyond_the_type_of_the_input(type_: str, numbers: np.ndarray, said: str) -> None:
+    text = (
+        f"""< ir_version: 8, opset_import: ["" : 17] > g ({type_}[2] x) => ({type_}[2] y) {{ y = Abs (x) }}"""
+    )
+    inputs = model_of(text).graph.inputs
+    if not said:
+        assert fitted(inputs, {"x": numbers}, "b.npz")["x"][0] == numbers.astype(np.float16)[0]
+        return
+    with pytest.raises(InputsError, match=re.escape(said)):
+        fitted(inputs, {"x": numbers}, "b.npz")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.skeleton import TrialError, skeleton
 
 pytest.importorskip("onnxruntime")
 
@@ -249,6 +249,19 @@ def test_weights_beside_the_model_stay_there(tmp_path: Path) -> None:
     found = measure(path, {"x": np.full((2, 64), 100.0, np.float32)}, tmp_path)
     assert site(found, "MatMul").max_abs == 192_000
     assert found.first == ("product",)
+
+
+def test_missing_weights_are_no_fault_of_the_inputs(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[2,8] x) => (float[2,8] y) { y = MatMul (x, w) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((8, 8), np.float32), "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="model.data", size_threshold=0)
+    (tmp_path / "model.data").unlink()
+    with pytest.raises(TrialError) as error:
+        measured(MeasurementRequest(str(path), "model.onnx"), lambda _: None)
+    assert str(error.value) == "the values of tensor 'w' cannot be read: check the external data"
 
 
 def test_bodies_are_rehearsed_and_named_as_not_measured(tmp_path: Path) -> None:

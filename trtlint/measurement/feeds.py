@@ -263,7 +263,22 @@ def _fitted(value: Value, given: Any, file: str) -> Array:
         return _widened(value, array)
     if array.dtype.hasobject or not np.can_cast(array.dtype, wanted, "same_kind"):
         raise InputsError(f"{where} has the type {array.dtype}, but the model expects {value.type_text}")
-    return _widened(value, array.astype(wanted))
+    with np.errstate(over="ignore"):
+        found = array.astype(wanted)
+    if (wrong := _unfit(array, found)) is not None:
+        raise InputsError(f"{where} has the number {wrong:g}, which is out of range for {wanted}")
+    return _widened(value, found)
+
+
+def _unfit(given: Array, converted: Array) -> float | None:
+    """Return the first number that a conversion to another type made infinite or wrong, or None."""
+    if given.dtype.kind == "f":
+        wrong = np.isfinite(given) & ~np.isfinite(converted)
+    elif given.dtype.kind in "iu" and converted.dtype.kind in "iu":
+        wrong = given != converted
+    else:
+        return None
+    return float(given[wrong][0]) if wrong.any() else None
 
 
 def _widened(value: Value, array: Array) -> Array:

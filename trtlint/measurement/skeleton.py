@@ -44,7 +44,7 @@ class TrialError(ExperimentError):
 
 
 class ModelNotLoadedError(TrialError):
-    """Error: ONNX Runtime cannot load a model."""
+    """Error: ONNX Runtime cannot load a model, or a weight cannot be read. Other inputs do not help."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Skeleton(Struct, frozen=True):
             inline: true if the initializer must contain its elements.
 
         Raises:
-            TrialError: the elements cannot be read.
+            ModelNotLoadedError: the elements cannot be read.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             return tensor
@@ -93,7 +93,10 @@ class Skeleton(Struct, frozen=True):
         if place is None:
             array = self.tensors.array(tensor)
             if array is None or array.nbytes > _MOST_INLINE:
-                raise TrialError(f"the values of tensor {text(tensor.name)!r} cannot be read")
+                name = text(tensor.name)
+                raise ModelNotLoadedError(
+                    f"the values of tensor {name!r} cannot be read: check the external data"
+                )
             return numpy_helper.from_array(array, text(tensor.name))
         path, offset, length = place
         found = TensorProto(dims=tensor.dims, data_type=tensor.data_type, name=tensor.name)
