@@ -58,8 +58,8 @@ class Activation(Struct, frozen=True):
         op: the operator type. If several operators form one clip, all their types, such as ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None if there is no bound, or if it is known only at run time.
-        clip_like: whether a ``Clip`` or ``Min`` limits the results from above. False for a plain ``Relu`` and
-            for smooth functions.
+        clip_like: whether a ``Clip`` or ``Min`` limits the results from above. False for a plain ``Relu``,
+            for smooth functions, and if a second operator keeps the values that the first cuts off.
         to_output: number of nodes between the activation and the nearest output of the model. It is 0 if the
             activation itself computes an output, and None if no output depends on the activation.
         nodes: the nodes of the activation.
@@ -125,6 +125,8 @@ def _activation(
     clip = _clip(node, port, constants)
     if clip is None:
         return None
+    if _is_half(node, clip, value, constants):
+        return Activation(node.op, None, None, False, distances.get(node), (node,))
     nodes = [node]
     while len(node.output.uses) == 1:  # Relu -> Min, Max -> Min, ... together are one clip
         node, port = node.output.uses[0]
@@ -135,6 +137,21 @@ def _activation(
         nodes.append(node)
     op = " → ".join(step.op for step in nodes)
     return Activation(op, clip.low, clip.high, clip.above, distances.get(nodes[-1]), tuple(nodes))
+
+
+def _is_half(node: Node, clip: _Clip, value: Value, constants: Constants) -> bool:
+    """Return whether another operator keeps the part of the value that this operator cuts off.
+
+    An example is a written-out PRelu, ``Max(x, 0) + slope · Min(x, 0)``, in which nothing limits the results.
+    """
+    if (clip.low is None) == (clip.high is None):
+        return False
+    opposite = (clip.high, clip.low)
+    for other, port in value.uses:
+        rest = None if other is node else _clip(other, port, constants)
+        if rest is not None and (rest.low, rest.high) == opposite:
+            return True
+    return False
 
 
 def _gate(sigmoid: Node, value: Value) -> Node | None:
