@@ -18,7 +18,7 @@ from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
 from trtlint.model.misreading import Misreading
-from trtlint.model.protos import DTYPES, bodies_of, domain_of, opsets, text
+from trtlint.model.protos import DTYPES, NOT_TENSORS, bodies_of, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
 from trtlint.model.scopes import add_outer_values, remove_outer_values
@@ -40,7 +40,8 @@ class Model(Struct, frozen=True):
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
         declared: for each output of the model, by name, the element type that the file declares, such as
-            ``f32``.  If the operators contradict a declared type, ``graph`` has a different type.
+            ``f32``, or ``sequence``, ``map``, ``optional`` or ``sparse tensor``.  If the operators
+            contradict a declared type, ``graph`` has a different type.
         calls: the model-local functions that the file calls; the graph contains their bodies.
         call_paths: the names of all calls of the functions in ``calls``.  The name of an inlined node begins
             with the name of its call.
@@ -285,11 +286,14 @@ def _lacks_types(graph: Graph) -> bool:
 
 
 def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
-    return {
-        text(info.name): DTYPES[info.type.tensor_type.elem_type]
-        for info in proto.graph.output
-        if info.type.tensor_type.elem_type in DTYPES
-    }
+    found: dict[str, str] = {}
+    for info in proto.graph.output:
+        kind = info.type.WhichOneof("value")
+        if kind in NOT_TENSORS:
+            found[text(info.name)] = NOT_TENSORS[kind]
+        elif info.type.tensor_type.elem_type in DTYPES:
+            found[text(info.name)] = DTYPES[info.type.tensor_type.elem_type]
+    return found
 
 
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:

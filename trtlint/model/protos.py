@@ -13,6 +13,14 @@ ElementType = Literal[
 ]  # fmt: skip
 """Short names of the ONNX element types, for reports and rules."""
 
+NOT_TENSORS: Mapping[str, str] = {
+    "sequence_type": "sequence",
+    "map_type": "map",
+    "optional_type": "optional",
+    "sparse_tensor_type": "sparse tensor",
+}
+"""Names of the types that are not plain tensors, by field of a TypeProto."""
+
 DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.FLOAT: "f32",
     onnx.TensorProto.UINT8: "u8",

@@ -15,7 +15,7 @@ from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
 from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type, operator_of, opset_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.protos import FLOAT_DTYPES, NOT_TENSORS
 from trtlint.model.schemas import schema_at
 
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
@@ -152,7 +152,7 @@ class _Region:
             if kind is None or not value.name:
                 continue
             declared = self.model.declared.get(value.name) if value.is_output else None
-            if declared is not None and declared != kind:
+            if declared is not None and declared != kind and declared not in NOT_TENSORS.values():
                 self.ends.setdefault(node, {})[value.name] = kind
                 kind = declared
             if kind != value.dtype:
