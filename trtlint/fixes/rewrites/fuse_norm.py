@@ -26,7 +26,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that fuses a norm.  The norm must exactly match the definition of the fused operator."""
     norm = norm_of(fact)
     if not isinstance(fact, Normalization) or fact.last_axis is None:
-        raise NotApplicable("the axes of the mean are not known")
+        raise NotApplicable("the axes of the mean or the number of dimensions of its input are unknown")
     if not fact.last_axis:
         raise NotApplicable("the norm covers axes other than the last axis")
     op, since = _OPERATORS[fact.family]
