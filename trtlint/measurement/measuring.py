@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import findings, origins, overflowing_inputs, sites
 from trtlint.measurement.band import TypeBand, together
+from trtlint.measurement.choosing import sentence
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
@@ -107,7 +108,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         outputs=tuple(_outputs(trial, rehearsal)),
         first=tuple(node.path for node in begun),
         kept=kept,
-        limits=(*_limits(model, nodes, trial, files, format_, request.type), *notes),
+        limits=(*_limits(model, nodes, trial, files, format_, request.type), *_chosen(model, kept), *notes),
         build=None if rehearsal is None else rehearsal.build,
         types=types,
         compared=model.compared.sentence,
@@ -304,6 +305,12 @@ def _limits(
         what = "1 tensor of unknown type was" if unknown == 1 else f"{unknown} tensors of unknown type were"
         limits.append(f"{what} neither measured nor rounded")
     return [*limits, *model.tensors.notes]
+
+
+def _chosen(model: Skeleton, kept: object) -> list[str]:
+    """Return a note if outputs are inaccurate that depend on the choice of an operator such as TopK."""
+    note = sentence(model.graph) if kept is not None else ""
+    return [note] if note else []
 
 
 _LISTED = 5
