@@ -118,7 +118,7 @@ def test_dimensions_of_an_ellipsis(equation: object, ranks: tuple[int, ...] | No
     assert _ellipsis_ranks(None, "...ij,...jk->...ik", (made, 1)) in (None, (0, None))
 
 
-@pytest.mark.parametrize("name", ["repeated_in_flow", "reads_past_loop"])
+@pytest.mark.parametrize("name", ["repeated_in_flow", "reads_past_loop", "packed_state"])
 def test_flow_needs_constants_and_an_operator(name: str) -> None:
     model = model_of_bodies(["y = Neg (x)"], "float[2] x")
     value, call = model.graph.nodes[0].output, FLOW_FUNCTIONS[name].call

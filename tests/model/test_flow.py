@@ -86,3 +86,28 @@ def test_operators_in_a_loop_in_a_branch_read_past_the_loop(tmp_path: Path) -> N
     assert reads("k", "x")
     assert not reads("k", "v")
     assert not reads("t", "v")  # which is stored
+
+
+RECURRENCES = """(float[3,1,2] x, float[1,6,2] w, float[1,6,2] r, float[1,1,2,2] s, float[1,1,2,1] t)
+  => (float[3,1,1,2] y)
+  <int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3}, int64[3] flat = {1, 1, 2}> {"""
+FIRST = "a = GRU <hidden_size = 2> (x, w, r) b = Squeeze (a, one) "
+SECOND = "y = GRU <hidden_size = 2> (b, w, r, , , h) }"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (f"{FIRST} g = Slice (s, one, two, three) h = Squeeze (g, three) {SECOND}", {"y"}),
+        (f"{FIRST} g = Slice (s, one, two, three) u = Tanh (g) h = Squeeze (u, three) {SECOND}", {"y"}),
+        (f"{FIRST} g = Squeeze (t, three) h = Relu (g) {SECOND}", {"y"}),
+        (f"{FIRST} h = Reshape (t, flat) {SECOND}", {"y"}),
+        (f"{FIRST} g = Squeeze (t, three) h = Add (g, g) {SECOND}", set()),
+        (f"{FIRST} g = Mul (t, t) h = Squeeze (g, three) {SECOND}", set()),
+        (f"{FIRST} h = ReduceSum <keepdims = 0> (a, one) {SECOND}", set()),
+        ("b = Identity (x) h = Squeeze (t, three) " + SECOND, set()),
+    ],
+)
+def test_states_packed_into_the_last_dimension(tmp_path: Path, nodes: str, expected: set[str]) -> None:
+    read = model(tmp_path, f"{RECURRENCES} {nodes}")
+    assert {node.output.name for node in flow_of(read.constants).packed} == expected

@@ -34,6 +34,12 @@ def _reads_past_loop(constants: Constants | None, value: Value) -> object:
     return value.producer in flow_of(constants).past_loops
 
 
+def _packed_state(constants: Constants | None, value: Value) -> object:
+    if constants is None or value.producer is None:
+        return None
+    return value.producer in flow_of(constants).packed
+
+
 def _nameless(_: object, values: tuple[Any, ...]) -> object:
     return any(isinstance(value, Value) and not value.name for value in values)
 
@@ -116,6 +122,15 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
         (VALUE,),
         TRUTH,
         _reads_past_loop,
+    ),
+    "packed_state": Function(
+        "packed_state(v)",
+        "whether the recurrence that computes v meets two conditions: (1) an earlier operator of the graph "
+        "is a Loop, a Scan or a recurrence; (2) an initial state is an element of the last dimension of a "
+        "tensor with four dimensions",
+        (VALUE,),
+        TRUTH,
+        _packed_state,
     ),
     "nameless": Function(
         "nameless(vs)", "whether one of several outputs has an empty name", (TUPLE,), TRUTH, _nameless

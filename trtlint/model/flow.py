@@ -31,6 +31,15 @@ So their results do not depend on control flow.
 _MOST_NESTED = 500
 """Largest number of nested constructs to search, because each search visits all scopes of the graph."""
 
+_INITIAL_STATES = (5, 6)
+"""Indices of the inputs of a recurrent operator that are initial states."""
+_UNARY = frozenset({"Abs", "Identity", "Neg", "Relu", "Sigmoid", "Tanh"})
+_DROPPING = frozenset({"Reshape", "Squeeze"})
+"""Operators that can remove the last dimension of a tensor."""
+_PASSING = frozenset({"Squeeze", "Unsqueeze"}) | _UNARY
+_SLICING = frozenset({"Gather", "Slice", "Split"}) | _UNARY
+_MOST_STEPS = 8
+
 
 class Flow(Struct, frozen=True):
     """The control flow of one graph.
@@ -44,10 +53,13 @@ class Flow(Struct, frozen=True):
             - Another construct depends on the operator.
         past_loops: constructs inside a loop that read a value from outside the loop.  Only loops in a branch
             of an ``If`` count.
+        packed: recurrent operators after an earlier loop or recurrence, whose initial state is an element of
+            the last dimension of a tensor with four dimensions.
     """
 
     repeated: frozenset[Node]
     past_loops: frozenset[Node]
+    packed: frozenset[Node]
 
 
 class _Constructs:
@@ -153,6 +165,36 @@ class _Constructs:
         nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
+    def packed(self) -> frozenset[Node]:
+        """Compute :attr:`Flow.packed`."""
+        loops = [node for node in self._graph.nodes if node.op in RECURRENT | _LOOPS and not node.domain]
+        return frozenset(
+            node
+            for node in loops[1:]
+            if node.op in RECURRENT and any(self._is_packed(node.input(port)) for port in _INITIAL_STATES)
+        )
+
+    def _is_packed(self, state: Value | None) -> bool:
+        """Return whether a state is an element of the last dimension of a tensor with four dimensions."""
+        value = state
+        for _ in range(_MOST_STEPS):
+            node = None if value is None else value.producer
+            if value is None or node is None or node.domain or self._constants.foldable(value):
+                return False
+            data = node.input(0)
+            if data is None or data in self._made_late:
+                return False
+            if node.op in _DROPPING and data.rank == 4 and value.rank is not None and value.rank < 4:
+                return _drops_last(data, value)
+            if node.op not in _PASSING:
+                return False
+            value = data
+        return False
+
+    @cached_property
+    def _made_late(self) -> frozenset[Value]:
+        return frozenset(value for node in self._late for value in node.outputs)
+
     def _reads_past_loop(self, node: Node) -> bool:
         """Return whether a construct is in a loop in a branch, and reads a value from outside the loop.
 
@@ -211,6 +253,14 @@ class _Constructs:
         return self._formal.get(value, "") if value.producer is None else value.producer.scope
 
 
+def _drops_last(data: Value, result: Value) -> bool:
+    """Return whether ``result`` is ``data``, a tensor with four dimensions, without the last dimension."""
+    before, after, slicing = data.shape or (), result.shape or (), data.producer
+    if not before or not after or before[-1] != 1 or after[-1] != before[-2] or after[-1] == 1:
+        return False
+    return slicing is None or (not slicing.domain and slicing.op in _SLICING)
+
+
 _FLOWS: WeakKeyDictionary[Constants, Flow] = WeakKeyDictionary()
 
 
@@ -219,5 +269,5 @@ def flow_of(constants: Constants) -> Flow:
     flow = _FLOWS.get(constants)
     if flow is None:
         constructs = _Constructs(constants)
-        flow = _FLOWS[constants] = Flow(constructs.repeated(), constructs.past_loops())
+        flow = _FLOWS[constants] = Flow(constructs.repeated(), constructs.past_loops(), constructs.packed())
     return flow
