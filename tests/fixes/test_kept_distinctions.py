@@ -64,9 +64,10 @@ def test_a_resize_to_sizes_has_the_factors_of_its_shapes() -> None:
     text = """(float[1,2,%s,4] x) => (float[1,2,6,8] y) < int64[4] sizes = {1, 2, 6, 8} >
     { y = Resize <mode = "nearest", nearest_mode = "floor",
                   coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, , , sizes) }"""
-    assert isinstance(proposal("resize-asymmetric", text % 3, "y"), Patch)
-    assert not isinstance(proposal("resize-asymmetric", text % 4, "y"), Patch)
-    assert not isinstance(proposal("resize-asymmetric", text % "H", "y"), Patch)
+    for size, coordinates in ((3, "asymmetric"), (4, "half_pixel"), ("H", "half_pixel")):
+        patch = proposal("resize-asymmetric", text % size, "y")
+        assert isinstance(patch, Patch)
+        assert patch.title == f"resizes with {coordinates} coordinates"
 
 
 @pytest.mark.parametrize("moved", ["Transpose <perm = [0, 1]> (n)", "Trilu (n)"])

@@ -1,8 +1,11 @@
-"""Change the coordinate system of a nearest-neighbour Resize with integer factors.
+"""Change the coordinate system of a nearest-neighbour Resize.
 
 With ``nearest_mode = floor``, the coordinate system ``tf_half_pixel_for_nn`` reads the element at
 floor((x + 0.5) / factor), and ``asymmetric`` reads the element at floor(x / factor).  For an integer factor,
 both systems read the same element, and repeat this element ``factor`` times.
+
+For other or unknown factors, ``half_pixel`` with ``nearest_mode = round_prefer_ceil`` reads the same element:
+(x + 0.5) / factor - 0.5, rounded half up, is floor((x + 0.5) / factor).
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -33,11 +36,14 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise NotApplicable("Resize keeps the aspect ratio")
     factors = _factors(node, model)
-    if factors is None:
-        raise NotApplicable("the factors of Resize are known only at run time")
-    if any(factor < 1 or factor != int(factor) for factor in factors):
-        raise NotApplicable("a factor of Resize is not a positive integer")
     draft = Draft(model, node)
+    if factors is None or any(factor < 1 or factor != int(factor) for factor in factors):
+        settings = {
+            "coordinate_transformation_mode": "half_pixel",
+            "nearest_mode": "round_prefer_ceil",
+        }
+        draft.again(node, **settings)
+        return draft.patch("resizes with half_pixel coordinates", [node], folds=True)
     draft.again(node, coordinate_transformation_mode="asymmetric")
     return draft.patch("resizes with asymmetric coordinates", [node], folds=True)
 
