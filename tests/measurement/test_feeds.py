@@ -162,7 +162,11 @@ def test_half_precision_inputs_are_rounded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "array", "text"),
     [
-        ("ids", np.full(2, 2**63, np.uint64), "'ids' has the number 9.22337e.18, which is out of range for int64"),
+        (
+            "ids",
+            np.full(2, 2**63, np.uint64),
+            "'ids' has the number 9.22337e.18, which is out of range for int64",
+        ),
         ("x", np.full((2, 3), 1e300), "'x' has the number 1e.300, which is out of range for float32"),
     ],
 )
