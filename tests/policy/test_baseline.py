@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from tests.conftest import REPOSITORY
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
-from trtlint.policy.baseline import Baseline, KnownSite
+from trtlint.policy.baseline import Baseline
+from trtlint.policy.entries import KnownSite
 
 IDS = frozenset({"ACC102", "ACC103"})
 
@@ -382,3 +383,50 @@ def test_a_renamed_model_may_have_unsure_findings_that_are_not_recorded(tmp_path
     (found,) = baseline.apply(tmp_path / "new.onnx", [report(KNOWN, conditional=(unsure,))], IDS, IDS)
     assert [note.partition(";")[0] for note in found.notes] == ["renamed from m.onnx"]
     assert found.findings == ()
+
+
+@pytest.mark.parametrize("damage", ["empty", "no folder", "corrupt", "pointer"])
+@pytest.mark.parametrize("option", ["--write-baseline", "--update-baseline"])
+def test_a_run_keeps_the_entries_of_models_that_it_did_not_read(
+    work: Workspace, option: str, damage: str
+) -> None:
+    work.save("models/b.onnx", [("Relu", "blocks.0")])
+    work.run("models", "--write-baseline", "base.json")
+    before = Path("base.json").read_text(encoding="utf-8")
+    assert '"models/a.onnx"' in before
+    if damage == "corrupt":
+        Path("models/a.onnx").write_bytes(b"no model")
+    elif damage == "pointer":
+        lines = ("version https://git-lfs.github.com/spec/v1", f"oid sha256:{'0' * 64}", "size 9", "")
+        Path("models/a.onnx").write_text("\n".join(lines), encoding="utf-8")
+    else:
+        shutil.rmtree("models")
+        if damage == "empty":
+            Path("models").mkdir()
+    names = ("--baseline", "base.json", option) if option == "--update-baseline" else (option, "base.json")
+    work.run("models", *names, "--fail-on", "never")
+    assert work.code == (0 if damage == "pointer" else 3)
+    assert Path("base.json").read_text(encoding="utf-8") == before
+
+
+def test_a_failed_run_keeps_missing_models_but_removes_fixed_findings(
+    work: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("b", "c"):
+        work.save(f"models/{name}.onnx", [("Relu", "blocks.0")])
+    work.run("models", "--write-baseline", "base.json")
+    Path("models/a.onnx").unlink()
+    Path("models/b.onnx").write_bytes(b"no model")
+    work.save("models/c.onnx", [("Abs", "blocks.0")])
+    assert work.run("models", "--baseline", "base.json", "--update-baseline") == 3
+    assert "removed 1 place, 4 places left; kept missing models" in capsys.readouterr().err
+    assert Baseline.read(Path("base.json")).models == ["models/a.onnx", "models/b.onnx"]
+    work.save("models/b.onnx", [("Relu", "blocks.0")])
+    work.run("models", "--baseline", "base.json", "--update-baseline")
+    assert Baseline.read(Path("base.json")).models == ["models/b.onnx"]
+
+
+def test_no_baseline_is_created_if_no_file_was_read(work: Workspace) -> None:
+    Path("empty").mkdir()
+    assert work.run("empty", "--write-baseline", "base.json") == 3
+    assert not Path("base.json").exists()

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.inprocess import Printed, printed
-from trtlint.policy.baseline import KnownSite
+from trtlint.policy.entries import KnownSite
 from trtlint.policy.renames import Renames
 
 SCALED = """

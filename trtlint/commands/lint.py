@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
+_NOT_ALL = "this run did not read all its files"
+
+
 def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     """Lint all files, write the reports to ``outputs`` and return the exit code."""
     _refuse_contradictions(options)
@@ -69,7 +72,7 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
         located = [folded(report).with_options(given).located(find) for report in found]
         reports.add(located, partial(counts, fail_on=task.settings.fail_on))
     reports.close(run.notes())
-    _keep_baselines(reader.baselines.values(), options, protected)
+    _keep_baselines(reader.baselines.values(), options, protected, whole=run.whole)
     if run.failure:
         return run.failure
     return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
@@ -101,21 +104,35 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
     return list(files)
 
 
-def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path]) -> None:
-    """Write or update the baselines, and print a message on standard error."""
+def _keep_baselines(
+    baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path], *, whole: bool
+) -> None:
+    """Write or update the baselines, and print a message on standard error.
+
+    If ``whole`` is false, the run did not read all its files. Then the entries of models that the run did not
+    read are kept.
+    """
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
             try:
+                recorded = len(baseline)
+                kept = 0 if whole else baseline.keep_unseen()
+                if not whole and not baseline.models:
+                    click.echo(f"trtlint: {name}: not written, because no file was read", err=True)
+                    continue
                 baseline.write(protected)
             except BaselineError as error:
                 raise SettingError(str(error)) from None
-            recorded = f"recorded {plural(len(baseline), 'place')}"
-            click.echo(f"trtlint: {name}: {recorded}; use it with --baseline {name}", err=True)
+            done = f"recorded {plural(recorded, 'place')}"
+            if kept:
+                done += f", kept {plural(kept, 'place')} of other models ({_NOT_ALL})"
+            click.echo(f"trtlint: {name}: {done}; use it with --baseline {name}", err=True)
         elif options.update_baseline:
-            dropped = plural(baseline.shrink(protected), "place")
+            dropped = plural(baseline.shrink(protected, whole=whole), "place")
             left = plural(len(baseline), "place")
-            click.echo(f"trtlint: {name}: removed {dropped}, {left} left", err=True)
+            unseen = "" if whole or not baseline.missing else f"; kept missing models ({_NOT_ALL})"
+            click.echo(f"trtlint: {name}: removed {dropped}, {left} left{unseen}", err=True)
 
 
 def _collect_seldom() -> None:
@@ -134,6 +151,7 @@ class _Run:
     """Lints all files of a run.
 
     ``failure`` is the highest exit code of a file.  ``found`` is True if a finding makes the run fail.
+    ``whole`` is False if a file was missing, unreadable or skipped.
     """
 
     def __init__(self, options: LintOptions, baselines: Mapping[Path, Baseline]) -> None:
@@ -142,6 +160,7 @@ class _Run:
         self.review = Review(recording=options.write_baseline is not None)
         self.found = False
         self.failure = Exit.CLEAN
+        self.whole = True
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
         """Yield the reports of each file, after the policy is applied.  Each target has one report."""
@@ -150,6 +169,8 @@ class _Run:
         )
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
+            if outcome.exit or any(report.errors or report.skipped for report in outcome.reports):
+                self.whole = False
             reports = task.case.reviewed(outcome.reports, self.review)
             self.found = self.found or fails(reports, task.settings.fail_on)
             if unsearched(reports, task.settings.fail_on):

@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
+from trtlint.engine.finding import Finding, ModelReport, Site, Suppression
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
 from trtlint.policy.config import relative, shown
+from trtlint.policy.entries import KnownSite, Sites, gone_entries, pair, relabelled, sites_of
 from trtlint.policy.renames import Renames
 
 SCHEMA = "trtlint.baseline/1"
@@ -35,31 +36,10 @@ _MOST_BYTES = 64 << 20
 
 In memory, a real baseline takes four times its size. JSON that is not a baseline can take 25 times its size.
 """
-_KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
 class BaselineError(FileError, ValueError):
     """Error: a baseline file is wrong.  The message begins with the path of the file."""
-
-
-class KnownSite(Struct, frozen=True):
-    """An entry of a baseline: one site of one rule in one model."""
-
-    model: str
-    rule: str
-    fingerprint: str
-    node: str
-    module: str | None = None
-
-    @property
-    def place(self) -> str:
-        """Return the module of the site, or the node if the module is unknown."""
-        return self.module or self.node
-
-    @property
-    def line(self) -> str:
-        """Return the entry as one line of JSON."""
-        return json.dumps({key: getattr(self, key) for key in _KEYS})
 
 
 class Baseline:
@@ -124,6 +104,11 @@ class Baseline:
         """Return the paths of the models that have entries, relative to the folder of the baseline file."""
         return sorted(self._entries)
 
+    @property
+    def missing(self) -> list[str]:
+        """Return the paths in :attr:`models` whose files do not exist."""
+        return [model for model in self.models if not self._exists(model)]
+
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
@@ -145,14 +130,13 @@ class Baseline:
         """
         if any(report.errors or report.skipped for report in reports):
             return tuple(reports)
-        sites = _sites(reports, conditional=True)
+        sites = sites_of(reports, conditional=True)
         former = self._former(self.key(model), reports, sites, ran)
         if former is not None:
             note = f"renamed from {former}; --update-baseline records the new path in the baseline"
             reports = [replace(report, notes=(*report.notes, note)) for report in reports]
         entries = self._entries.get(self.key(model), [])
-        found = _pair(entries, sites)
-        named = {pair: entry for entry, pair in found.items()}
+        found = pair(entries, sites)
         lost = [
             entry
             for entry in entries
@@ -160,36 +144,57 @@ class Baseline:
         ]
         dropped = set(lost)
         self._kept[self.key(model)] = [
-            _relabelled(entry, sites.get(found[entry])) if entry in found else entry
+            relabelled(entry, sites.get(found[entry])) if entry in found else entry
             for entry in entries
             if entry not in dropped
         ]
-        gone = _gone(lost, entries, sites)
-        return tuple(replace(self._split(report, frozenset(named)), gone=gone) for report in reports)
+        gone = gone_entries(lost, entries, sites)
+        return tuple(replace(self._split(report, frozenset(found.values())), gone=gone) for report in reports)
 
     def _former(
-        self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
+        self, key: str, reports: Sequence[ModelReport], sites: Sites, ran: frozenset[str]
     ) -> str | None:
         """Move the entries of a renamed model to ``key``. Return the old path, or None."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
             self._renames = Renames(self._entries, self._exists)
-        former = self._renames.take(_sites(reports, conditional=False).keys(), sites.keys(), ran)
+        former = self._renames.take(sites_of(reports, conditional=False).keys(), sites.keys(), ran)
         if former is not None:
             self._entries[key] = [replace(entry, model=key) for entry in self._entries.pop(former)]
             self._moved = True
         return former
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
-        """Add all findings about a model to the baseline, except suppressed findings."""
+        """Add all findings about a model to the baseline, except suppressed findings.
+
+        A model that was not read adds nothing. :meth:`keep_unseen` keeps its former entries.
+        """
+        if any(report.errors or report.skipped for report in reports):
+            return tuple(reports)
         key = self.key(model)
-        sites = _sites(reports, conditional=False)
+        sites = sites_of(reports, conditional=False)
         self._entries[key] = [
             KnownSite(key, rule, fingerprint, site.node, site.module)
             for (rule, fingerprint), site in sites.items()
         ]
         return tuple(self._split(report, frozenset(sites)) for report in reports)
+
+    def keep_unseen(self) -> int:
+        """Add the entries of the existing file for the models that this run did not record.
+
+        Returns:
+            Number of added entries.
+
+        Raises:
+            BaselineError: the existing file is not a baseline.
+        """
+        if not os.path.lexists(self.file):
+            return 0
+        former, size = Baseline.read(self.file), len(self)
+        for model, entries in former._entries.items():
+            self._entries.setdefault(model, entries)
+        return len(self) - size
 
     def write(self, protected: Iterable[Path] = ()) -> None:
         """Write the baseline file.
@@ -215,7 +220,7 @@ class Baseline:
             )
         replace_text(self.file, text, protected)
 
-    def shrink(self, protected: Iterable[Path] = ()) -> int:
+    def shrink(self, protected: Iterable[Path] = (), *, whole: bool = True) -> int:
         """Remove entries that match no finding, and entries of deleted models.
 
         The remaining entries get their current modules and nodes, but keep their fingerprints. No entry is
@@ -223,6 +228,8 @@ class Baseline:
 
         Args:
             protected: files that must not be replaced.
+            whole: whether the run read all its files. If it did not, the entries of deleted models are kept,
+                because a missing file can have the same cause as the failure.
 
         Returns:
             Number of removed entries.
@@ -232,7 +239,7 @@ class Baseline:
         """
         before, size = dict(self._entries), len(self)
         for model in before:
-            if self._exists(model):
+            if self._exists(model) or not whole:
                 self._entries[model] = self._kept.get(model, before[model])
             else:
                 del self._entries[model]
@@ -245,8 +252,7 @@ class Baseline:
         return tuple(
             f"{shown(self.file)}: {model} no longer exists; --update-baseline removes the entries of "
             "this model"
-            for model in self.models
-            if not self._exists(model)
+            for model in self.missing
         )
 
     def _exists(self, model: str) -> bool:
@@ -266,10 +272,6 @@ class Baseline:
         return replace(report, findings=tuple(new), suppressed=report.suppressed + tuple(old))
 
 
-_Sites = Mapping[tuple[str, str], Site]
-"""Sites by rule and fingerprint, in the order of the findings."""
-
-
 def _entry(file: Path, number: int, table: object) -> KnownSite:
     try:
         return convert(table, KnownSite)
@@ -278,123 +280,3 @@ def _entry(file: Path, number: int, table: object) -> KnownSite:
             f"{shown(file)}: not a baseline: entry {number} needs text for the keys "
             "model, rule, fingerprint and node, and text or null for module"
         ) from None
-
-
-def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
-    """Return the sites of all findings, for all targets, by rule and fingerprint.
-
-    If ``conditional`` is true, include suppressed findings and findings that depend on unset options.
-    """
-
-    def findings() -> Iterator[Finding]:
-        for report in reports:
-            yield from report.findings
-            if conditional:
-                yield from report.conditional
-                yield from report.suppressed
-
-    return {(finding.rule, site.fingerprint): site for finding in findings() for site in finding.sites}
-
-
-def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
-    """Match the entries of a baseline to sites. Return the rule and the fingerprint of each entry's site."""
-    owners = {
-        (entry.rule, entry.fingerprint): entry
-        for entry in entries
-        if (entry.rule, entry.fingerprint) in sites
-    }
-    listed = _by_rule(entries)
-    free = {rule for rule, _ in sites.keys() - owners.keys()} & listed.keys()
-    at: dict[str, dict[str, list[tuple[str, str]]]] = {rule: defaultdict(list) for rule in free}
-    for key, site in sites.items():
-        if key[0] in free:
-            at[key[0]][_place(site)].append(key)
-    for rule in free:
-        dead_ends: set[str] = set()
-        for entry in listed[rule]:
-            if (rule, entry.fingerprint) not in owners and entry.place:
-                _match_by_place(entry, at[rule], sites, owners, dead_ends)
-    same = {entry: (entry.rule, entry.fingerprint) for entry in entries}
-    return {entry: key for entry, key in same.items() if key in sites} | {
-        entry: key for key, entry in owners.items()
-    }
-
-
-def _match_by_place(
-    unmatched: KnownSite,
-    at: Mapping[str, Sequence[tuple[str, str]]],
-    sites: _Sites,
-    owners: dict[tuple[str, str], KnownSite],
-    dead_ends: set[str],
-) -> None:
-    """Match an entry by its place (module or node), because no site has the fingerprint of the entry.
-
-    Equal blocks have numbered fingerprints. If a block is added, each block after it gets the next number. So
-    the fingerprint of an entry can belong to the neighbouring block.
-
-    All sites at the place may already be matched to other entries. Then one of these entries must move to
-    another site at its own place. If that site is matched, too, the entry of that site must also move. A
-    breadth-first search finds the shortest chain of moves.
-
-    Args:
-        unmatched: the entry.
-        at: the sites of the rule, by place.
-        sites: all sites.
-        owners: the matched entry of each site; this function changes the mapping.
-        dead_ends: places from which the search finds no free site; this function adds places.
-    """
-    wanted_site: dict[str, tuple[str, str]] = {}
-    queue, seen = deque([unmatched.place]), {unmatched.place}
-    while queue and unmatched.place not in dead_ends:
-        place = queue.popleft()
-        for site in at.get(place, ()):
-            if site not in owners:
-                while place != unmatched.place:
-                    before = wanted_site[place]
-                    owners[site] = owners[before]
-                    site, place = before, _place(sites[before])
-                owners[site] = unmatched
-                return
-            other = owners[site].place
-            if other not in seen and other not in dead_ends:
-                seen.add(other)
-                wanted_site[other] = site
-                queue.append(other)
-    dead_ends |= seen
-
-
-def _place(site: Site) -> str:
-    return site.module or site.node
-
-
-def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
-    return entry if site is None else replace(entry, module=site.module, node=site.node)
-
-
-def _gone(
-    lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
-) -> tuple[StaleBaselineEntry, ...]:
-    """Describe the entries that match no site.
-
-    Equal blocks have numbered fingerprints. If any of the blocks is fixed, the highest number disappears. So
-    the fingerprint does not show which block was fixed. The place of an entry (module or node) shows it:
-    the place of the fixed block has no site left.
-    """
-    still = {(rule, _place(site)) for (rule, _), site in sites.items()}
-    listed = _by_rule(entries)
-    gone = []
-    for rule, those in _by_rule(lost).items():
-        left = [entry.place for entry in listed[rule] if (rule, entry.place) not in still]
-        places = left if len(left) == len(those) else [entry.place for entry in those]
-        gone += [
-            StaleBaselineEntry(rule, entry.fingerprint, place)
-            for entry, place in zip(those, places, strict=True)
-        ]
-    return tuple(sorted(gone, key=lambda g: (g.rule, g.place, g.fingerprint)))
-
-
-def _by_rule(entries: Iterable[KnownSite]) -> dict[str, list[KnownSite]]:
-    found: dict[str, list[KnownSite]] = defaultdict(list)
-    for entry in entries:
-        found[entry.rule].append(entry)
-    return found
