@@ -441,3 +441,47 @@ def test_a_log_without_the_header_of_a_model_is_not_cut(tmp_path: Path) -> None:
         "[I] TensorRT version: 10.13.3\n[I] Loading standard plugins\n", "utf-8"
     )
     assert not cut_in_parsing(read_log(tmp_path / "build.log"))
+
+
+RUN = (
+    "&&&& RUNNING TensorRT.trtexec [TensorRT v101300] [b9] # trtexec --onnx=m.onnx",
+    "[11/29/2026-05:00:01] [I] Format: ONNX",
+    "[11/29/2026-05:00:01] [I] [TRT] Input filename:   m.onnx",
+    "[11/29/2026-05:00:02] [I] Finished parsing network model. Parse time: 0.0123",
+    "[11/29/2026-05:00:02] [W] [TRT] Detected layernorm nodes in FP16.",
+    "[11/29/2026-05:00:26] [I] [TRT] Total Activation Memory: 1024 bytes",
+)
+
+
+@pytest.mark.parametrize("lines", range(1, len(RUN) + 1))
+@pytest.mark.parametrize("half", [False, True])
+def test_a_run_of_trtexec_that_ends_early(tmp_path: Path, lines: int, half: bool) -> None:
+    last = RUN[lines - 1]
+    text = "\n".join((*RUN[: lines - 1], last[: 90 if lines == 1 else len(last) // 2] if half else last))
+    (tmp_path / "build.log").write_text(text, "utf-8")
+    log = read_log(tmp_path / "build.log")
+    found = diagnose(log)
+    assert found.failed
+    assert found.line is not None
+    assert (found.line.pattern, found.line.line) == ("unfinished_run", lines)
+    assert not cut_in_parsing(log)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[11/29/2026-05:00:26] [I] [TRT] Engine generation completed in 24.1 seconds.",
+        "[11/29/2026-05:00:26] [I] Engine built in 24.3 sec.",
+        "[11/29/2026-05:00:26] [I] Starting inference",
+        "&&&& PASSED TensorRT.trtexec [TensorRT v101300] [b9] # trtexec --onnx=m.onnx",
+    ],
+)
+def test_a_log_of_trtexec_may_end_after_the_build(tmp_path: Path, line: str) -> None:
+    (tmp_path / "build.log").write_text("\n".join((*RUN, line, "[11/29/2026-05:0")), "utf-8")
+    assert not diagnose(read_log(tmp_path / "build.log")).failed
+
+
+def test_a_log_that_times_tactics_does_not_end_in_parsing(tmp_path: Path) -> None:
+    lines = (*HEADER, "[V] [TRT] --------------- Timing Runner: conv (CaskConvolution)", "[V] [TRT] Tac")
+    (tmp_path / "build.log").write_text("\n".join(lines), "utf-8")
+    assert not cut_in_parsing(read_log(tmp_path / "build.log"))

@@ -256,7 +256,7 @@ def cut_in_parsing(log: Log) -> str:
         if pattern is None:
             continue
         ended = pattern.phase not in _BEFORE_THE_END or pattern.tells in _PARSED or pattern.duration
-        if ended and any(record.line > header for record in records):
+        if ended and any(record.line >= header for record in records):
             return ""
     return (
         f"the log ends in line {log.lines}, while the parser reads the model; trtlint needs the whole log "

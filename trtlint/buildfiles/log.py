@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, cast
 
+from trtlint.buildfiles.ending import is_cut, is_running
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
@@ -31,6 +32,8 @@ _CONTINUED = 60  # maximum number of continuation lines of a message
 _QUOTES = (" In function ", "--- Begin node ---")
 """Beginnings of parser messages. The lines that follow such a message quote other messages."""
 _BARE = Prefix("", "", 0, None)
+_CUT = "unfinished_run"
+"""Name of the pattern for a log that ends in a run of trtexec."""
 _EXCEPTION = "exception"
 """Name of the pattern for an exception that ended a Python program."""
 _DUMPS, _LAYERS = 16, 50_000
@@ -123,17 +126,17 @@ class LogReader:
         """Store the last line of the log if it suggests that the build was interrupted."""
         number, line = self._scanner.last_line()
         line, prefix = prefixed(line)
-        if prefix is None:
-            return
-        message = _text(line[prefix.start :])
-        banners = self._kept.records.get("banner", [])
-        running = bool(banners) and banners[-1].groups["state"] == "RUNNING"
+        message = _text(line[prefix.start if prefix else 0 :])
+        running = is_running(self._kept.records)
         for pattern in self._table.endings:
-            if pattern.running and not running:
+            if prefix is None or (pattern.running and not running):
                 continue
             if found := pattern.search(message):
                 severity = cast("Severity", prefix.severity)
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
+        read = not (self._limit or self._scanner.note or note_of(self._source))
+        if read and is_cut(self._kept.records):
+            self._kept.keep(self._table.named(_CUT), number, "I", message, {})
 
     def log(self) -> Log:
         """Read the log to its end.  This method can be called only once."""
