@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,6 +101,25 @@ def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> No
     assert f"{kept}; otherwise, these models run in FP32" in out
     (advice,) = [line for line in out if line.startswith("do: Remove --fp16, and use")]
     assert "trtlint convert --to fp16" in advice
+
+
+def test_the_decision_names_all_options_to_change(models: Path) -> None:
+    command = "trtexec --onnx=m.onnx --fp16 --int8 --calib=c --workspace=64 --buildOnly --explicitBatch"
+    words = (
+        "upgrade",
+        ".",
+        "--from",
+        "8.6",
+        "--isolated",
+        "--build",
+        f"{command} --precisionConstraints=obey",
+    )
+    out = [line.strip() for line in printed(models, *words).out.splitlines()]
+    (line,) = [line for line in out if line.startswith("the build command must change: ")]
+    options = {"--fp16", "--int8", "--calib", "--workspace", "--buildOnly", "--explicitBatch"}
+    assert options | {"--precisionConstraints"} == set(re.findall(r"--\w+", line))
+    assert len(re.findall(r"--\w+", line)) == 7
+    assert "removed --workspace from trtexec, which stops at an unknown option (also --buildOnly, " in line
 
 
 def test_only_the_last_known_version_is_the_newest(models: Path) -> None:

@@ -6,10 +6,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct, field
 
-from trtlint.engine.finding import SEVERITIES, Severity
+from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.upgrade import Listed, Upgrade, product_name
 from trtlint.report.counts import plural
 from trtlint.report.upgradematrix import Matrix
@@ -23,6 +24,8 @@ _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
 
 A finding about the build has such advice if a conversion of the model resolves the finding.
 """
+_OPTION = re.compile(r"(?<!\S)--[\w-]+$")
+"""Pattern of the option in the name of a place in a build command, such as ``build.sh:3 --workspace``."""
 _NAMED = 3
 """Largest number of model paths in a command. For more models, the command names the common folder."""
 _MODELS = 60
@@ -148,15 +151,29 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
     """Return the errors about the build command that are new at a release line.
 
     An error is new if it does not exist at the first release line.  ``line`` is the index of the release line
-    with the new errors.  Each text has the rule and the message of an error.
+    with the new errors.  Each text has a rule, the message of its first error, and the options of its further
+    errors.  If an error has no option, its message replaces the option.
     """
-    found = {
-        item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
-        for upgrade in upgrades
-        for item in _found(upgrade, line)
-        if item.concern == "command" and item.finding.severity == "error" and 0 not in item.lines
-    }
-    return tuple(found.values())
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for upgrade in upgrades:
+        for item in _found(upgrade, line):
+            if item.concern == "command" and item.finding.severity == "error" and 0 not in item.lines:
+                messages = found.setdefault(item.finding.rule, {})
+                messages.setdefault(item.finding.message, tuple(_options(item.finding)))
+    texts = []
+    for rule, messages in found.items():
+        first = next(iter(messages))
+        names = dict.fromkeys(chain.from_iterable(names or [text] for text, names in messages.items()))
+        others = [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", first)]
+        texts.append(f"{rule}: {first}" + (f" (also {', '.join(others)})" if others else ""))
+    return tuple(texts)
+
+
+def _options(finding: Finding) -> Iterator[str]:
+    """Yield the options of the build command at which a finding is, such as ``--workspace``."""
+    for site in finding.sites:
+        if option := _OPTION.search(site.node):
+            yield option[0]
 
 
 def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
@@ -227,7 +244,7 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         need = f"{len(converted)} of {total} ({some(list(converted))}); otherwise, these models run in FP32"
         yield f"trtlint convert is needed to keep {types}", need
     if commands := changed_commands(upgrades, decision.line):
-        yield "the build command must change", some(commands, "; ")
+        yield "the build command must change", "; ".join(commands)
     if rules := changed_code(upgrades, decision.line):
         yield "the code must change", some(rules)
     if decision.open:
