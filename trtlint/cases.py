@@ -28,7 +28,7 @@ from trtlint.policy.baseline import Baseline
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, choose_by_layers, split
-from trtlint.policy.targets import options_among, targets_of
+from trtlint.policy.targets import options_among, require_product, targets_of
 from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
@@ -173,6 +173,8 @@ class _Given:
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")
+        if provider is not None:
+            require_product(provider, self._targets)
         if provider is None or commands:
             return commands
         from trtlint.buildcommand.providers import of_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.inprocess import printed
 from tests.partition.test_predict import TWO_UNIQUES, write
+from trtlint import lint
+from trtlint.errors import SettingError
 from trtlint.report.schemas import load
 
 
@@ -51,6 +54,28 @@ def test_options_without_a_provider_are_refused(tmp_path: Path) -> None:
     assert "--ep-options needs --ep" in result.err
 
 
+@pytest.mark.parametrize("command", ["lint", "fix"])
+@pytest.mark.parametrize("configured", [False, True])
+@pytest.mark.parametrize(
+    ("provider", "option", "version", "other"),
+    [("tensorrt", "rtx", "1.7", "TensorRT-RTX 1.7"), ("nv-tensorrt-rtx", "trt", "10.7", "TensorRT 10.7")],
+)
+def test_the_provider_and_the_target_have_the_same_product(
+    tmp_path: Path, command: str, configured: bool, provider: str, option: str, version: str, other: str
+) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    given = [] if configured else [f"--{option}", version]
+    if configured:
+        text = f'target = {{ {option} = "{version}" }}\n'
+        (tmp_path / "trtlint.toml").write_text(text, encoding="utf-8")
+    result = printed(tmp_path, command, str(path), "--ep", provider, *given)
+    assert result.code == 2
+    assert f"the target is {other}" in result.err
+    keywords: dict[str, Any] = {"ep": provider, option: version}
+    with pytest.raises(SettingError, match=f"the target is {other}"):
+        lint(path, **keywords)
+
+
 def test_a_script_names_the_provider(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     script = tmp_path / "session.py"
@@ -80,10 +105,12 @@ def test_fix_shows_the_parts_before_and_after(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @NEEDS_WHEELS
-@pytest.mark.parametrize("provider", ["tensorrt", "nv-tensorrt-rtx"])
-def test_a_dry_parse_asks_the_parser(tmp_path: Path, provider: str) -> None:
+@pytest.mark.parametrize(
+    ("provider", "target"), [("tensorrt", ("--trt", "10.13")), ("nv-tensorrt-rtx", ("--rtx", "1.7"))]
+)
+def test_a_dry_parse_asks_the_parser(tmp_path: Path, provider: str, target: tuple[str, str]) -> None:
     path = write(tmp_path, TWO_UNIQUES)
-    arguments = ("--ep", provider, "--rtx", "1.7", "--dry-parse", "--no-cache", "--format", "json")
+    arguments = ("--ep", provider, *target, "--dry-parse", "--no-cache", "--format", "json")
     document = json.loads(printed(tmp_path, "lint", str(path), *arguments).out)
     jsonschema.validate(document, load("trtlint.report/1"))
     found = document["models"][0]["partition"]

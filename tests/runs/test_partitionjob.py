@@ -34,7 +34,7 @@ def test_only_the_tensorrt_provider_needs_full_shapes(tmp_path: Path) -> None:
 @NEEDS_WHEELS
 def test_the_api_asks_the_parser(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
-    (report,) = trtlint.lint(path, rtx="1.7", ep="tensorrt", dry_build="parse").models
+    (report,) = trtlint.lint(path, trt="10.13", ep="tensorrt", dry_build="parse").models
     (found,) = [each.data for each in report.evidence if each.kind == "partition"]
     assert (found["basis"], found["as_predicted"]) == ("parser", True)
 

@@ -20,7 +20,7 @@ ep_options = bundle(
     click.option(
         "--ep-options",
         multiple=True,
-        metavar="KEY=VALUE ...",
+        metavar="KEY=VALUE",
         help="Options of the provider, such as trt_min_subgraph_size=5; repeatable.",
     ),
 )

@@ -11,6 +11,7 @@ from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
+from trtlint.knowledge.releases import Product
 
 Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
 """Names of the providers, as in ``--ep`` and in reports."""
@@ -22,6 +23,11 @@ CLASSES: Mapping[str, Provider] = {
     "NvTensorRtRtx": "nv-tensorrt-rtx",
 }
 """The provider for each name that ONNX Runtime or its tools use for a provider."""
+PROVIDER_PRODUCTS: Mapping[Provider, Product] = {
+    "tensorrt": "tensorrt",
+    "nv-tensorrt-rtx": "tensorrt-rtx",
+}
+"""The product that each provider uses."""
 BOOLEANS: Mapping[str, bool] = {
     "1": True,
     "true": True,

@@ -20,7 +20,7 @@ from trtlint.policy.config import Choices, Configuration, Configurations, overla
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, note_outdated, require, split
-from trtlint.policy.targets import targets_of
+from trtlint.policy.targets import require_product, targets_of
 from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
@@ -129,12 +129,15 @@ class SettingsReader:
         )
         preview = configuration.preview if options.preview is None else options.preview
         asked = _asked(sections, options.target)
+        targets = tuple(target for each in asked for target in self._expanded(each))
+        if options.ep.provider is not None:
+            require_product(options.ep.provider, targets)
         return FileSettings(
             file=file,
             configuration=configuration,
             choices=sections,
             asked=asked,
-            targets=tuple(target for each in asked for target in self._expanded(each)),
+            targets=targets,
             command=choose_command(file, self._commands, self._notify),
             book=book,
             policy=Policy(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from packaging.version import Version
 
-from trtlint.knowledge.releases import Product
+from trtlint.errors import SettingError
+from trtlint.knowledge.providers import PROVIDER_PRODUCTS, Provider
+from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.policy.options import TargetOptions
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
+
+_OPTIONS: Mapping[Product, str] = {"tensorrt": "--trt", "tensorrt-rtx": "--rtx"}
+"""The option for the version of each product."""
 
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
@@ -59,6 +64,25 @@ def targets_of(options: TargetOptions) -> list[Target]:
         for product, version in wanted
         for gpu in _gpus(options.gpu)
     ]
+
+
+def require_product(provider: Provider, targets: Iterable[Target]) -> None:
+    """Check that an execution provider of ONNX Runtime belongs to the product of all targets.
+
+    A target without a version does not count, because its product may be a default.
+
+    Raises:
+        SettingError: a target is a version of the other product.
+    """
+    product = PROVIDER_PRODUCTS[provider]
+    for target in targets:
+        if target.version is not None and target.product != product:
+            other = next(name for name, each in PROVIDER_PRODUCTS.items() if each == target.product)
+            wrong = f"{PRODUCTS[target.product]} {target.version}"
+            raise SettingError(
+                f"the provider {provider} uses {PRODUCTS[product]}, but the target is {wrong}; "
+                f"use {_OPTIONS[product]}, or the provider {other}"
+            )
 
 
 def _gpus(text: str | None) -> list[str | None]:
