@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +54,14 @@ def test_the_layers_are_asked_for(tmp_path: Path) -> None:
     assert "next: trtlint --log build.log --layers layers.json shows" in linted(
         tmp_path, (NO_SCALE, BUILT), "build.log"
     )
+
+
+def test_standard_input_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for line in (NO_PROFILE, NO_SCALE):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(f"{line}\n".encode())))
+        out = linted(tmp_path, (), "--log", "-")
+        assert "next: trtlint model.onnx --log build.log shows" in out
+        assert "--log - " not in out
 
 
 FAILED = "&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=a.onnx"

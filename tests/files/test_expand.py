@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.files.special import needs_posix
+from tests.inprocess import printed
 from tests.test_precommit import POINTER
 from tests.workspace import Workspace
 from trtlint.files import lfs
-from trtlint.files.expand import expand
+from trtlint.files.expand import expand, has_no_model
 
 
 @pytest.fixture
@@ -50,6 +51,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_paths_mean(paths: list[str], files: list[str], folder: Path) -> None:
     assert [path.as_posix() for path in expand(paths)] == files
+
+
+def test_folders_without_models(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    found = {name: has_no_model(folder / name) for name in ("empty", "deep", "a.onnx", "missing.onnx")}
+    assert found == {"empty": True, "deep": False, "a.onnx": False, "missing.onnx": False}
+
+
+@pytest.mark.parametrize("command", ["lint", "fix", "facts"])
+def test_a_folder_without_models_is_reported(tmp_path: Path, command: str) -> None:
+    (tmp_path / "empty").mkdir()
+    result = printed(tmp_path, command, "empty")
+    assert result.code == 3
+    assert "empty: this folder contains no *.onnx file" in result.out + result.err
 
 
 def test_absolute_globs(folder: Path) -> None:

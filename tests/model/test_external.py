@@ -73,6 +73,16 @@ def test_external_data_that_the_parser_reads_are_none(
     assert "BLD206" not in said
 
 
+@pytest.mark.parametrize("damage", ["missing", "short"])
+def test_no_release_is_named_for_missing_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    entries = {"location": "gone.bin"} if damage == "missing" else {"location": "w.bin", "length": "10000"}
+    _, said = linted(tmp_path, capsys, **entries)
+    assert "error[BLD206]" in said
+    assert "accepts this part" not in said
+
+
 def tensor(**entries: str) -> onnx.TensorProto:
     listed = [onnx.StringStringEntryProto(key=key, value=value) for key, value in entries.items()]
     return onnx.TensorProto(external_data=listed)

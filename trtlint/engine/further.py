@@ -48,7 +48,9 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
         return ()
     reported = list(_reported(facts, findings))
     (build,) = (fact for fact in facts.of("build") if isinstance(fact, BuildFact))
-    return (*_model(reported, record.log_name, build), *_layers(reported, record.log_name, build))
+    # Standard input cannot be read again, so the user must save the log to a file.
+    log = "build.log" if record.log_name == "-" else record.log_name
+    return (*_model(reported, log, build), *_layers(reported, log, build))
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:

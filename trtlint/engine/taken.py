@@ -11,7 +11,7 @@ from trtlint.engine.finding import Finding
 from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.library_plugin import LibraryPlugin
-from trtlint.facts.of_model.rejection import Rejection
+from trtlint.facts.of_model.rejection import EXTERNAL_DATA, Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
@@ -37,7 +37,7 @@ class RefusedLines:
 
         Returns:
             The release lines, and a condition in words such as ``on every GPU``.  Both are empty if a subject
-            is not about a refusal.
+            is not about a refusal, or is about external data.
         """
         lines: set[str] = set()
         limit = ""
@@ -45,6 +45,8 @@ class RefusedLines:
             fact = subject.fact
             if not isinstance(fact, Rejection | LibraryPlugin):
                 return (), ""
+            if isinstance(fact, Rejection) and fact.problem == EXTERNAL_DATA:
+                return (), ""  # the data are missing or damaged, so no release can accept the model
             lines |= lines_of(product, fact.versions.get(product, "none"))
             limit = limit or _limit(fact)
             if fact.node is not None:

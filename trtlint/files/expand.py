@@ -68,6 +68,11 @@ def _model_of(path: Path) -> Path:
     return path
 
 
+def has_no_model(path: Path) -> bool:
+    """Return whether a path is a folder without ``*.onnx`` files."""
+    return os.path.isdir(path) and _below(path) == [path]  # noqa: PTH112
+
+
 def _below(folder: Path) -> list[Path]:
     found = [
         Path(parent, name)

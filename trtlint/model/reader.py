@@ -19,6 +19,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from msgspec import Struct
 
+from trtlint.files.expand import has_no_model
 from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import open_view
 from trtlint.model import sniff
@@ -124,7 +125,8 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
             finally:
                 _require_unchanged(status, os.fstat(file.fileno()))
     except IrregularError as error:
-        raise ModelError(error.strerror) from error
+        reason = "this folder contains no *.onnx file" if has_no_model(path) else error.strerror
+        raise ModelError(reason) from error
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror or error}") from error
 

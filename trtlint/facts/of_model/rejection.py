@@ -40,6 +40,8 @@ _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
 WITHOUT_FUNCTIONS = "<9.0"
 """The releases whose parser does not support model-local functions."""
+EXTERNAL_DATA = "external-data"
+"""Label of problems with external data: the data are missing, too short or misplaced."""
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
@@ -267,7 +269,7 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
         named = facts.model.graph.values.get(name, ())
         stored = (value for value in named if value.initializer is not None)
         readers = (value.uses[0][0] for value in stored if value.uses)
-        yield None, _of_stored(next(readers, None), "", says, way)
+        yield None, _of_stored(next(readers, None), "", says, way, EXTERNAL_DATA)
 
 
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
