@@ -341,6 +341,12 @@ def test_accepted_findings_are_no_new_findings(work: Workspace, capsys: pytest.C
     work.run("models", "--baseline", "base.json", "--format", "summary")
     assert "no new findings in 2 models" in work.out
     assert f"{recorded[1]} in the baseline" in work.out
+    work.run("models", "--baseline", "base.json", "--format", "markdown")
+    assert "### trtlint: no new findings\n" in work.out
+    work.run("models", "--baseline", "base.json", "--output", "html:page.html")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<h1>No new findings in 2 models</h1>" in page
+    assert f"no new findings ({recorded[1]} in the baseline)" in page
 
 
 def test_an_updated_baseline_has_no_gone_entries(work: Workspace) -> None:

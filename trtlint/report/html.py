@@ -58,7 +58,8 @@ def _header(run: Run, found: Sequence[Section]) -> Iterator[Markup]:
     targets = list(dict.fromkeys(report.target for report in run.report.models))
     number = sum(counted[severity] for severity in SEVERITIES)
     yield tag("p", "trtlint report", class_="brand")
-    yield tag("h1", plural(number, "finding") if number else "No findings", " in ", _what(found))
+    clean = _accepted(found).clean.capitalize()
+    yield tag("h1", plural(number, "finding") if number else clean, " in ", _what(found))
     if targets:
         yield tag("p", "for ", span(targets), class_="target")
     shown = [*SEVERITIES, *(["conditional"] if counted["conditional"] else [])]
@@ -71,6 +72,13 @@ def _header(run: Run, found: Sequence[Section]) -> Iterator[Markup]:
 
 def _noun(count: int, severity: str) -> str:
     return severity if count == 1 or severity == "conditional" else f"{severity}s"
+
+
+def _accepted(found: Iterable[Section]) -> Accepted:
+    accepted = Accepted()
+    for section in found:
+        accepted.add(section.reports)
+    return accepted
 
 
 class _Page:
@@ -107,9 +115,7 @@ class _Page:
     def _notes(self) -> Iterator[str]:
         yield from self._run.report.notes[:_NOTES]
         yield from left_out(len(self._run.report.notes), _NOTES, "note")
-        accepted = Accepted()
-        for section in self._sections:
-            accepted.add(section.reports)
+        accepted = _accepted(self._sections)
         if accepted.line:
             yield accepted.line
         warned = [(section.shown, each) for section in self._sections for each in caveats(section.reports)]

@@ -71,6 +71,7 @@ class Overview(Struct, frozen=True):
         problems: files that could not be linted, with paths like :attr:`Place.path`.
         skipped: models that were skipped without an error.
         accepted: one line about hidden findings; empty if there are none.
+        clean: the text for a run that has no findings to show.
         notes: pairs of a model path and a note. A note about the whole run has an empty path.
         caveats: pairs of a model path and a caveat.
         forms: the number of files of each kind.
@@ -83,6 +84,7 @@ class Overview(Struct, frozen=True):
     problems: tuple[Problem, ...]
     skipped: frozenset[str]
     accepted: str
+    clean: str
     notes: tuple[tuple[str, str], ...]
     caveats: tuple[tuple[str, Caveat], ...] = ()
     forms: Counter[str] = field(default_factory=Counter)
@@ -132,6 +134,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
         problems=tuple(problems),
         skipped=frozenset(skipped),
         accepted=accepted.line,
+        clean=accepted.clean,
         notes=tuple(notes),
         caveats=tuple(warned),
         forms=Counter(models.values()),

@@ -74,7 +74,7 @@ def _lines(overview: Overview) -> Iterator[str]:
     severities: Counter[str] = Counter(
         spot.finding.severity for spot in overview.spots if not spot.conditional
     )
-    yield f"### trtlint: {by_severity(severities)}"
+    yield f"### trtlint: {by_severity(severities) if severities else overview.clean}"
     yield ""
     affected = len({spot.model for spot in overview.spots})
     total = files_in_words(overview.forms)

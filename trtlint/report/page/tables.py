@@ -9,6 +9,7 @@ from pathlib import PurePath
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
+from trtlint.report.accepted import no_findings, places_in_baseline
 from trtlint.report.page.card import CardEntry, badge, clipped, ticked
 from trtlint.report.page.markup import Content, Markup, join, rule_class, scrolling, tag
 from trtlint.report.page.sections import Section
@@ -55,7 +56,8 @@ def of_models(found: Sequence[Section]) -> Markup:
     for section in found[:_MODELS]:
         name = tag("code", clipped(section.shown, 300))
         linked = bool(section.entries or section.problems)
-        state = "cannot be linted" if section.problems else "" if section.entries else "no findings"
+        clean = no_findings(places_in_baseline(section.reports))
+        state = "cannot be linted" if section.problems else "" if section.entries else clean
         rows.append(
             tag(
                 "tr",
