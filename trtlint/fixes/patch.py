@@ -79,6 +79,7 @@ class Patch(Struct, frozen=True):
             instead of the whole patch.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
+        limit: the reason why the patch changes only a part; empty if it changes all.
         condition: a text about the bounds and other assumptions of a proof, such as ``scores above -5e+08``.
     """
 
@@ -101,6 +102,7 @@ class Patch(Struct, frozen=True):
     parts: tuple[Patch, ...] = ()
     bounds: tuple[Bound, ...] = ()
     condition: str = ""
+    limit: str = ""
 
     @property
     def touched(self) -> tuple[Node, ...]:

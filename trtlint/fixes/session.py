@@ -307,7 +307,8 @@ class FixSession:
         trial = FixOutcome(state, after, rounds=[(state, patches)])
         made = [each.wanted for each in proposals]
         if (staying := _still_reported(after, made)) and not self._second_rewrite_helps(trial, staying):
-            return f"withdrawn because trtlint still reports {staying[0].rule} after the rewrite"
+            limit = next((f": {each.patch.limit}" for each in proposals if each.patch.limit), "")
+            return f"withdrawn because trtlint still reports {staying[0].rule} after the rewrite{limit}"
         if harm := harm_of(state, trial.after, _mildest(made)):
             return harm
         outcome.after = trial.after

@@ -19,7 +19,7 @@ def propose(_fact: Fact, model: Model) -> Patch:
     opset = model.opset
     if opset is None or opset <= _LEAST:
         raise NotApplicable(f"the opset is already {_LEAST} or older")
-    lowest = _LEAST
+    lowest, limit = _LEAST, ""
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in model.graph.nodes:
         if not node.domain:
@@ -27,9 +27,11 @@ def propose(_fact: Fact, model: Model) -> Patch:
     for op, same in nodes.items():
         if not has(op, opset):
             raise NotApplicable(f"opset {opset} has no {op}")
-        while lowest < opset and any(difference(node, lowest, opset) for node in same):
+        reasons = (difference(node, lowest, opset) for node in same)
+        while reason := next(filter(None, reasons), ""):
+            limit = reason
             lowest += 1
-        if lowest == opset:
-            reasons = (difference(node, opset - 1, opset) for node in same)
-            raise NotApplicable(next(reason for reason in reasons if reason))
-    return Patch(f"lowers the opset from {opset} to {lowest}", (), (), set_opset=lowest)
+            if lowest == opset:
+                raise NotApplicable(limit)
+            reasons = (difference(node, lowest, opset) for node in same)
+    return Patch(f"lowers the opset from {opset} to {lowest}", (), (), set_opset=lowest, limit=limit)
