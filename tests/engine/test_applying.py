@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import onnx.parser
 import pytest
 
+import trtlint
 from trtlint.engine.applying import advice_for, best_reading, common_versions, condition
 from trtlint.engine.subjects import Subject
 from trtlint.target.target import Target
@@ -92,3 +94,19 @@ def test_advice_begins_with_the_versions_that_it_is_for() -> None:
     assert begins("10.7", None, ">=10.5", "<10.5") == ["", ""]
     assert begins(None, None, ">=10.5") == ["", "TensorRT 10.5 and newer: "]
     assert begins(None, ">=9.0", ">=10.0") == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("opset", "version", "words"),
+    [
+        (18, "8.6", "TensorRT up to 8.6"),
+        (20, "8.6", "TensorRT up to 9.3"),
+        (20, "9.0", "TensorRT up to 9.3"),
+        (23, "10.7", "TensorRT up to 10.10"),
+    ],
+)
+def test_a_property_of_the_release_gives_a_range(opset: int, version: str, words: str) -> None:
+    text = f'< ir_version: 8, opset_import: ["" : {opset}] > g (float[2] x) => (float[2] y) {{ y = Neg (x) }}'
+    report = trtlint.lint(onnx.parser.parse_model(text), trt=version, select=["PORT114"])
+    (finding,) = (finding for model in report.models for finding in model.findings)
+    assert finding.applies == words

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from trtlint.engine.finding import Rewrite
 from trtlint.engine.rule import Advice, Rule
 from trtlint.engine.subjects import Subject
+from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.ranges import in_words, matching
-from trtlint.knowledge.releases import Product
+from trtlint.knowledge.releases import Product, minors
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown, both
 
 _OR = "Or "
+_OF_RELEASE = "target.opset_max"
+"""Property of a release that the conditions of rules compare."""
 
 
 def version_truth(rule: Rule, target: Target) -> Truth:
@@ -81,6 +86,21 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
         return None
     common = ",".join(part for part in (own, specifier) if part)
     return common if matching(target.product, common) else None
+
+
+def scope_words(rule: Rule, subject: Subject, target: Target) -> str:
+    """Return the releases that a subject affects, in words, if the versions of the rule do not state them.
+
+    The condition of a rule can compare a property of the release. Then the condition is evaluated for each
+    release line. The result is empty if the versions of the rule state the releases.
+    """
+    if rule.where is None or _OF_RELEASE not in rule.where.text:
+        return subject.scope
+    lines = minors(target.product)
+    versions = (replace(target, version=line) for line in lines)
+    held = [version_truth(rule, each) and rule.where.truth(subject.names(each)) is True for each in versions]
+    specifier = range_of(target.product, [line for line, holds in zip(lines, held, strict=True) if holds])
+    return subject.scope if specifier is None else in_words(target.product, specifier)
 
 
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:

@@ -15,6 +15,7 @@ from trtlint.engine.applying import (
     cited,
     common_versions,
     rewrites_of,
+    scope_words,
     sentences,
     shown_advice,
     version_truth,
@@ -222,7 +223,7 @@ class _RuleSearch(Struct, frozen=True):
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
-            place = _Versions(versions, self.applies is True, subject.scope)
+            place = _Versions(versions, self.applies is True, scope_words(self.rule, subject, self.target))
             group = self._group(advice_for(self.rule, self.target), subject, place, verdict, ())
             yield from self._findings([_Hit(subject, group, verdict)])
 
@@ -270,7 +271,7 @@ class _RuleSearch(Struct, frozen=True):
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
                 depends = ()  # this build shows the problem, so the unset options do not matter
-            place = _Versions(versions, affected is True, subject.scope)
+            place = _Versions(versions, affected is True, scope_words(rule, subject, target))
             if not depends and verdict.standing != "refuted":
                 reported.add(rule, subject)
             yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
@@ -292,8 +293,7 @@ class _RuleSearch(Struct, frozen=True):
         return lines_of(self.evaluation.evidence, [(hit.subject, hit.verdict) for hit in hits], self.facts)
 
     def _description(self, subject: Subject) -> str:
-        # Line numbers of a log and the builder's own layer names differ from build to build, so a
-        # description does not contain them.
+        # Line numbers and names of layers differ from build to build, so a description does not contain them.
         whole = subject.fact is not None and subject.fact.is_whole
         place = "" if whole or about_builds(self.rule) else subject.place
         node = None if whole else subject.node
