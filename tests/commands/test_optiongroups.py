@@ -100,3 +100,18 @@ def test_an_empty_argument_is_not_the_current_folder(tmp_path: Path, command: st
 
 def test_empty_values_that_have_a_meaning() -> None:
     assert not any(map(_PATH.match, ("[=FILE.npz|DIR|probe]", "[=VERSION]", "NAME,...", "RULE,...")))
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("measure", "m.onnx", "--quiet"), ""),
+        (("fix", "m.onnx", "--quiet"), ""),
+        (("lint", "m.onnx", "--quit"), " Did you mean '--quiet'?"),
+        (("upgrade", "m.onnx", "--fromm", "8.6"), " Did you mean '--from'?"),
+    ],
+)
+def test_only_similar_options_are_suggested(tmp_path: Path, words: tuple[str, ...], hint: str) -> None:
+    found = printed(tmp_path, *words)
+    assert found.code == 2
+    assert found.err.rstrip().endswith(f"No such option {words[2]!r}.{hint}"), found.err

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
+from trtlint.knowledge.nearest import nearest
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
 
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -86,6 +87,8 @@ _FEW = 12
 """Largest number of options that a help shows without groups."""
 
 
+_SIMILAR = 0.6
+"""Minimum similarity of an option that the message about an unknown option suggests."""
 _PATH = re.compile(r"(?!.*=).*\b(FILE|DIR|PATH|MODEL|EARLIER|LATER)\b")
 """Pattern of the metavars of paths, but not of options with an optional value such as ``[=FILE.npz]``."""
 
@@ -97,9 +100,17 @@ class GroupedCommand(click.Command):
         """Parse the arguments.
 
         Raises:
-            click.UsageError: a path is empty.  Path('') is the current folder, which the user did not name.
+            click.UsageError: an option does not exist, or a path is empty.  Path('') is the current folder,
+                which the user did not name.
         """
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            # click also compares the dashes, so it suggests --best and --int8 for --quiet.
+            names = {each.lstrip("-"): each for each in error.possibilities or ()}
+            near = nearest(error.option_name.lstrip("-"), names, count=len(names) or 1, cutoff=_SIMILAR)
+            possible = [names[name] for name in near]
+            raise click.NoSuchOption(error.option_name, possibilities=possible, ctx=error.ctx) from None
         for param in self.params:
             given = ctx.params.get(param.name or "")
             empty = given == "" or (isinstance(given, tuple) and "" in given)
