@@ -48,6 +48,15 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
             'build = "trtexec --fp16"',
             "trtlint.toml: build: no such key; use the option --build for the build command",
         ),
+        (
+            '[[suppress]]\nrule = "XYZ901"\nreason = "r"\nbaseline = "b.json"',
+            "suppress[0].baseline: no such key; baseline is a key of the whole file, so move it above",
+        ),
+        ('[target]\ntrt = "10.7"\nfail-on = "note"', "target.fail-on: no such key; fail-on is a key of the"),
+        (
+            '[tool.trtlint]\nselect = ["XYZ"]',
+            "trtlint.toml: tool: no such key; [tool.trtlint] is for pyproject.toml; write the keys",
+        ),
         ('selct = ["XYZ"]', "trtlint.toml: selct: no such key; did you mean 'select'?"),
         ("select = 3", "trtlint.toml: select: must be a list"),
         (

@@ -196,7 +196,7 @@ def load(file: Path) -> Configuration:
     try:
         schema.check(document)
     except schema.SchemaError as error:
-        raise ConfigError(f"{shown(file)}: {prefix}{error}") from None
+        raise ConfigError(f"{shown(file)}: {prefix}{error}{_hint(error)}") from None
     where = f"{shown(file)}: {prefix}"
     folder = Path(os.path.abspath(file)).parent  # noqa: PTH100
     baseline = document.get("baseline")
@@ -215,6 +215,18 @@ def load(file: Path) -> Configuration:
             for number, table in enumerate(document.get("suppress", ()))
         ),
     )
+
+
+def _hint(error: schema.SchemaError) -> str:
+    """Return the end of the message about a key in the wrong table, or an empty string."""
+    table, _, name = error.key.rpartition(".")
+    if not error.message.startswith("no such key"):
+        return ""
+    if error.key == "tool":
+        return f"; [{_TABLE}] is for {SHARED}; write the keys without this table"
+    if table and name in schema.configuration()["properties"]:
+        return f"; {name} is a key of the whole file, so move it above the first table"
+    return ""
 
 
 def shown(file: Path) -> str:
