@@ -22,6 +22,8 @@ def test_from_a_build_command_and_options(tmp_path: Path) -> None:
     body = [line for line in text.splitlines() if not line.startswith("#")]
     assert body == ['target = { trt = "10.8", gpu = "RTX 4090", fp16 = true, tf32 = false }']
     assert ".pre-commit-config.yaml" in done.out
+    assert "#   --build 'trtexec --onnx=m.onnx --fp16 --noTF32'\n" in done.out
+    assert '#   args: ["--build", "trtexec --onnx=m.onnx --fp16 --noTF32", "--"]\n' in done.out
     (target,) = load(tmp_path / "trtlint.toml").choices(tmp_path / "m.onnx").__iter__().__next__().targets
     assert (target.trt, target.gpu) == (("10.8",), "RTX 4090")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,6 +42,14 @@ trtlint:
     reports:
       codequality: gl-code-quality-report.json
 """
+_BUILD = """\
+# {file} has the precision of the build command, but not the command itself.
+# To check the command too, add this option to each trtlint command above:
+#   --build {quoted}
+# For the hook, add this line below its id:
+#   args: {args}
+
+"""
 _BASELINE = """\
 # To accept the present findings, so that only new errors fail:
 #   trtlint models/ --write-baseline baseline.json
@@ -75,9 +84,13 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
             written.write(text)
     except OSError as error:
         raise SettingError(f"{file}: cannot be written: {error.strerror}") from None
-    accepted = _BASELINE.format(file=file)
+    accepted, command = _BASELINE.format(file=file), ""
+    if build is not None:
+        args = json.dumps(["--build", build, "--"])
+        command = _BUILD.format(file=file, quoted=shlex.quote(build), args=args)
     click.echo(
-        f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}\n{accepted}", nl=False
+        f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}\n{command}{accepted}",
+        nl=False,
     )
     return 0
 
