@@ -24,6 +24,7 @@ from trtlint.policy.likebaseline import require_baseline_path
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
+from trtlint.policy.unmatched import unmatched
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
 from trtlint.report.outputs import Outputs, ReportOutput
@@ -71,7 +72,10 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
         find = sources.finder()
         located = [folded(report).with_options(given).located(find) for report in found]
         reports.add(located, partial(counts, fail_on=task.settings.fail_on))
-    reports.close(run.notes())
+    local = [task for task in tasks if task.address is None and not task.case.alone]
+    used = {task.settings.configuration.file: task.settings.configuration for task in local}
+    lost = unmatched(used.values(), [task.file for task in local], options.paths)
+    reports.close((*run.notes(), *lost))
     _keep_baselines(reader.baselines.values(), options, protected, whole=run.whole)
     if run.failure:
         return run.failure

@@ -60,6 +60,8 @@ def _lines(task: Task) -> Iterator[str]:
 
 def _suppression(entry: Acceptance) -> Iterator[str]:
     yield f"rule = {_list(entry.rules)}"
+    if entry.paths:
+        yield f"path = {_list(entry.paths)}"
     for key in ("node", "module"):
         if (glob := getattr(entry, key)) is not None:
             yield f"{key} = {json.dumps(glob)}"
