@@ -126,3 +126,21 @@ def test_other_rewrites_are_made_where_the_opset_stays(
     _, after = fixed(tmp_path, proto, "--trt", "10.7")
     assert "lower-opset: QuantizeLinear divides in the type of the scale" in capsys.readouterr().out
     assert "Softplus" in ops(after)
+
+
+def test_an_opset_that_stays_too_high_names_the_operator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = quantized(20, "float", "y = Pad (x, p, , a)")
+    for name, numbers in (("p", [0, 0]), ("a", [1])):
+        proto.graph.initializer.append(numpy_helper.from_array(np.array(numbers), name))
+    fixed(tmp_path, proto, "--trt", "8.6")
+    out = capsys.readouterr().out
+    assert "still reports PORT114 after the rewrite: Pad has another definition in opset 17" in out
+
+
+def test_axes_in_an_input_need_opset_18(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proto = quantized(20, "float", "y = ReduceMean (x, a)")
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([1]), "a"))
+    fixed(tmp_path, proto, "--trt", "8.6")
+    assert "read their axes from an input, which needs opset 18" in capsys.readouterr().out

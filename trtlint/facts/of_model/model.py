@@ -31,6 +31,11 @@ _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",
 )  # fmt: skip
+_REDUCTIONS = (
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+    "ReduceProd", "ReduceSumSquare",
+)  # fmt: skip
+"""Reductions whose axes are an attribute before opset 18, and an input from opset 18 on."""
 _PRODUCERS: Mapping[str, Exporter] = {
     "tf2onnx": "tf2onnx",
     "paddlepaddle": "paddle2onnx",
@@ -74,6 +79,8 @@ class ModelFact(Fact, frozen=True):
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
         external: whether weights are in external data files.
+        axes_inputs: whether a reduction other than ReduceSum reads its axes from an input, as in opset 18 and
+            newer.
         file: the path as the user wrote it, quoted for a shell.
     """
 
@@ -89,6 +96,7 @@ class ModelFact(Fact, frozen=True):
     outputs: int
     dynamic: bool
     external: bool
+    axes_inputs: bool
     file: str = ""
 
 
@@ -109,6 +117,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         outputs=len(graph.outputs),
         dynamic=not all(value.is_static for value in graph.inputs),
         external=any(map(_is_external, graph.values.values())),
+        axes_inputs=any(node.input(1) is not None for node in graph.of_onnx(*_REDUCTIONS)),
         file=shlex.quote(str(model.path)),
     )
 
