@@ -473,15 +473,27 @@ def test_a_run_of_trtexec_that_ends_early(tmp_path: Path, lines: int, half: bool
         "[11/29/2026-05:00:26] [I] [TRT] Engine generation completed in 24.1 seconds.",
         "[11/29/2026-05:00:26] [I] Engine built in 24.3 sec.",
         "[11/29/2026-05:00:26] [I] Starting inference",
+        "[11/29/2026-05:00:26] [I] Average on 10 runs - GPU latency: 0.1 ms",
         "&&&& PASSED TensorRT.trtexec [TensorRT v101300] [b9] # trtexec --onnx=m.onnx",
     ],
 )
 def test_a_log_of_trtexec_may_end_after_the_build(tmp_path: Path, line: str) -> None:
-    (tmp_path / "build.log").write_text("\n".join((*RUN, line, "[11/29/2026-05:0")), "utf-8")
+    (tmp_path / "build.log").write_text("\n".join((*RUN, line)), "utf-8")
     assert not diagnose(read_log(tmp_path / "build.log")).failed
 
 
-def test_a_log_that_times_tactics_does_not_end_in_parsing(tmp_path: Path) -> None:
-    lines = (*HEADER, "[V] [TRT] --------------- Timing Runner: conv (CaskConvolution)", "[V] [TRT] Tac")
-    (tmp_path / "build.log").write_text("\n".join(lines), "utf-8")
-    assert not cut_in_parsing(read_log(tmp_path / "build.log"))
+@pytest.mark.parametrize("end", ["\n[V] [TRT] Tac", "\n[V] [TRT] ", "\n[V", "\n", ""])
+def test_half_a_line_after_a_line_about_tactics(tmp_path: Path, end: str) -> None:
+    lines = (*HEADER, "[V] [TRT] --------------- Timing Runner: conv (CaskConvolution)")
+    (tmp_path / "build.log").write_text("\n".join(lines) + end, "utf-8")
+    log = read_log(tmp_path / "build.log")
+    found = diagnose(log).line
+    assert found is not None
+    assert (found.pattern, found.line) == ("unfinished", len(lines))
+    assert not cut_in_parsing(log)
+
+
+@pytest.mark.parametrize("end", ["Done", "[I] [TRT] Detected 1 inputs", "[I] Engine built in 2.1 sec."])
+def test_a_whole_line_after_a_line_about_tactics(tmp_path: Path, end: str) -> None:
+    (tmp_path / "build.log").write_text(f"[V] [TRT] Tactic: 0x0 Time: 0.031\n{end}", "utf-8")
+    assert not diagnose(read_log(tmp_path / "build.log")).failed

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, cast
 
-from trtlint.buildfiles.ending import is_cut, is_running
+from trtlint.buildfiles.ending import is_beginning, is_cut, is_running
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
@@ -124,9 +124,13 @@ class LogReader:
 
     def _ending(self) -> None:
         """Store the last line of the log if it suggests that the build was interrupted."""
-        number, line = self._scanner.last_line()
+        last = number, line = self._scanner.last_line()
         line, prefix = prefixed(line)
-        message = _text(line[prefix.start if prefix else 0 :])
+        message = _text(line[prefix.start :]) if prefix else ""
+        if is_beginning(line, message):
+            number, line = self._scanner.last_line(complete=True)
+            line, prefix = prefixed(line)
+            message = _text(line[prefix.start :]) if prefix else ""
         running = is_running(self._kept.records)
         for pattern in self._table.endings:
             if prefix is None or (pattern.running and not running):
@@ -135,8 +139,8 @@ class LogReader:
                 severity = cast("Severity", prefix.severity)
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
         read = not (self._limit or self._scanner.note or note_of(self._source))
-        if read and is_cut(self._kept.records):
-            self._kept.keep(self._table.named(_CUT), number, "I", message, {})
+        if read and is_cut(self._kept.records, last[1]):
+            self._kept.keep(self._table.named(_CUT), last[0], "I", _text(last[1]), {})
 
     def log(self) -> Log:
         """Read the log to its end.  This method can be called only once."""

@@ -68,12 +68,13 @@ class Scanner:
         self.note = ""
         self._tail = b""
 
-    def last_line(self) -> tuple[int, bytes]:
+    def last_line(self, *, complete: bool = False) -> tuple[int, bytes]:
         """Return the number and the text of the last non-empty line.
 
-        Call this method after the whole log was scanned. A long line is shortened.
+        Call this method after the whole log was scanned. A long line is shortened. If ``complete`` is true, a
+        last line without a line end is ignored, because the log may end in the middle of this line.
         """
-        ending = self._tail.rstrip()
+        ending = (self._tail[: self._tail.rfind(b"\n") + 1] if complete else self._tail).rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
         line = (json_message(line) or [line])[-1]
         return self.lines - self._tail[len(ending) :].removesuffix(b"\n").count(b"\n"), line
