@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trtlint.buildcommand import find_commands, read_commands
-from trtlint.buildcommand.dialects import array_words, commands_in_yaml, continued
+from trtlint.buildcommand.dialects import array_words, continued
+from trtlint.buildcommand.yamlfile import commands_in_yaml
 
 
 def texts(text: str, source: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
-from trtlint.buildcommand.dialects import array_words, as_shell, commands_in_yaml, continued, is_windows
+from trtlint.buildcommand.dialects import array_words, as_shell, continued, is_windows
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
@@ -102,6 +102,8 @@ def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]
     if suffix == ".py":
         found = commands_in_python(content, source, find_commands)
     elif suffix in (".yml", ".yaml"):
+        from trtlint.buildcommand.yamlfile import commands_in_yaml
+
         found = commands_in_yaml(content, source, find_commands)
     if found is None:
         found = tuple(find_commands(content, source))
