@@ -58,7 +58,7 @@ class Candidates(Struct, frozen=True):
     costs: Mapping[str, int]
 
     def cost(self, unit: Paths) -> int:
-        """Return the FLOPs of a group, at least 1."""
+        """Return the FLOPs of the operators in ``unit``. The result is 1 if they have no FLOPs."""
         return max(1, sum(self.costs.get(path, 0) for path in unit))
 
 

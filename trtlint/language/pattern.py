@@ -99,8 +99,8 @@ class Pattern(Struct, frozen=True):
     def outputs(self) -> tuple[str, ...]:
         """The name of each line of the pattern.
 
-        It is the name of the first named output. If no output has a name, it is the operator types of the
-        line.
+        The name of a line is the name of the first named output of the line. If no output of the line has a
+        name, the operator types of the line are its name.
         """
         return tuple(
             next((name for name in line.outputs if name), "|".join(sorted(op for _, op in line.ops)))

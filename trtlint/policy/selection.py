@@ -218,7 +218,7 @@ def _best(selectors: Iterable[str], rule: Selectable) -> int:
 
 
 def _exactly(rule: Selectable) -> int:
-    """Return the rating of a selector that is the id or name of a rule; see :func:`_precision`."""
+    """Return the result of :func:`_precision` for a selector that is the id or the name of ``rule``."""
     return len(rule.id) + 2
 
 
