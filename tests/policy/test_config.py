@@ -52,6 +52,10 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
             '[[suppress]]\nrule = "XYZ901"\nreason = "r"\nbaseline = "b.json"',
             "suppress[0].baseline: no such key; baseline is a key of the whole file, so move it above",
         ),
+        (
+            '[[models]]\npath = "*"\nbaseline = "b.json"',
+            "models[0].baseline: no such key; baseline is a key of the whole file, so move it above",
+        ),
         ('[target]\ntrt = "10.7"\nfail-on = "note"', "target.fail-on: no such key; fail-on is a key of the"),
         (
             '[tool.trtlint]\nselect = ["XYZ"]',

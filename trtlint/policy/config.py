@@ -196,7 +196,7 @@ def load(file: Path) -> Configuration:
     try:
         schema.check(document)
     except schema.SchemaError as error:
-        raise ConfigError(f"{shown(file)}: {prefix}{error}{_hint(error)}") from None
+        raise ConfigError(f"{shown(file)}: {prefix}{_explained(error)}") from None
     where = f"{shown(file)}: {prefix}"
     folder = Path(os.path.abspath(file)).parent  # noqa: PTH100
     baseline = document.get("baseline")
@@ -217,16 +217,18 @@ def load(file: Path) -> Configuration:
     )
 
 
-def _hint(error: schema.SchemaError) -> str:
-    """Return the end of the message about a key in the wrong table, or an empty string."""
+def _explained(error: schema.SchemaError) -> str:
+    """Return the message of an error.  For a key in the wrong table, the message has the remedy."""
     table, _, name = error.key.rpartition(".")
     if not error.message.startswith("no such key"):
-        return ""
+        return str(error)
     if error.key == "tool":
-        return f"; [{_TABLE}] is for {SHARED}; write the keys without this table"
-    if table and name in schema.configuration()["properties"]:
-        return f"; {name} is a key of the whole file, so move it above the first table"
-    return ""
+        remedy = f"[{_TABLE}] is for {SHARED}; write the keys without this table"
+    elif table and name in schema.configuration()["properties"]:
+        remedy = f"{name} is a key of the whole file, so move it above the first table"
+    else:
+        return str(error)
+    return f"{error.key}: no such key; {remedy}"
 
 
 def shown(file: Path) -> str:
