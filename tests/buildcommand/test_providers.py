@@ -443,6 +443,14 @@ CACHE = "'trt_engine_cache_enable': True"
         *[
             (
                 f"o = {{{CACHE}}}\n{change}\nS(providers=[('{TRT}', o)])",
+                {"trt_engine_cache_enable": None},
+                True,
+            )
+            for change in ("o.pop('trt_engine_cache_enable')", "del o['trt_engine_cache_enable']")
+        ],
+        *[
+            (
+                f"o = {{{CACHE}}}\n{change}\nS(providers=[('{TRT}', o)])",
                 {"trt_engine_cache_enable": "True"},
                 False,
             )

@@ -193,19 +193,22 @@ class _Python:
                 always.update(map(id, node.body))
             elif isinstance(node, ast.Expr) and id(node) in always:
                 always.add(id(node.value))
-            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Call):
+            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Delete | ast.Call):
                 for name, key, value in self._changes(node):
                     self._items[name].append((key, value if id(node) in always else None))
 
     def _changes(
-        self, node: ast.Assign | ast.AnnAssign | ast.Call
+        self, node: ast.Assign | ast.AnnAssign | ast.Delete | ast.Call
     ) -> Iterator[tuple[str, str | None, ast.expr | None]]:
-        """Yield the items that a node sets: the name of the dictionary, the key and the value."""
+        """Yield the items that a node sets or removes: the name of the dictionary, the key and the value.
+
+        The value of a removed item is None, so the option counts as unknown.
+        """
         if isinstance(node, ast.Call):
             method = node.func
             if not isinstance(method, ast.Attribute) or not isinstance(method.value, ast.Name):
                 return
-            if method.attr == "setdefault" and node.args:
+            if method.attr in ("pop", "setdefault") and node.args:
                 yield method.value.id, _string(node.args[0]), None
             elif method.attr == "update":
                 for each in node.args:
@@ -213,9 +216,10 @@ class _Python:
                         yield method.value.id, key, value
                 yield from ((method.value.id, each.arg, each.value) for each in node.keywords)
             return
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        value = None if isinstance(node, ast.Delete) else node.value
+        for target in [node.target] if isinstance(node, ast.AnnAssign) else node.targets:
             if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                yield target.value.id, _string(target.slice), node.value
+                yield target.value.id, _string(target.slice), value
 
     @property
     def model(self) -> str:
