@@ -48,6 +48,8 @@ def test_the_number_of_nodes_of_a_script_is_limited(monkeypatch: pytest.MonkeyPa
         ("a = 1\nfor a in b: pass", set()),
         ("def f(a): pass\na = 1", set()),
         ("a = 1\nwith f() as a: pass", set()),
+        ("try: from b import a\nexcept ImportError: a = 1", set()),
+        ("import c as a, b.c\na = b = 1\nc = 1", {"c"}),
     ],
 )
 def test_names_with_one_value(text: str, known: set[str]) -> None:

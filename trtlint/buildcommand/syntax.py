@@ -38,7 +38,7 @@ def nodes_of(text: str) -> list[ast.AST] | None:
 def single_values(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
     """Return the values of the names that get one value in the whole script.
 
-    Parameters of functions and targets of loops count as further values.
+    Parameters of functions, targets of loops and imported names count as further values.
     """
     bound: Counter[str] = Counter()
     assigned: dict[str, ast.expr] = {}
@@ -47,6 +47,8 @@ def single_values(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
             bound[node.id] += 1
         elif isinstance(node, ast.arg):
             bound[node.arg] += 1
+        elif isinstance(node, ast.alias):
+            bound[node.asname or node.name.partition(".")[0]] += 1
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             assigned.update((each.id, node.value) for each in targets if isinstance(each, ast.Name))
