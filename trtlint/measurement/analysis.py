@@ -12,11 +12,11 @@ from trtlint.measurement.formats import Format, Range
 from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
-from trtlint.measurement.trivial import SHAPES
 from trtlint.model.graph import Node, Value
+from trtlint.model.operators import SHAPE_READERS
 
 _UNFOLDED = Folding()
-_NOT_COMPUTING = SHAPES | {"Constant"}
+_NOT_COMPUTING = SHAPE_READERS | {"Constant"}
 """Operators that compute with no float elements, so that their type has no effect."""
 
 
@@ -55,7 +55,7 @@ def overflowing_inputs(inputs: Iterable[Value], found: Findings) -> frozenset[st
     return frozenset(
         value.name
         for value in inputs
-        if value.name in found.beyond and any(node.op not in SHAPES for node, _ in value.uses)
+        if value.name in found.beyond and any(node.op not in SHAPE_READERS for node, _ in value.uses)
     )
 
 

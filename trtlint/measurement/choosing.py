@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from trtlint.files.problem import first_few
 from trtlint.model.graph import Graph, Node
+from trtlint.model.operators import SHAPE_READERS
 from trtlint.model.protos import FLOAT_DTYPES
 
 _INDICES = {"TopK": 1, "NonMaxSuppression": 0}
 """The operators that choose elements by value, each with the output that contains the indices."""
-_SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read only the shape of their input, not its elements."""
 _LISTED = 3
 CHOICE = "after rounding, these operators can choose other elements or another order: "
 """Beginning of the note about such operators."""
@@ -36,7 +35,7 @@ def choosers(graph: Graph) -> tuple[tuple[str, ...], tuple[str, ...]]:
             found.append(node.path)
         while left:
             reader = left.pop()
-            if reader not in reached and reader.op not in _SHAPES:
+            if reader not in reached and reader.op not in SHAPE_READERS:
                 reached.add(reader)
                 left += graph.successors(reader)
     names = tuple(end.name for end in graph.outputs if end.dtype in FLOAT_DTYPES and end.producer in reached)

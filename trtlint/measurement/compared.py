@@ -12,15 +12,14 @@ from collections.abc import Iterator, Mapping, Set
 from msgspec import Struct, field
 
 from trtlint.files.problem import shorten
-from trtlint.measurement.trivial import SHAPES
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
-from trtlint.model.operators import RANDOM
+from trtlint.model.operators import RANDOM, SHAPE_READERS
 from trtlint.model.protos import FLOAT_DTYPES
 
 _LISTED = 3
 """Largest number of operators in a sentence."""
 _UNREAD: Mapping[str, frozenset[int]] = {
-    **dict.fromkeys(SHAPES, frozenset({0})),
+    **dict.fromkeys(SHAPE_READERS, frozenset({0})),
     "CastLike": frozenset({1}),
     "EyeLike": frozenset({0}),
     "OptionalHasElement": frozenset({0}),
@@ -89,7 +88,7 @@ def _affected(graph: Graph) -> Set[Node | None]:
     left = [node for node in graph.nodes if any(value and value.name in names for value in node.inputs)]
     while left:
         node = left.pop()
-        if node not in found and node.op not in SHAPES:
+        if node not in found and node.op not in SHAPE_READERS:
             found.add(node)
             left += graph.successors(node)
     return found

@@ -21,9 +21,8 @@ from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.ports import CARRYING
 from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.trial import Trial
-from trtlint.measurement.trivial import SHAPES
 from trtlint.model.graph import Node
-from trtlint.model.operators import PRODUCTS
+from trtlint.model.operators import PRODUCTS, SHAPE_READERS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
@@ -318,7 +317,7 @@ class KeepSearch:
     def _counts(self, node: Node) -> bool:
         narrow = self.trial.skeleton.narrow
         values = (value for value in (*node.inputs, *node.outputs) if value is not None)
-        if not node.domain and node.op in SHAPES:
+        if not node.domain and node.op in SHAPE_READERS:
             return False
         return self._rounds(node) and any(value.dtype in narrow for value in values)
 

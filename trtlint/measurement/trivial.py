@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from trtlint.model.graph import Graph, Node
+from trtlint.model.operators import SHAPE_READERS
 
 _MOST_BATCHES = 16
 """Maximum number of batches to compare with the first batch."""
-SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read only the shape of their input, not its elements."""
 ZERO = "0 on these inputs (weights are zero?)"
 EMPTY = "empty on these inputs (no elements to compare)"
 
@@ -78,7 +77,7 @@ def inputs_read(graph: Graph, producer: Node | None) -> frozenset[str]:
         if node in seen:
             continue
         seen.add(node)
-        if node.op in SHAPES:
+        if node.op in SHAPE_READERS:
             continue
         found |= {value.name for value in node.inputs if value is not None and value.name in names}
         left += graph.predecessors(node)

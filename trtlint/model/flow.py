@@ -18,15 +18,11 @@ from msgspec import Struct
 
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import is_stored, known_at_build
+from trtlint.model.operators import SHAPE_READERS
 from trtlint.model.values import Constants
 
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
-_SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read only the shape of their input, not its elements.
-
-So their results do not depend on control flow.
-"""
 
 _MOST_NESTED = 500
 """Largest number of nested constructs to search, because each search visits all scopes of the graph."""
@@ -121,7 +117,7 @@ class _Constructs:
             if self._is_construct(node):
                 late.add(node)
                 continue
-            if node.op in _SHAPES or self._constants.foldable(node.output):
+            if node.op in SHAPE_READERS or self._constants.foldable(node.output):
                 continue
             owner = self._graph.owner(node)
             branch = owner is not None and owner.op == "If" and self._is_construct(owner)
@@ -137,7 +133,7 @@ class _Constructs:
         for node in reversed(self._graph.nodes):
             level = self._level(node)
             for reader in self._graph.successors(node):
-                if reader.op in _SHAPES:
+                if reader.op in SHAPE_READERS:
                     continue
                 other = self._level(reader)
                 nested = other != level and other.startswith(f"{level}/" if level else "")

@@ -28,6 +28,8 @@ PRODUCTS = frozenset(
     }
 )
 """Operators that multiply matrices.  They take most of the time of a model."""
+SHAPE_READERS = frozenset({"Shape", "Size"})
+"""Operators that read only the shape of their input, not its elements."""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
 """Operators that keep the meaning of a tensor at inference: they move, cast or quantize its elements."""
