@@ -149,6 +149,16 @@ def test_an_upgrade_compares_versions() -> None:
         trtlint.upgrade("model.onnx", "10.6", trt="10.7")
 
 
+def test_a_measurement_does_not_replace_its_model() -> None:
+    pytest.importorskip("onnxruntime")
+    model = Path("model.onnx")
+    before = model.read_bytes()
+    found = trtlint.measure(model, rehearse=False)
+    with pytest.raises(trtlint.FileError, match="is read in this run; write to another file"):
+        found.save(model)
+    assert model.read_bytes() == before
+
+
 def test_a_measurement_is_evidence() -> None:
     pytest.importorskip("onnxruntime")
     model, inputs = (REPOSITORY / "examples" / name for name in ("nafnet.onnx", "nafnet.npz"))

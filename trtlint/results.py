@@ -63,12 +63,13 @@ class Measured(Struct, frozen=True):
         """Write the measurement to a file, for ``trtlint lint --ranges``.
 
         Raises:
-            OSError: the file cannot be written.
+            OSError: the file cannot be written, or is the measured model.
         """
         from trtlint.files.replace import replace_text
         from trtlint.measurement.measurement import to_data
 
-        replace_text(Path(read_one("out", path)), json.dumps(to_data(self.measurement), indent=1) + "\n", ())
+        text = json.dumps(to_data(self.measurement), indent=1) + "\n"
+        replace_text(Path(read_one("out", path)), text, [Path(self.measurement.path)])
 
     def __repr__(self) -> str:
         found = self.measurement
