@@ -149,6 +149,33 @@ def test_an_upgrade_compares_versions() -> None:
         trtlint.upgrade("model.onnx", "10.6", trt="10.7")
 
 
+def with_data(name: str) -> bytes:
+    """Write ``large.onnx`` with the external data file ``name``, and return the data."""
+    given = onnx.load(REPOSITORY / "examples" / "unet_attention.onnx")
+    onnx.save(given, "large.onnx", save_as_external_data=True, size_threshold=0, location=name)
+    return Path(name).read_bytes()
+
+
+def test_external_data_are_not_replaced() -> None:
+    before, files = with_data("w"), {*Path().iterdir()}
+    for write in (
+        partial(trtlint.fix, "large.onnx", trt="10.7", fp16=True, out="w"),
+        partial(trtlint.convert, "large.onnx", to="fp16", measure=False, out="w"),
+    ):
+        with pytest.raises(trtlint.FileError, match="w is read in this run; write to another file"):
+            write()
+    assert Path("w").read_bytes() == before
+    assert {*Path().iterdir()} == files
+
+
+def test_converted_data_do_not_replace_external_data() -> None:
+    before = with_data("new.onnx.data")
+    with pytest.raises(trtlint.FileError, match="is read in this run; write to another file"):
+        trtlint.convert("large.onnx", to="fp16", measure=False, out="new.onnx")
+    assert Path("new.onnx.data").read_bytes() == before
+    assert not Path("new.onnx").exists()
+
+
 def test_a_measurement_does_not_replace_its_model() -> None:
     pytest.importorskip("onnxruntime")
     model = Path("model.onnx")

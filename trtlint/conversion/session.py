@@ -96,10 +96,11 @@ class PendingConversion(Struct, frozen=True):
 
         Raises:
             ModelError: the source changed.
-            OSError: a file cannot be read or written.
+            OSError: a file cannot be read or written, or ``out`` contains external data of the source.
         """
         assert self.converted is not None
-        size = write(self.converted, out, tuple(protected), external=self.external)
+        data = (self.source.path.parent / name for name in self.source.data_files)
+        size = write(self.converted, out, (*protected, *data), external=self.external)
         before = self.source.raw.tensors.size + self.source.external
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 

@@ -12,7 +12,7 @@ from onnx import TensorProto
 from trtlint.conversion.casting import MADE
 from trtlint.conversion.narrowing import CopiedTensor, NarrowTensor
 from trtlint.conversion.result import ConversionError
-from trtlint.files.replace import replacing
+from trtlint.files.replace import replacing, require_replaceable
 from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
@@ -92,6 +92,7 @@ def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, exter
         ModelError: the source changed, or its tensors cannot be read.
         OSError: a file cannot be read or written.
     """
+    require_replaceable(out, protected)
     large = sum(stored_size(tensor) for tensor in all_tensors(converted.proto) if _is_marked(tensor))
     if external or large > _MOST_INLINE:
         return _write_external(converted, out, protected)

@@ -10,11 +10,9 @@ from msgspec import Struct
 
 from trtlint.files.beside import real_file
 from trtlint.files.limits import Allowance, limit_work, scale_allowance
-from trtlint.model.contents import all_tensors
 from trtlint.model.inline import NOTHING_INLINED, Inlined, inline
-from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, decode, read
-from trtlint.model.tensors import LEFT
+from trtlint.model.writer import data_files
 from trtlint.process.spawn import machine_memory
 
 _MOST_FILES = 1000
@@ -53,13 +51,7 @@ class SourceModel(Struct, frozen=True):
     @property
     def data_files(self) -> list[str]:
         """The names of the external data files, as in the model."""
-        names = {
-            text(entry.value)
-            for tensor in all_tensors(self.proto)
-            for entry in tensor.external_data
-            if entry.key == "location" and text(entry.value) != LEFT
-        }
-        return sorted(names)
+        return data_files(self.proto)
 
     @property
     def external(self) -> int:

@@ -16,8 +16,21 @@ import onnx
 
 from trtlint.files.replace import replacing
 from trtlint.model.assembly import Make, pieces_of, size_of
+from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
-from trtlint.model.tensors import TensorStore
+from trtlint.model.protos import text
+from trtlint.model.tensors import LEFT, TensorStore
+
+
+def data_files(proto: onnx.ModelProto) -> list[str]:
+    """Return the names of the external data files of a model, as in the model."""
+    names = {
+        text(entry.value)
+        for tensor in all_tensors(proto)
+        for entry in tensor.external_data
+        if entry.key == "location" and text(entry.value) != LEFT
+    }
+    return sorted(names)
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
@@ -31,9 +44,10 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
 
     Raises:
         ModelError: the source file changed since it was read.
-        OSError: a file cannot be read or written.
+        OSError: a file cannot be read or written, or ``out`` contains external data of the model.
     """
-    with replacing(out, [source.path]) as target:
+    data = (source.path.parent / name for name in data_files(proto))
+    with replacing(out, [source.path, *data]) as target:
         write_to(target, proto, source)
 
 
