@@ -114,6 +114,19 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", [["-o", "w"], ["--output", "json:w"]])
+def test_external_data_are_not_replaced(
+    option: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = onnx.load("model.onnx")
+    onnx.save(given, "large.onnx", save_as_external_data=True, size_threshold=0, location="w")
+    before = Path("w").read_bytes()
+    monkeypatch.delattr("trtlint.commands.measure.measure")
+    assert run(["measure", "large.onnx", *option]) == 2
+    assert "w is read in this run; write to another file" in capsys.readouterr().err
+    assert Path("w").read_bytes() == before
+
+
 def test_inputs_that_are_not_there_are_refused_before_the_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
+from trtlint.policy.suppressing import locations
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
@@ -90,6 +91,10 @@ def run_measure(options: MeasureOptions) -> int:
         request.inputs.require()
         with progress() as shown:
             model = load(path)
+            data = [path.parent / name for name in locations(model)]
+            for file in results:
+                require_output(file, data, "the measurement to")
+            require_outputs(options.outputs, data, results)
             limits = limits_for(model, options.seconds, options.memory)
             if options.layers is not None or options.dry_build is not None:
                 shown({"doing": "layers"})

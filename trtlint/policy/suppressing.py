@@ -79,7 +79,7 @@ def suppress(options: SuppressOptions, book: Rulebook) -> str:
     require_output(out, [path], "the copy to")
     model = load(path)
     _require_places(model, options)
-    require_output(out, (path.parent / name for name in _locations(model)), "the copy to")
+    require_output(out, (path.parent / name for name in locations(model)), "the copy to")
     _copy_external(model, out.parent)
     copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     return suppression.Acceptance.of(entry, "model", str(out)).words
@@ -124,7 +124,7 @@ def _copy_external(model: Model, folder: Path) -> None:
     home = model.path.parent
     if home.resolve() == folder.resolve():
         return
-    for location in sorted(set(_locations(model))):
+    for location in sorted(set(locations(model))):
         source = target = None
         if _WEIGHTS.fullmatch(location):
             source = real_file(home, location, model.path)
@@ -148,7 +148,7 @@ def _copy_external(model: Model, folder: Path) -> None:
             shutil.copyfileobj(data, copy, _CHUNK)
 
 
-def _locations(model: Model) -> Iterator[str]:
+def locations(model: Model) -> Iterator[str]:
     """Yield the relative path of the external data file of each external tensor."""
     for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
