@@ -200,12 +200,13 @@ def skeleton(model: AnyPath, out: AnyPath, *, hide_names: bool = False) -> Path:
     """
     from trtlint.files.limits import limit_work
     from trtlint.files.replace import replacing, require_output
-    from trtlint.model.outline import outline
+    from trtlint.model.outline import outline, require_no_weights
 
     path, copy = read_local("model", model), Path(read_one("out", out))
     hidden = read_one("hide_names", hide_names)
     require_output(copy, [path], "the skeleton to")
     with named(path), limit_work(path):
+        require_no_weights(path, copy)
         data = outline(path, hide_names=hidden).SerializeToString()
     with replacing(copy, [path]) as file:
         file.write(data)

@@ -31,6 +31,15 @@ def test_the_model_itself_stays(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert model.read_bytes() == EXAMPLE.read_bytes()
 
 
+def test_the_weights_of_the_model_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, weights = tmp_path / "m.onnx", tmp_path / "w.bin"
+    onnx.save(onnx.load(EXAMPLE), model, save_as_external_data=True, location=weights.name, size_threshold=0)
+    before = weights.read_bytes()
+    assert run(["skeleton", str(model), "-o", str(weights)]) == 2
+    assert "write to another file" in capsys.readouterr().err
+    assert weights.read_bytes() == before
+
+
 @pytest.mark.parametrize("name", [".", "/"])
 def test_a_folder_is_no_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["skeleton", name]) == 3

@@ -9,7 +9,7 @@ import click
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replacing, require_output
-from trtlint.model.outline import outline
+from trtlint.model.outline import outline, require_no_weights
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
@@ -24,6 +24,7 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     require_output(out, [path], "the skeleton to")
     try:
         with Activity(f"copying {path.name}"), limit_work(path):
+            require_no_weights(path, out)
             data = outline(path, hide_names=hide_names).SerializeToString()
     except (UnreadableError, OSError) as error:
         click.echo(f"trtlint: {clean(str(Problem.of(path, error)))}", err=True)

@@ -15,11 +15,13 @@ from pathlib import Path
 import onnx
 from onnx import defs
 
+from trtlint.files.replace import require_output
 from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
 from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
+from trtlint.model.writer import data_files
 
 _KEPT_NUMBERS = 16
 """Largest number of elements of a float tensor that is kept.  Examples are scales, epsilons and limits."""
@@ -63,6 +65,18 @@ _PUBLIC_PRODUCERS = frozenset(
 Other values can be names of private tools.
 """
 _WORD = re.compile(r"[^\W\d_]+")
+
+
+def require_no_weights(path: Path, out: Path) -> None:
+    """Check that an output file is not an external data file of a model.
+
+    Raises:
+        SettingError: the output file contains weights of the model.
+        ModelError: the file is not a model, or is damaged.
+        OSError: the file cannot be read.
+    """
+    names = data_files(decode(read(path, whole=True).data))
+    require_output(out, (path.parent / name for name in names), "the skeleton to")
 
 
 def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
