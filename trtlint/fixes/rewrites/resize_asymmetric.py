@@ -4,8 +4,9 @@ With ``nearest_mode = floor``, the coordinate system ``tf_half_pixel_for_nn`` re
 floor((x + 0.5) / factor), and ``asymmetric`` reads the element at floor(x / factor).  For an integer factor,
 both systems read the same element, and repeat this element ``factor`` times.
 
-For other or unknown factors, ``half_pixel`` with ``nearest_mode = round_prefer_ceil`` reads the same element:
-(x + 0.5) / factor - 0.5, rounded half up, is floor((x + 0.5) / factor).
+For other or unknown factors, the rewrite uses ``half_pixel`` with ``nearest_mode = round_prefer_ceil``:
+(x + 0.5) / factor - 0.5, rounded half up, is floor((x + 0.5) / factor).  In float arithmetic, the two results
+can differ by one element if the quotient is a whole number.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -21,6 +22,7 @@ from trtlint.model.folding import ma
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
+_TIES = "coordinates that are not exactly between two elements"
 _SINCE = 11
 """First opset in which Resize has the attribute ``coordinate_transformation_mode``."""
 
@@ -43,7 +45,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             "nearest_mode": "round_prefer_ceil",
         }
         draft.again(node, **settings)
-        return draft.patch("resizes with half_pixel coordinates", [node], folds=True)
+        return draft.patch("resizes with half_pixel coordinates", [node], folds=True, condition=_TIES)
     draft.again(node, coordinate_transformation_mode="asymmetric")
     return draft.patch("resizes with asymmetric coordinates", [node], folds=True)
 
