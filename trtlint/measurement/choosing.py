@@ -50,5 +50,6 @@ def sentence(graph: Graph) -> str:
     return (
         f"{CHOICE}{first_few(operators, _LISTED)}. The errors of the outputs {first_few(outputs, _LISTED)} "
         "can then be differences of unrelated elements, such as two boxes. Judge these outputs by a metric "
-        "such as mAP. For trtlint convert, use --tolerance 4: only operators that overflow then stay in FP32"
+        "such as mAP. With trtlint convert --tolerance 4, only operators that overflow stay in FP32, but the "
+        "rehearsal then proves little about the outputs"
     )
