@@ -58,6 +58,7 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
         return run_explain(tasks, options.explain_miss)
     if options.update_baseline and not reader.baselines:
         raise SettingError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
+    lost = _unmatched(tasks, options.paths)
     sources = Sources(source_root=None if options.source_root is None else Path(options.source_root))
     run = _Run(options, reader.baselines)
     protected = _read(tasks)
@@ -72,9 +73,6 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
         find = sources.finder()
         located = [folded(report).with_options(given).located(find) for report in found]
         reports.add(located, partial(counts, fail_on=task.settings.fail_on))
-    local = [task for task in tasks if task.address is None and not task.case.alone]
-    used = {task.settings.configuration.file: task.settings.configuration for task in local}
-    lost = unmatched(used.values(), [task.file for task in local], options.paths)
     reports.close((*run.notes(), *lost))
     _keep_baselines(reader.baselines.values(), options, protected, whole=run.whole)
     if run.failure:
@@ -106,6 +104,13 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
             files[task.settings.configuration.file] = None
         files.update((Path(name), None) for name in task.case.build_files)
     return list(files)
+
+
+def _unmatched(tasks: Iterable[Task], paths: Sequence[str]) -> tuple[str, ...]:
+    """Return a note about each path in a configuration that matches no model."""
+    local = [task for task in tasks if task.address is None and not task.case.alone]
+    used = {task.settings.configuration.file: task.settings.configuration for task in local}
+    return tuple(unmatched(used.values(), [task.file for task in local], paths))
 
 
 def _keep_baselines(
