@@ -13,7 +13,8 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.trivial import EMPTY, ZERO, blank, inputs_read, sentence, trivial
+from trtlint.measurement.reach import inputs_read
+from trtlint.measurement.trivial import EMPTY, ZERO, blank, sentence, trivial
 from trtlint.model.graph import Graph
 
 pytest.importorskip("onnxruntime")

@@ -8,8 +8,8 @@ boxes.
 from __future__ import annotations
 
 from trtlint.files.problem import first_few
+from trtlint.measurement.reach import affected
 from trtlint.model.graph import Graph, Node
-from trtlint.model.operators import SHAPE_READERS
 from trtlint.model.protos import FLOAT_DTYPES
 
 _INDICES = {"TopK": 1, "NonMaxSuppression": 0}
@@ -27,17 +27,14 @@ def choosers(graph: Graph) -> tuple[tuple[str, ...], tuple[str, ...]]:
         float output.
     """
     found: list[str] = []
-    reached: set[Node] = set()
+    readers: list[Node] = []
     for node in graph.of_onnx(*_INDICES):
         port = _INDICES[node.op]
-        left = [reader for reader, _ in node.outputs[port].uses] if port < len(node.outputs) else []
-        if left:
+        uses = node.outputs[port].uses if port < len(node.outputs) else ()
+        if uses:
             found.append(node.path)
-        while left:
-            reader = left.pop()
-            if reader not in reached and reader.op not in SHAPE_READERS:
-                reached.add(reader)
-                left += graph.successors(reader)
+            readers += (reader for reader, _ in uses)
+    reached = affected(graph, readers)
     names = tuple(end.name for end in graph.outputs if end.dtype in FLOAT_DTYPES and end.producer in reached)
     return (tuple(found), names) if names else ((), ())
 

@@ -7,11 +7,12 @@ So trtlint compares the input of the ArgMax.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
 from trtlint.files.problem import shorten
+from trtlint.measurement.reach import affected
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.operators import RANDOM, SHAPE_READERS
 from trtlint.model.protos import FLOAT_DTYPES
@@ -62,7 +63,8 @@ def find_compared(graph: Graph) -> Compared:
         return Compared()
     reads: dict[tuple[str, int], str] = {}
     readers: dict[tuple[Node, Value], list[str]] = {}
-    affected = _affected(graph)
+    inputs = {value.name for value in graph.inputs}
+    reached = affected(graph, (n for n in graph.nodes if any(v and v.name in inputs for v in n.inputs)))
     decides = True
     for output in graph.outputs:
         for value, node in _computed(output):
@@ -73,25 +75,12 @@ def find_compared(graph: Graph) -> Compared:
                 if source.dtype not in FLOAT_DTYPES:
                     continue
                 decides = decides and not source.is_input
-                if source.producer in affected:
+                if source.producer in reached:
                     reads[value.name, port] = source.name
                     names = readers.setdefault((node, output), [])
                     if source.name not in names:
                         names.append(source.name)
     return Compared(reads, _sentence(graph, readers, decides), decides) if reads else Compared()
-
-
-def _affected(graph: Graph) -> Set[Node | None]:
-    """Return the operators whose results depend on the elements of an input of the model."""
-    names = {value.name for value in graph.inputs}
-    found: set[Node | None] = set()
-    left = [node for node in graph.nodes if any(value and value.name in names for value in node.inputs)]
-    while left:
-        node = left.pop()
-        if node not in found and node.op not in SHAPE_READERS:
-            found.add(node)
-            left += graph.successors(node)
-    return found
 
 
 def _computed(output: Value) -> Iterator[tuple[Value, Node | None]]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.model.graph import Graph, Node
-from trtlint.model.operators import SHAPE_READERS
+from trtlint.measurement.reach import inputs_read
+from trtlint.model.graph import Graph
 
 _MOST_BATCHES = 16
 """Maximum number of batches to compare with the first batch."""
@@ -65,23 +65,6 @@ def sentence(found: Mapping[str, str], noun: str = "output") -> str:
     count = len(found) - 1
     more = "" if not count else f", as is 1 more {noun}" if count == 1 else f", as are {count} more {noun}s"
     return f"{noun} {name} is {reason}{more}"
-
-
-def inputs_read(graph: Graph, producer: Node | None) -> frozenset[str]:
-    """Return the inputs of the model whose elements affect the result of ``producer``."""
-    names = {value.name for value in graph.inputs}
-    found: set[str] = set()
-    seen, left = set[Node](), [] if producer is None else [producer]
-    while left:
-        node = left.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.op in SHAPE_READERS:
-            continue
-        found |= {value.name for value in node.inputs if value is not None and value.name in names}
-        left += graph.predecessors(node)
-    return frozenset(found)
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
