@@ -21,7 +21,7 @@ from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
-from trtlint.model.writer import data_files
+from trtlint.model.writer import data_files_of
 
 _KEPT_NUMBERS = 16
 """Largest number of elements of a float tensor that is kept.  Examples are scales, epsilons and limits."""
@@ -75,8 +75,7 @@ def require_no_weights(path: Path, out: Path) -> None:
         ModelError: the file is not a model, or is damaged.
         OSError: the file cannot be read.
     """
-    names = data_files(decode(read(path, whole=True).data))
-    require_output(out, (path.parent / name for name in names), "the skeleton to")
+    require_output(out, (path.parent / name for name in data_files_of(path)), "the skeleton to")
 
 
 def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:

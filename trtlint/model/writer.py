@@ -19,6 +19,7 @@ from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
 from trtlint.model.protos import text
+from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT, TensorStore
 
 
@@ -31,6 +32,16 @@ def data_files(proto: onnx.ModelProto) -> list[str]:
         if entry.key == "location" and text(entry.value) != LEFT
     }
     return sorted(names)
+
+
+def data_files_of(path: Path) -> list[str]:
+    """Return the names of the external data files of a model file, as in the model.
+
+    Raises:
+        ModelError: the file is not a model, or is damaged.
+        OSError: the file cannot be read.
+    """
+    return data_files(decode(read(path, whole=True).data))
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:

@@ -7,11 +7,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import onnx
 from msgspec import Struct
 
 from trtlint.engine.finding import SUPPRESS_KEY
@@ -25,7 +24,7 @@ from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
 from trtlint.model.origin import origin
-from trtlint.model.tensors import LEFT
+from trtlint.model.writer import data_files_of
 from trtlint.policy import schema, suppression
 from trtlint.policy.selection import require
 
@@ -79,8 +78,9 @@ def suppress(options: SuppressOptions, book: Rulebook) -> str:
     require_output(out, [path], "the copy to")
     model = load(path)
     _require_places(model, options)
-    require_output(out, (path.parent / name for name in locations(model)), "the copy to")
-    _copy_external(model, out.parent)
+    names = data_files_of(path)
+    require_output(out, (path.parent / name for name in names), "the copy to")
+    _copy_external(path, names, out.parent)
     copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     return suppression.Acceptance.of(entry, "model", str(out)).words
 
@@ -120,15 +120,15 @@ def _require_places(model: Model, options: SuppressOptions) -> None:
             raise schema.SchemaError("module", f"{options.module!r} matches no module{near}")
 
 
-def _copy_external(model: Model, folder: Path) -> None:
-    home = model.path.parent
+def _copy_external(model: Path, names: Iterable[str], folder: Path) -> None:
+    home = model.parent
     if home.resolve() == folder.resolve():
         return
-    for location in sorted(set(locations(model))):
+    for location in names:
         source = target = None
         if _WEIGHTS.fullmatch(location):
-            source = real_file(home, location, model.path)
-            target = real_file(folder, location, folder / model.path.name)
+            source = real_file(home, location, model)
+            target = real_file(folder, location, folder / model.name)
         if source is None or target is None:
             raise SettingError(
                 f"the external weights {location!r} cannot be copied to another folder; "
@@ -146,23 +146,3 @@ def _copy_external(model: Model, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with open_regular(source) as data, replacing(target) as copy:
             shutil.copyfileobj(data, copy, _CHUNK)
-
-
-def locations(model: Model) -> Iterator[str]:
-    """Yield the relative path of the external data file of each external tensor."""
-    for tensor in _tensors(model):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            for entry in tensor.external_data:
-                if entry.key == "location" and entry.value != LEFT:
-                    yield entry.value
-
-
-def _tensors(model: Model) -> Iterator[onnx.TensorProto]:
-    for values in model.graph.values.values():
-        for value in values:
-            if value.initializer is not None:
-                yield value.initializer
-    for node in model.graph.nodes:
-        for attribute in node.proto.attribute:
-            yield attribute.t
-            yield from attribute.tensors
