@@ -7,7 +7,7 @@ https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
@@ -193,6 +193,10 @@ class BuildCommand(Struct, frozen=True):
         if self.served is not None:
             return self.source
         return f"{self.source}:{self.line}" if self.source else ""
+
+
+Search = Callable[[str, str], Iterator[BuildCommand]]
+"""Function that finds the build commands in a text. Its second argument is the name of the file."""
 
 
 def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int = 1) -> BuildCommand:

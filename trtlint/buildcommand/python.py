@@ -10,12 +10,12 @@ import ast
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import BuildCommand, Tool, command, tool_of
+from trtlint.buildcommand.command import BuildCommand, Search, Tool, command, tool_of
 from trtlint.buildcommand.syntax import nodes_of, single_values
 
 _VARIABLE = "${_}"
@@ -52,8 +52,6 @@ _PRINTERS = frozenset(
 _CHANGING = frozenset({"append", "extend", "insert", "remove"})
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FORMAT = re.compile(r"%(?:\(\w+\))?[-+ 0#]*\d*(?:\.\d+)?[sdifr]")
-
-Search = Callable[[str, str], Iterator[BuildCommand]]
 
 
 class _Change(Struct, frozen=True):

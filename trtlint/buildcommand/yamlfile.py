@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import yaml
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import BuildCommand, command, tool_of
+from trtlint.buildcommand.command import BuildCommand, Search, command, tool_of
 from trtlint.buildcommand.dialects import PROGRAM
 
 _DEEPEST = 60
@@ -17,8 +17,6 @@ _CONTAINERS = (("command", "args"), ("entrypoint", "command"))
 https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/
 https://docs.docker.com/reference/compose-file/services/#entrypoint
 """
-
-Search = Callable[[str, str], Iterator[BuildCommand]]
 
 
 def commands_in_yaml(text: str, source: str, search: Search) -> tuple[BuildCommand, ...] | None:

@@ -70,14 +70,13 @@ def _model_of(path: Path) -> Path:
 
 def has_no_model(path: Path) -> bool:
     """Return whether a path is a folder without ``*.onnx`` files."""
-    return os.path.isdir(path) and _below(path) == [path]  # noqa: PTH112
+    return os.path.isdir(path) and not any(_models(path))  # noqa: PTH112
 
 
 def _below(folder: Path) -> list[Path]:
-    found = [
-        Path(parent, name)
-        for parent, _, names in os.walk(folder)
-        for name in names
-        if name.lower().endswith(SUFFIX)
-    ]
-    return sorted(found) or [folder]
+    return sorted(_models(folder)) or [folder]
+
+
+def _models(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        yield from (Path(parent, name) for name in names if name.lower().endswith(SUFFIX))
