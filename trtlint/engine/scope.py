@@ -69,6 +69,8 @@ def about_the_model(expression: Expression) -> Expression | None:
     result is None if there are no such operands. If the part is false for a model, the rule cannot have a
     finding in this model.
     """
+    if "model" not in expression.text:  # most conditions; this saves parsing them
+        return None
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own)) if own else None
 

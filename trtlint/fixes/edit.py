@@ -183,12 +183,22 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
 
 def _sort(container: onnx.GraphProto) -> None:
     """Sort the nodes of a graph topologically. If the order is already valid, change nothing."""
+    if _is_sorted(container.node):
+        return
     order = topological_order(container.node)
     if order is None:
         raise EditError("the rewritten graph has a cycle")
-    if order != sorted(order):
-        position = {_key(container.node[index]): place for place, index in enumerate(order)}
-        container.node.sort(key=lambda node: position[_key(node)])
+    position = {_key(container.node[index]): place for place, index in enumerate(order)}
+    container.node.sort(key=lambda node: position[_key(node)])
+
+
+def _is_sorted(nodes: Sequence[onnx.NodeProto]) -> bool:
+    later = {text(name) for node in nodes for name in node.output}
+    for node in nodes:
+        if any(name in later for name in needs(node)):
+            return False
+        later.difference_update(map(text, node.output))
+    return True
 
 
 def topological_order(nodes: Sequence[onnx.NodeProto]) -> list[int] | None:
