@@ -12,8 +12,8 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from trtlint.errors import FileError
 
@@ -72,7 +72,7 @@ def is_pipe(path: Path) -> bool:
         return False
 
 
-def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
+def open_regular(path: Path, *, links: bool = True) -> BufferedReader:
     """Open a regular file for reading in binary.  The call never blocks.
 
     Args:

@@ -70,7 +70,7 @@ class Streamer:
         with open_regular(path) as file:
             file.seek(offset)
             for start in range(0, length, len(view)):
-                read = file.readinto(view[: length - start])  # type: ignore[attr-defined]
+                read = file.readinto(view[: length - start])
                 whole = read - read % bits.itemsize
                 if not whole:
                     return  # the file became shorter

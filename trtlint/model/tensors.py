@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -93,7 +94,7 @@ class TensorStore:
         return _stamp(status) == self._stamp
 
     @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> Iterator[BufferedReader]:
         """Open the model file for reading.
 
         Raises:
