@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 from trtlint.cli import run
@@ -19,9 +20,29 @@ from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
+from trtlint.model.writer import data_files_of
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "vit.onnx"
 FIX = ("fix", "--trt", "10.7", "--isolated", "--select", "ACC102")
+
+
+@pytest.mark.parametrize("output", ["-o", "--script", "--output"])
+def test_external_data_of_a_removed_tensor_are_kept(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.onnx"
+    external = {"all_tensors_to_one_file": False, "size_threshold": 0}
+    onnx.save_model(onnx.load(EXAMPLE), path, save_as_external_data=True, **external)
+    assert run([*FIX, str(path)]) == 0
+    before, after = (data_files_of(tmp_path / name) for name in ("model.onnx", "model.fixed.onnx"))
+    (removed,) = set(before) - set(after)
+    data = (tmp_path / removed).read_bytes()
+    written = f"html:{tmp_path / removed}" if output == "--output" else str(tmp_path / removed)
+    capsys.readouterr()
+    assert run([*FIX, str(path), output, written]) != 0
+    captured = capsys.readouterr()
+    assert "is read in this run" in captured.out + captured.err
+    assert (tmp_path / removed).read_bytes() == data
 
 
 @pytest.mark.parametrize("option", ["--script", "--html"])

@@ -68,19 +68,19 @@ def test_times_of_the_first_measured_check_are_kept(tmp_path: Any) -> None:
     path = tmp_path / "fixed.onnx"
     path.write_bytes(b"12345")
     tensors: Any = SimpleNamespace(size=3)
-    fixed: Any = SimpleNamespace(changed=True, raw=SimpleNamespace(tensors=tensors))
-    source: Any = SimpleNamespace(external=10)
+    source = SimpleNamespace(raw=SimpleNamespace(tensors=tensors), external=10)
+    fixed: Any = SimpleNamespace(changed=True, model=source)
     checks: Any = [
         SimpleNamespace(times=((), ())),
         SimpleNamespace(times=((1.0,), (2.0,))),
         SimpleNamespace(times=((3.0,), (4.0,))),
     ]
-    assert costs.costs_of(fixed, source, path, checks) == costs.Costs(13, 15, (1.0,), (2.0,))
-    assert costs.costs_of(fixed, source, path, checks[:1]) == costs.Costs(13, 15)
+    assert costs.costs_of(fixed, path, checks) == costs.Costs(13, 15, (1.0,), (2.0,))
+    assert costs.costs_of(fixed, path, checks[:1]) == costs.Costs(13, 15)
     tensors.size = 0
-    assert costs.costs_of(fixed, source, path, checks) == costs.Costs()
+    assert costs.costs_of(fixed, path, checks) == costs.Costs()
     tensors.size, fixed.changed = 3, False
-    assert costs.costs_of(fixed, source, path, checks) == costs.Costs()
+    assert costs.costs_of(fixed, path, checks) == costs.Costs()
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def fixed(before: Any, after: Any, *made: AppliedFix, path: str = "dir/m.onnx", 
         before=before, after=after, applied=list(made), refused=more.pop("refused", []), rounds=[]
     )
     given = {"fault": "", "changed": True, "source": "digest", **more}
-    return SimpleNamespace(path=Path(path), outcome=outcome, **given)
+    return SimpleNamespace(
+        path=Path(path), model=SimpleNamespace(files=[Path(path)]), outcome=outcome, **given
+    )
 
 
 LATER = replace(handmade.FLAG, depends=(), name="later")

@@ -76,9 +76,16 @@ class ConvertOptions(Struct, frozen=True):
 
 
 class ConvertedFile(Struct, frozen=True):
-    """The result of a conversion, and the lines of the diff (empty without ``--diff``)."""
+    """The result of the conversion of one model.
+
+    Attributes:
+        conversion: the conversion.
+        files: the original model and its external data.
+        diff: the lines of the diff; empty without ``--diff``.
+    """
 
     conversion: Conversion
+    files: Sequence[Path]
     diff: tuple[str, ...] = ()
 
 
@@ -121,6 +128,7 @@ def run_convert(options: ConvertOptions) -> int:
             ended = max(ended, Exit.UNREADABLE)
         else:
             found.append(one)
+            protected += one.files
             ended = max(ended, _exit(one.conversion))
     if found:
         write_all(options.outputs, lambda format, file: _write(found, format, file, several), protected)
@@ -203,11 +211,11 @@ def _converted(
             found, notes=(*found.notes, f"convert does not lint the result; lint it with: {linting}")
         )
     if not options.diff or draft.converted is None:
-        return ConvertedFile(found)
+        return ConvertedFile(found, draft.source.files)
     from trtlint.report.modeldiff import difference
 
     lines = difference(draft.source.proto, draft.converted.proto, draft.source.path.name)
-    return ConvertedFile(found, tuple(map(clean, lines)))
+    return ConvertedFile(found, draft.source.files, tuple(map(clean, lines)))
 
 
 def _layers(options: ConvertOptions, model: Path, command: BuildCommand | None) -> LayerTypes | None:

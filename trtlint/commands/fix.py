@@ -110,7 +110,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         try:
             with Activity(f"writing {out.name}"):
                 written = None if options.dry_run else _write(fixed, out, verdicts)
-                costs = costs_of(fixed, source, written, verdicts)
+                costs = costs_of(fixed, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
@@ -120,7 +120,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
     if edits is not None and not failed:
         try:
-            replace_text(Path(str(options.script)), edits, [task.file])
+            replace_text(Path(str(options.script)), edits, source.files)
         except OSError as error:
             reason = error.strerror or error
             report.problem(Problem(str(options.script), f"cannot be written: {reason}"))

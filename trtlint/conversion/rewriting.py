@@ -92,7 +92,7 @@ def apply_to(
     """
     proto: onnx.ModelProto = apply(source.proto, model.graph, [each.patch for each in rewrites])
     write(Converted(proto, (), source.raw.tensors, FP16), file, (), external=is_external(proto))
-    return SourceModel(source.path, source.raw, proto)
+    return SourceModel(source.path, source.raw, proto, source.data_files)
 
 
 def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:

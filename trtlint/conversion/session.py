@@ -99,8 +99,7 @@ class PendingConversion(Struct, frozen=True):
             OSError: a file cannot be read or written, or ``out`` contains external data of the source.
         """
         assert self.converted is not None
-        data = (self.source.path.parent / name for name in self.source.data_files)
-        size = write(self.converted, out, (*protected, *data), external=self.external)
+        size = write(self.converted, out, (*protected, *self.source.files), external=self.external)
         before = self.source.raw.tensors.size + self.source.external
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 

@@ -13,7 +13,6 @@ from trtlint.fixes.fixing import Fixed, described
 from trtlint.model.assembly import pieces_of, size_of
 
 if TYPE_CHECKING:
-    from trtlint.fixes.source import SourceModel
     from trtlint.fixes.verification import CheckResult
 
 _LARGER = 1.1
@@ -97,26 +96,23 @@ class Costs(Struct, frozen=True):
         }
 
 
-def costs_of(
-    fixed: Fixed, source: SourceModel, written: Path | None, verdicts: Sequence[CheckResult]
-) -> Costs:
+def costs_of(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult]) -> Costs:
     """Collect the file sizes and run times of a fixed model and its source.
 
     Args:
         fixed: the fixed model.
-        source: the original model.
         written: the file of the fixed model; None if trtlint did not write it.
         verdicts: results of the checks of the fixed model. The results contain the run times.
     """
-    before = fixed.raw.tensors.size
+    before = fixed.model.raw.tensors.size
     if not fixed.changed or not before:
         return Costs()
     if written is not None:
         after = written.stat().st_size
     else:
         structure = described(fixed, [verdict.document for verdict in verdicts]).SerializeToString()
-        after = sum(map(size_of, pieces_of(structure, fixed.raw.tensors)))
-    apart = source.external
+        after = sum(map(size_of, pieces_of(structure, fixed.model.raw.tensors)))
+    apart = fixed.model.external
     first, second = next((verdict.times for verdict in verdicts if any(verdict.times)), ((), ()))
     return Costs(before + apart, after + apart, first, second)
 

@@ -22,7 +22,6 @@ from trtlint.fixes.source import SourceModel
 from trtlint.fixes.withdrawing import Check, withdrawing
 from trtlint.measurement.identity import digest_of
 from trtlint.model.check import checker_error
-from trtlint.model.reader import RawModel
 from trtlint.model.writer import write
 
 if TYPE_CHECKING:
@@ -39,18 +38,21 @@ class Fixed(Struct, frozen=True):
     """Result of fixing one file.
 
     Attributes:
-        path: the file before the fix.
+        model: the file before the fix, as it was read.
         outcome: the applied rewrites, and the refused rewrites with reasons.
         proto: the ONNX protobuf of the fixed model, or the original protobuf if nothing changed.
         fault: error of the ONNX checker for the fixed model; empty if the model is valid.
-        raw: the file before the fix, as it was read.
     """
 
-    path: Path
+    model: SourceModel
     outcome: FixOutcome
     proto: onnx.ModelProto
     fault: str
-    raw: RawModel
+
+    @property
+    def path(self) -> Path:
+        """The file before the fix."""
+        return self.model.path
 
     @property
     def source(self) -> str:
@@ -62,7 +64,7 @@ class Fixed(Struct, frozen=True):
         """
         with open_regular(self.path) as file:
             if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
-                return f"sampled-sha256:{digest_of(self.raw)}"
+                return f"sampled-sha256:{digest_of(self.model.raw)}"
             return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
 
     @property
@@ -129,7 +131,7 @@ def fix_file(
     fixed, wrong = outcome.after.proto, ""
     if outcome.applied:
         fixed, wrong = checked_once(fixed)
-    return Fixed(source.path, outcome, fixed, wrong, source.raw)
+    return Fixed(source, outcome, fixed, wrong)
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
@@ -143,9 +145,10 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
     Raises:
         ModelError: the source has changed since it was read.
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or contains external data of the original model.
     """
-    write(described(fixed, proofs), fixed.raw.tensors, out)
+    # The fixed model does not name the external data of tensors that a rewrite removed.
+    write(described(fixed, proofs), fixed.model.raw.tensors, out, fixed.model.files)
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:

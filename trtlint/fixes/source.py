@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,18 +41,20 @@ class SourceModel(Struct, frozen=True):
         path: the file.
         raw: the file as it was read.
         proto: the ONNX protobuf without the weights, with model-local functions inlined.
+        data_files: the names of the external data files, as in the model.
         inlined: the model-local functions that trtlint has inlined.
     """
 
     path: Path
     raw: RawModel
     proto: onnx.ModelProto
+    data_files: Sequence[str]
     inlined: Inlined = NOTHING_INLINED
 
     @property
-    def data_files(self) -> list[str]:
-        """The names of the external data files, as in the model."""
-        return data_files(self.proto)
+    def files(self) -> list[Path]:
+        """The model file and its external data files. No output may replace them."""
+        return [self.path, *(self.path.parent / name for name in self.data_files)]
 
     @property
     def external(self) -> int:
@@ -93,4 +96,4 @@ def read_source(path: Path) -> SourceModel:
     # Rewrites add ONNX operators, so every model needs an opset of the default domain.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)
-    return SourceModel(path, raw, proto, inlined)
+    return SourceModel(path, raw, proto, data_files(proto), inlined)

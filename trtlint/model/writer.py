@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,7 +45,7 @@ def data_files_of(path: Path) -> list[str]:
     return data_files(decode(read(path, whole=True).data))
 
 
-def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
+def write(proto: onnx.ModelProto, source: TensorStore, out: Path, protected: Iterable[Path] = ()) -> None:
     """Write a changed model atomically.
 
     Args:
@@ -52,13 +53,13 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
             file.
         source: the tensors of the source file.
         out: the file to write; an existing file is replaced.
+        protected: further files that ``out`` must not replace.
 
     Raises:
         ModelError: the source file changed since it was read.
-        OSError: a file cannot be read or written, or ``out`` contains external data of the model.
+        OSError: a file cannot be read or written, or ``out`` is a protected file.
     """
-    data = (source.path.parent / name for name in data_files(proto))
-    with replacing(out, [source.path, *data]) as target:
+    with replacing(out, [source.path, *protected]) as target:
         write_to(target, proto, source)
 
 

@@ -38,7 +38,7 @@ class FixOutputs:
         protected: Sequence[Path],
         selected: Sequence[str] = (),
     ) -> None:
-        self._protected = protected
+        self._protected = list(protected)
         self._diff = diff
         self._selected = selected
         self._streamed = _STREAMED in outputs
@@ -55,7 +55,8 @@ class FixOutputs:
         self._text([f"error: {problem}"])
 
     def add(self, result: FixResult) -> None:
-        """Report the result for one model."""
+        """Report the result for one model. No output may replace the files of the model."""
+        self._protected += result.fixed.model.files
         for document in self._documents.values():
             document.add(result)
         if self._has_text:
