@@ -40,6 +40,8 @@ SHAPES = [
     '{{"time":"2024-05-21T12:00:09Z","level":"error","msg":"[05/21/2024-12:00:09] [E] [TRT] {}"}}',
     "2024-05-21T12:00:09.123456Z 01O [05/21/2024-12:00:09] [E] [TRT] {}",
     "[pod/trt-build-abc12/trt] [05/21/2024-12:00:09] [E] [TRT] {}",
+    "build (10.16)\tRun trtexec\t2024-05-21T12:00:09.1234567Z [E] [TRT] {}",  # gh run view --log
+    "build (10.16)\tRun trtexec\t\ufeff2024-05-21T12:00:09.1234567Z [E] {}",
     "onnxruntime::TensorrtLogger::log] [2023-06-03 17:08:26   ERROR] {}",  # https://github.com/microsoft/onnxruntime/issues/7757
     "01/30/2024-18:29:22] [E] {}",  # https://github.com/spacewalk01/depth-anything-tensorrt/issues/8
     "{}",

@@ -6,7 +6,8 @@ launcher or a CI system adds another prefix.  The supported forms come from publ
 (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 (https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17), ROS launch
 (https://github.com/autowarefoundation/autoware_universe/pull/6454), docker compose
-(https://github.com/NVIDIA/TensorRT-LLM/issues/1838), ``NVINFER LOG``
+(https://github.com/NVIDIA/TensorRT-LLM/issues/1838), ``gh run view --log``
+(https://cli.github.com/manual/gh_run_view), ``NVINFER LOG``
 (https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/271).
 """
 
@@ -28,7 +29,8 @@ _SHORTEST = 6
 _LAYERS = 4
 """Maximum number of wrappers to remove around a line."""
 _WRAPPER = re.compile(
-    rb"[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
+    rb"[^\t\n]{1,100}\t[^\t\n]{1,100}\t(?:\xef\xbb\xbf)?(?=\d{4}-\d\d-\d\dT)"  # gh run view --log
+    rb"|[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
     rb"|\[[\w./ -]{1,100}-\d{1,6}\] "  # ROS launch
     rb"|\[(?:rank)?\d{1,4}(?:,\d{1,4})?\](?:<std(?:err|out)>)?: ?"  # torchrun, mpirun
     rb"|\([\w .-]{0,40}\bpid=\d+[^)\n]{0,40}\) "  # Ray
