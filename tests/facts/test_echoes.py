@@ -44,6 +44,14 @@ def test_a_refusal_names_the_node_of_an_error_near_it(line: int, found: dict[int
     assert repeated(specific, record("network_refused", 8, "no node")) == {}
 
 
+@pytest.mark.parametrize("pattern", ["engine_damaged", "engine_version"])
+@pytest.mark.parametrize(("line", "found"), [(11, {10: 11}), (12, {10: 12}), (13, {})])
+def test_an_error_above_a_statement_about_the_timing_cache(
+    pattern: str, line: int, found: dict[int, int]
+) -> None:
+    assert repeated(record(pattern, 10), record("timing_cache_unused", line)) == found
+
+
 def test_files_without_a_name_repeat_the_first_of_their_group() -> None:
     unnamed = [record("plugin_library", line) for line in (10, 11, 12)]
     assert repeated(*unnamed) == {11: 10, 12: 10}

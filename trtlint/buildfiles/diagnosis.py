@@ -35,6 +35,10 @@ _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 CACHE_LINES = 2
 """Largest distance in lines between an error about the timing cache and TensorRT's statement about it."""
+OF_FILES = ("engine_damaged", "engine_version")
+"""Patterns of errors about an engine. TensorRT prints the same errors about a timing cache."""
+_VAIN_LINES = 3
+"""Largest distance in lines between a request for a missing object and the crash that it causes."""
 _GIVEN_UP = "run_failed"
 """Name of the pattern for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
@@ -162,7 +166,7 @@ def _lines_about_timing_cache(log: Log) -> frozenset[int]:
     """
     stated = log.records.get("timing_cache_unused", ())
     return frozenset(record.line - above for record in stated for above in range(1, CACHE_LINES + 1)) & {
-        record.line for record in log.records.get("engine_damaged", ())
+        record.line for name in OF_FILES for record in log.records.get(name, ())
     }
 
 

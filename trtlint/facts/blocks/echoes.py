@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trtlint.buildfiles.diagnosis import CACHE_LINES
+from trtlint.buildfiles.diagnosis import CACHE_LINES, OF_FILES
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.lognames import reason
@@ -42,11 +42,11 @@ _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 The first pattern matches an error about a refused type.  The second pattern matches a line below this error,
 in which an old parser names the node.
 """
-_CACHE, _DAMAGED = "timing_cache_unused", "engine_damaged"
-"""Names of two patterns.
+_CACHE = "timing_cache_unused"
+"""Name of a pattern for TensorRT's statement that it does not use the timing cache.
 
-The first pattern matches TensorRT's statement that it does not use the timing cache. The second pattern also
-matches the error above this statement, which is about the cache and not about an engine.
+The patterns ``OF_FILES`` also match the error above this statement, which is about the cache and not about an
+engine.
 """
 _ENCRYPTED, _ENCRYPTED_LINES = "encrypted_model", 2
 """Name of a pattern for an encoded model that cannot be decoded, and a distance in lines.
@@ -130,10 +130,10 @@ def _restated(record: Record, above: Record | None) -> Record | None:
 
 def _explained_below(record: Record, last: Mapping[str, Record]) -> Record | None:
     """Return the message above ``record`` whose subject only ``record`` states, or None."""
-    pairs = {_CACHE: (_DAMAGED, CACHE_LINES), _ENCRYPTED: (_FILE, _ENCRYPTED_LINES)}
-    pattern, far = pairs.get(record.pattern, ("", 0))
-    above = last.get(pattern)
-    return above if above is not None and 0 < record.line - above.line <= far else None
+    pairs = {_CACHE: (OF_FILES, CACHE_LINES), _ENCRYPTED: ((_FILE,), _ENCRYPTED_LINES)}
+    patterns, far = pairs.get(record.pattern, ((), 0))
+    above = (last[pattern] for pattern in patterns if pattern in last)
+    return next((each for each in above if 0 < record.line - each.line <= far), None)
 
 
 def _is_cause(record: Record) -> bool:
