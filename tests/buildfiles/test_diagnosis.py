@@ -23,6 +23,7 @@ BUILT = "[I] Engine built in 2.1 sec."
 GETTER = (
     "[E] [TRT] IAttention::getScale: Error Code 3: API Usage Error (Parameter check failed, condition: x)"
 )
+MISSING = "ERROR: [network.cpp::getInput::1888] Error Code 3: API Usage Error (Parameter check failed at: n.cpp::getInput::1888, condition: index < getNbInputs())"
 SETTER = "[E] Error[3]: [builderConfig.cpp::setFlag::65] Error Code 3: API Usage Error (Parameter check failed at: b.cpp::setFlag::65, condition: x)"
 REFUSED = "[E] Error[2]: [a.cpp::b::1] Error Code 2: OutOfMemory (no further information)"
 NO_GPU = "[TRT] [W] CUDA initialization failure with error: 35. Please check your CUDA installation"
@@ -281,6 +282,14 @@ def test_every_cause_has_a_rule_that_names_it() -> None:
     text = "".join(path.read_text("utf-8") for path in sorted(folder.glob("*/*.md")))
     causes = [entry.name for entry in table().patterns if entry.says in ("cause", "refused", "unusable")]
     assert [name for name in causes if f'"{name}"' not in text] == []
+
+
+@pytest.mark.parametrize(("between", "line"), [(0, 2), (2, 2), (3, 6)])
+def test_a_crash_after_a_request_for_a_missing_input(between: int, line: int) -> None:
+    # https://github.com/LCH1238/bevdet-tensorrt-cpp/issues/31
+    found = of("Begin building engine...", MISSING, *[GOES_ON] * between, "Segmentation fault (core dumped)")
+    assert found.line is not None
+    assert found.line.line == line
 
 
 def test_how_entries_settle_and_name_is_known() -> None:

@@ -123,6 +123,7 @@ def diagnose(log: Log) -> Diagnosis:
     first: dict[Outcome, Record] = {}
     hints: list[Record] = []
     settings: list[Record] = []
+    vain: Record | None = None
     for line, records in sorted(lines.items()):
         if line in of_cache:
             continue
@@ -133,12 +134,16 @@ def diagnose(log: Log) -> Diagnosis:
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])
+            if any(map(_is_asked_in_vain, records)):
+                vain = records[0]
             continue
         if set(outcomes) == {""} and any(map(_is_of_settings, records)):
             settings.append(records[0])
             continue
         if "skipped" in outcomes:
             first.pop("refused", None)
+        if "died" in outcomes and vain is not None and line - vain.line <= _VAIN_LINES:
+            first.setdefault(none, vain)  # the program used the missing object
         best = next((each for each in _ORDER if each in outcomes), none)
         if best in outcomes:
             first.setdefault(best, outcomes[best])
@@ -194,7 +199,7 @@ def _is_unknown_error(record: Record) -> bool:
 def _is_asked_in_vain(record: Record) -> bool:
     """Return whether a program requested an object that does not exist.
 
-    Such a request does not affect a build.
+    Such a request does not affect a build, but a program can crash when it uses the missing object.
     """
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
