@@ -44,11 +44,58 @@ NO_TF_TRT = (
 )
 
 
+OTHER_CACHE = (
+    "[E] 1: [stdArchiveReader.cpp::nvinfer1::rt::StdArchiveReader::stdArchiveReaderInitCommon::47] Error Code 1: Serialization (Serialization assertion stdVersionRead == kSERIALIZATION_VERSION failed.Version tag does not match. Note: Current Version: 228, Serialized Engine Version: 224)",
+    "[E] 4: The timing cache will not be used!",
+)
+NO_CONTEXT_MEMORY = (
+    "2026-05-01 00:04:05,398 - torch_tensorrt [TensorRT Conversion Context] - ERROR - [defaultAllocator.cpp::allocate::59] Error Code 1: Cuda Runtime (In allocate at /_src/common/dispatch/defaultAllocator.cpp:59)",
+    "2026-05-01 00:04:05,398 - torch_tensorrt [TensorRT Conversion Context] - WARNING - Requested amount of GPU memory (149635638784 bytes) could not be allocated. There may not be enough free memory for allocation to succeed.",
+    "2026-05-01 00:04:05,399 - torch_tensorrt [TensorRT Conversion Context] - ERROR - [executionContext.cpp::initializeExecutionContext::644] Error Code 2: OutOfMemory (Requested size was 149635638784 bytes.)",
+)
+OTHER_CUBLAS = (
+    "[TensorRT] ERROR: myelin/myelinGraphContext.h (26) - Myelin Error in MyelinGraphContext: 1 (myelinVersionMismatch : Compiled against cuBLAS 11.3.0.0 but running against cuBLAS 11.2.1.0.",
+    ")",
+    "terminate called after throwing an instance of 'nvinfer1::MyelinError'",
+    "  what():  std::exception",
+    "Aborted (core dumped)",
+)
+HOST_POINTERS = (
+    "[TRT] [E] IExecutionContext::enqueueV3: Error Code 1: Myelin ([cask.cpp:exec_with_offset:1448] Platform (Cuda) error)",
+    "[TRT] [E] IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (an illegal memory access was encountered)",
+)
+
+
 @pytest.mark.parametrize(
     ("lines", "rules"),
     [
         # https://github.com/NVIDIA/TensorRT/issues/3566
         (BAD_CACHE, {"LOG119"}),
+        # https://github.com/phineas-pta/comfy-trt-test/issues/5: the engine works
+        (OTHER_CACHE, {"LOG119"}),
+        # https://github.com/pytorch/TensorRT/issues/4227: not a missing driver
+        (NO_CONTEXT_MEMORY, {"LOG133"}),
+        # https://github.com/grimoire/mmdetection-to-tensorrt/issues/124: not LOG125, which gives no reason
+        (OTHER_CUBLAS, {"LOG134"}),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/3580
+        (HOST_POINTERS, {"LOG128"}),
+        # https://github.com/NVIDIA/TensorRT/issues/4690
+        (
+            (
+                "[E] Error[1]: IExecutionContext::enqueueV3: Error Code 1: Myelin ([exec_instruction.cpp:exec:1087] CUDA error 700 launching __myl_MulMeanAddSqrtDivMulMul kernel.)",
+                "Cuda failure at ../common/sampleInference.cpp:660: an illegal memory access was encountered",
+            ),
+            {"LOG128"},
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/2202: at the end of the program
+        (
+            (
+                "[TRT] [E] 1: [graphContext.h::~MyelinGraphContext::35] Error Code 1: Myelin (Error 709 destroying stream '0x19d55400'.)",
+            ),
+            set(),
+        ),
+        # https://github.com/ack00gar/FunGen-AI-Powered-Funscript-Generator/issues/36
+        (("ERROR: TensorRT model exported with a different version than 10.11.0.33",), {"LOG114"}),
         # https://github.com/NVIDIA/TensorRT/issues/1775
         (NO_ROUND, {"LOG103"}),
         # https://github.com/NVIDIA/TensorRT/issues/4343
@@ -281,3 +328,74 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
         ("LOG172", "error"),
         ("LOG172", "warning"),
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        # https://github.com/LCH1238/bevdet-tensorrt-cpp/issues/31
+        (
+            "ERROR: [network.cpp::getInput::1888] Error Code 3: API Usage Error (condition: index < getNbInputs())\nSegmentation fault (core dumped)",
+            "the parser rejected the model",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/2144
+        (
+            "[TRT] [E] 2: [caskBuilderUtils.cpp::getCaskHandle::408] Error Code 2: Internal Error (Assertion !isGroupConv || findConvShaderByHandle(klib, caskHandle) failed. )",
+            "Delete the timing cache",
+        ),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/2386
+        (
+            "[TRT] [E] IBuilder::buildSerializedNetwork: Error Code 3: API Usage Error (Parameter check failed, condition: !config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS). )",
+            "The network is strongly typed",
+        ),
+        # https://github.com/pytorch/TensorRT/issues/2516 and https://github.com/fabio-sim/LightGlue-ONNX/issues/85
+        (
+            "[TRT] [E] 1: Unexpected exception vector::_M_range_check: __n (which is 0) >= this->size() (which is 0)",
+            "build the engine with an optimization profile",
+        ),
+        # https://github.com/NVIDIA/TensorRT-Edge-LLM/pull/209
+        (
+            "[E] IExecutionContext::enqueueV3: Error Code 1: Myelin ([immediate.cpp:exec:156] Custom layer callback with tactic id '0_7' failed. In executeMyelinGraph at runtime/myelin/runner.cpp:778)",
+            "A plugin returned an error",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4210
+        (
+            "[E] [TRT] ModelImporter.cpp:942: ERROR: onnxOpCheckers.cpp:993 In function checkSequenceEmpty:\n[8] false",
+            "the parser does not support the operator SequenceEmpty",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4738
+        (
+            "[TRT] [E] ModelImporter.cpp:149: ERROR: onnxOpImporters.cpp:191 In function importAttention:\n[6] Assertion failed: node.output().size() == 1: TensorRT only supports Attention nodes with one output.",
+            "Remove the outputs for the cache",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/3688
+        (
+            "[E] Error[2]: [optimizer.cpp::getFormatRequirements::3154] Error Code 2: Internal Error (Assertion !n->candidateRequirements.empty() failed. No supported formats for /attn/Unsqueeze_1)",
+            "no implementation for /attn/Unsqueeze_1: no kernel",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/2190
+        (
+            "4: [standardEngineBuilder.cpp::engineValidationForSafeDLAMode::1519] Error Code 4: Internal Error (Safe DLA is enabled but not all layers are running on DLA.)",
+            "the DLA must support every layer",
+        ),
+        # https://github.com/DDTRobot/tita_rl_sim2sim2real/issues/7
+        (
+            "[E] Error[9]: IBuilder::buildSerializedNetwork: Error Code 9: API Usage Error (Target GPU SM 120 is not supported by this TensorRT release.)",
+            "TensorRT 10.8 is the first release",
+        ),
+    ],
+)
+def test_remedy_of_the_thread(tmp_path: Path, line: str, advice: str) -> None:
+    (tmp_path / "build.log").write_text(f"TensorRT\n{line}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert advice in json.dumps(finding)
+
+
+@pytest.mark.parametrize(("release", "advised"), [("10.0", True), ("10.1", False)])
+def test_quantized_constants_of_v3_plugins(tmp_path: Path, release: str, advised: bool) -> None:
+    # https://github.com/NVIDIA/TensorRT/issues/3919
+    line = "Error[2]: [qdqGraphOptimizer.cpp::matchQuantizedConstantPluginOrDQ::4004] Error Code 2: Internal Error (conv1.weight: Quantized constant is only allowed before DQ or PLUGIN_V2 node)"
+    (tmp_path / "build.log").write_text(f"{line}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--trt", release, "--log", "build.log").out
+    assert ("Upgrade to TensorRT 10.1" in out) is advised
