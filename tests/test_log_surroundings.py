@@ -45,3 +45,15 @@ def of_gh(text: str) -> str:
 def test_rules_fire_in_the_output_of_other_programs(tmp_path: Path, change: Callable[[str], str]) -> None:
     for text in sample(list(examples()), one_of=4):
         assert found(tmp_path, change(text)) == found(tmp_path, text), text
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+def test_a_line_inside_a_message_of_the_parser(tmp_path: Path, lines: int) -> None:
+    """The parser prints its reason on a line of its own: https://github.com/NVIDIA/TensorRT/issues/4738."""
+    text = "[TRT] [E] ModelImporter.cpp:149: ERROR: onnxOpImporters.cpp:191 In function importAttention:\n"
+    text += "web-1  | GET /health 200 OK\n" * lines
+    text += "[6] Assertion failed: node.output().size() == 1: TensorRT only supports one output.\n"
+    (tmp_path / "build.log").write_text(text, "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "--log", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert finding["message"].startswith("the parser stopped: Assertion failed: node.output()")
