@@ -373,6 +373,16 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
             "[E] Error[2]: [optimizer.cpp::getFormatRequirements::3154] Error Code 2: Internal Error (Assertion !n->candidateRequirements.empty() failed. No supported formats for /attn/Unsqueeze_1)",
             "no implementation for /attn/Unsqueeze_1: no kernel",
         ),
+        # https://github.com/NVIDIA/TensorRT-Edge-LLM/issues/192
+        (
+            "[ERROR] IBuilder::buildSerializedNetwork: Error Code 1: Internal Error (Not implemented for node type PLUGIN_V3. In removeEmptyProducersFromSubgraph at optimizer/myelin/a.cpp:8)",
+            "fails at a plugin with the interface IPluginV3",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/3847
+        (
+            "&&&& RUNNING TensorRT.trtexec [TensorRT v8502] # trtexec --onnx=m.onnx --int8 --useDLACore=0 --allowGPUFallback\n[E] Error[10]: [optimizer.cpp::computeCosts::3728] Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[/cnn/cnn.0/Conv]}.)",
+            "Build without --useDLACore",
+        ),
         # https://github.com/NVIDIA/TensorRT/issues/2190
         (
             "4: [standardEngineBuilder.cpp::engineValidationForSafeDLAMode::1519] Error Code 4: Internal Error (Safe DLA is enabled but not all layers are running on DLA.)",
