@@ -103,7 +103,7 @@ def test_a_tensor_is_compared_in_the_type_in_which_it_is_read(tmp_path: Path) ->
     for text, read in ((TWO, "a"), (cast, "a16"), (swapped, "a16")):
         model = replace(skeleton(saved(text, tmp_path / "n.onnx")), compared=source.compared)
         found = rewrite(model, Narrowing(FP16) if model.typed else None, probed=False)
-        assert (found.outputs, found.fetched) == (("a",), [read])
+        assert (found.outputs, found.fetched) == (("a",), {"a": read})
 
 
 def test_outputs_that_change_are_counted(tmp_path: Path) -> None:

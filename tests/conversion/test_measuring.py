@@ -18,6 +18,8 @@ from trtlint.measurement.measure import usual_limits
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
+SAME = {"node": "m", "elements": 1.0, "positions": 1.0}
+OTHER = {"node": "n", "elements": 0.9999, "positions": 0.5}
 ANSWER = {
     "worst": 0.005,
     "batches": 3,
@@ -28,6 +30,7 @@ ANSWER = {
     "compared": "",
     "decides": True,
     "changed": {},
+    "choices": [],
 }
 FIGURES = {"error": 0.005, "tolerance": 0.01, "batches": 3, "errors": {"y": 0.005}}
 WITHIN = "the largest error of any output is 0.005 (tolerance 0.01)"
@@ -111,6 +114,13 @@ class Process:
             "unproven",
             "every compared tensor contains infinity or NaN in FP32; y is an index",
         ),
+        ({"choices": [SAME]}, "proven", WITHIN),
+        (
+            {"choices": [SAME, OTHER]},
+            "unproven",
+            f"{WITHIN}, if TopK and similar operators choose the elements that FP32 chooses; "
+            "n itself would choose 99.9 % of the same elements, 50 % at the same position",
+        ),
         (
             {**TENSORS, "worst": None},
             "failed",
@@ -130,6 +140,8 @@ def test_the_verdict_of_a_rehearsal(
     figures = {**FIGURES, "error": answer["worst"], "errors": answer["errors"]}
     if answer["compared"]:
         figures["changed"] = answer["changed"]
+    if answer["choices"]:
+        figures["choices"] = answer["choices"]
     assert found == ConversionCheck("rehearsal", verdict, text, figures)
     assert steps == ["rehearsal"]
     ((work, order, _),) = process.orders

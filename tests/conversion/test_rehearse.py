@@ -141,13 +141,15 @@ class Simulations:
         ones = {"y": np.ones(1), "infinite": np.full(1, np.inf)}
         return SimpleNamespace(
             feeds=[{"x": error} for error in errors],
+            fed=[{"x": error} for error in errors],
+            fixed=frozenset(),
             noisy=0,
-            ranged=SimpleNamespace(outputs=[ones] * len(errors)),
+            ranged=SimpleNamespace(outputs=[ones] * len(errors), choices=[{}] * len(errors)),
             judged=frozenset("y"),
             skeleton="skeleton",
         )
 
-    def _rewrite(self, skeleton: str, narrowing: Narrowing, *, probed: bool) -> Any:
+    def _rewrite(self, skeleton: str, narrowing: Narrowing, *, probed: bool, fixed: object) -> Any:
         assert (skeleton, probed, narrowing.format) == ("skeleton", False, FORMATS["fp16"])
         fine = bool(self._needed) and narrowing.keep >= self._needed
 
@@ -179,7 +181,7 @@ def test_a_measurement_ends_at_the_limit_and_begins_there_next(monkeypatch: pyte
 
 def test_an_output_that_is_not_finite_ends_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Simulations(monkeypatch, 0.1, 0.2, 0.3)
-    made.trial.feeds[1]["x"] = np.inf
+    made.trial.fed[1]["x"] = np.inf
     monkeypatch.setattr(_rehearse, "rewrite", lambda *_, **__: run_infinite)
     assert made.errors.measure(NO_PATHS) is None
     assert made.errors.all(NO_PATHS) is None

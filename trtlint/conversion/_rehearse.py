@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
@@ -16,6 +17,7 @@ from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
 from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import Findings, findings, regions
+from trtlint.measurement.choosing import Agreement
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -194,7 +196,8 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     converted = _rewritten(trial, Path(request["converted"]), FORMATS[request["type"]])
-    errors = _errors(trial, RehearsalSession(converted))
+    agreement = Agreement(model.choices)
+    errors = _errors(trial, RehearsalSession(converted), agreement)
     compared = model.compared
     left = [name for name in trial.ranged.outputs[0] if name not in errors] if compared.sentence else []
     infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
@@ -208,6 +211,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
         "compared": compared.sentence + (infinite if errors and left else ""),
         "decides": compared.decides and not left,
         "changed": changed_shares(trial, converted) if compared.sentence else {},
+        "choices": [to_builtins(each) for each in agreement.shares()],
     }
 
 
@@ -227,7 +231,8 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
 def _rewritten(trial: Trial, converted: Path, format_: Format) -> Rewritten:
     model = replace(skeleton(converted), compared=trial.skeleton.compared)
-    return rewrite(model, Narrowing(format_) if model.typed else None, probed=False)
+    narrowing = Narrowing(format_) if model.typed else None
+    return rewrite(model, narrowing, probed=False, fixed=trial.fixed)
 
 
 class TrialErrors:
@@ -247,7 +252,7 @@ class TrialErrors:
         self._narrowing = narrowing
         self._bound = bound
         self._budget = budget
-        self._batches = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
+        self._batches = list(zip(trial.fed, trial.ranged.outputs, strict=True))
         self._order = list(range(len(self._batches)))
         self._unused: list[tuple[Feeds, Mapping[str, Array]]] = []
         self._smallest_divisors = _smallest_divisors(trial)
@@ -285,7 +290,7 @@ class TrialErrors:
     def validate(self, trial: Trial | None) -> None:
         """Store the batches of ``trial`` for :meth:`adopt`, without measuring them yet."""
         if trial is not None:
-            self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
+            self._unused = list(zip(trial.fed, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
         """Find a stored batch whose error exceeds the limit, and add it to the measured batches.
@@ -305,7 +310,8 @@ class TrialErrors:
 
     def _session(self, paths: Paths) -> RehearsalSession:
         narrowing = replace(self._narrowing, keep=paths)
-        return RehearsalSession(rewrite(self._trial.skeleton, narrowing, probed=False))
+        fixed = self._trial.fixed
+        return RehearsalSession(rewrite(self._trial.skeleton, narrowing, probed=False, fixed=fixed))
 
     def _error(self, paths: Paths, batches: list[int]) -> float | None:
         key = paths, batches is self._sampled
@@ -327,15 +333,21 @@ class TrialErrors:
         return largest
 
 
-def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
+def _errors(
+    trial: Trial, session: RehearsalSession, agreement: Agreement | None = None
+) -> dict[str, float | None]:
     """Return the largest error of each output over all batches.
 
-    An error is the largest difference from FP32, divided by the largest magnitude.
+    An error is the largest difference from FP32, divided by the largest magnitude. The function adds the
+    choices of operators such as TopK to ``agreement``.
     """
     least = _smallest_divisors(trial)
     found: dict[str, float | None] = dict.fromkeys(least, 0.0)
-    for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
+    ranged = trial.ranged
+    for feeds, reference, chosen in zip(trial.fed, ranged.outputs, ranged.choices, strict=True):
         outputs, _ = session.run(feeds)
+        if agreement is not None:
+            agreement.add(chosen, outputs)
         for name, error in _compared(reference, outputs, least).items():
             before = found[name]
             found[name] = None if before is None or error is None else max(before, error)

@@ -10,13 +10,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from trtlint.conversion.result import ConversionCheck, ConversionError, Magnitude
 from trtlint.conversion.weight import flops
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import usual_limits
+from trtlint.measurement.measurement import ChoiceShares, most_changed
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:
@@ -139,6 +140,11 @@ def rehearse(
     name, share = max(found["changed"].items(), key=lambda each: each[1], default=("", 0.0))
     if share:
         text += f"; {share:.2%} of the elements of output {name} differ"
+    if found["choices"]:
+        figures["choices"] = found["choices"]
+    changed = most_changed(convert(found["choices"], tuple[ChoiceShares, ...]))
+    if changed is not None:
+        text += f", if TopK and similar operators choose the elements that FP32 chooses; {changed.words}"
     if worst > request.tolerance:
         return check("failed", text, figures)
     if found["trivial"]:
@@ -147,6 +153,8 @@ def rehearse(
         return check("unproven", text, figures)
     if share > request.tolerance:
         return check("unproven", f"{text}, which is more than the tolerance", figures)
+    if changed is not None:
+        return check("unproven", text, figures)
     if found["made_up"]:
         return check("unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures)
     return check("proven", text, figures)

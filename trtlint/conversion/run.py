@@ -24,7 +24,7 @@ from trtlint.conversion.session import (
 )
 from trtlint.errors import TrtlintError
 from trtlint.files.limits import limit_work
-from trtlint.measurement.choosing import CHOICE
+from trtlint.measurement.choosing import FREE
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
@@ -242,7 +242,7 @@ def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[Conv
             f"--io {request.io} rounds the inputs and outputs to {FORMATS[request.type].label}; try FP32 "
             f"inputs and outputs: {command} {request.type} --io fp32"
         )
-    if request.type != "fp16" or any(note.startswith(CHOICE) for note in found.notes):
+    if request.type != "fp16" or any(note.startswith(FREE) for note in found.notes):
         return ""
     if failed or (found.share is not None and found.share < _LEAST_SHARE):
         return f"many operators must stay in FP32, or the FP16 errors are too large; try BF16: {command} bf16"

@@ -19,7 +19,6 @@ from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
 from trtlint.conversion.narrowports import Ports, narrow_values
 from trtlint.conversion.result import KEY, Conversion, IslandSummary, KeptOperator
-from trtlint.conversion.search import DIGITS, PRODUCT
 from trtlint.conversion.stored import ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
@@ -27,11 +26,11 @@ from trtlint.conversion.writing import Converted, is_external, require_writable,
 from trtlint.files.limits import limit_work
 from trtlint.fixes.patch import opset_of
 from trtlint.fixes.source import SourceModel, read_source
-from trtlint.measurement.choosing import sentence
+from trtlint.measurement.choosing import find_choices, notes
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
-from trtlint.model.graph import Graph, Node, Value
-from trtlint.model.load import interpret, undeclared
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:
@@ -302,15 +301,15 @@ class ConversionSession:
             islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
             rewrites=self.rewrites,
             error=found.error,
-            notes=(*model.notes, *labels.notes, *found.notes, *_chosen(model.graph, found)),
+            notes=(*model.notes, *labels.notes, *found.notes, *_chosen(model, self.request)),
         )
 
 
-def _chosen(graph: Graph, found: Found) -> tuple[str, ...]:
-    """Return a note if operators stay in FP32 for outputs that depend on the choice of a TopK or similar."""
-    inaccurate = found.enough is False or any(reason in (DIGITS, PRODUCT) for reason in found.kept.values())
-    note = sentence(graph) if inaccurate else ""
-    return (note,) if note else ()
+def _chosen(model: Model, request: ConversionRequest) -> list[str]:
+    """Return notes about operators such as TopK whose choice affects the outputs."""
+    if not request.measure:
+        return []
+    return notes(find_choices(model.graph, opset_of(model)))
 
 
 def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> IslandSummary:

@@ -89,6 +89,22 @@ def _size(value: Value | None, axis: int) -> int | None:
     return size if isinstance(size, int) else None
 
 
+def accumulate(proto: NodeProto, node: Node | None, write: GraphWriter) -> bool:
+    """Write a matrix product or convolution with an FP16 accumulator. Return False if nothing is written.
+
+    Args:
+        proto: the operator, with its new inputs and output.
+        node: the node of the operator in the model, for the shapes of the inputs; None if they are unknown.
+        write: writer of the graph.
+    """
+    summed = sum_of(proto, node)
+    total = None if summed is None else accumulated(proto, summed, write)
+    if total is None:
+        return False
+    write.add("Identity", [total], proto.output[0])
+    return True
+
+
 def accumulated(proto: NodeProto, summed: Sum, write: GraphWriter) -> str | None:
     """Add operators that compute a matrix product or convolution with an FP16 accumulator.
 

@@ -1,52 +1,154 @@
-"""Find outputs whose elements an operator such as TopK chooses by value.
+"""Find operators such as TopK, which choose elements by value, and compare their choices.
 
 An example is a detector that returns the best 300 boxes. After a small rounding error, the operator can
-choose other boxes, or the same boxes in another order. Then an element-wise comparison compares different
-boxes.
+choose other boxes, or the same boxes in another order. Then an element-wise comparison of the outputs would
+compare different boxes. So in a simulation, the operator returns the elements that it chooses in FP32.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
 from trtlint.files.problem import first_few
+from trtlint.measurement.measurement import ChoiceShares
 from trtlint.measurement.reach import affected
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import FLOAT_DTYPES
 
-_INDICES = {"TopK": 1, "NonMaxSuppression": 0}
+INDICES = {"TopK": 1, "NonMaxSuppression": 0}
 """The operators that choose elements by value, each with the output that contains the indices."""
+_GATHERS = 11
+"""The first opset with GatherElements, which reads the chosen elements."""
 _LISTED = 3
-CHOICE = "after rounding, these operators can choose other elements or another order: "
-"""Beginning of the note about such operators."""
+FREE = "after rounding, these operators can choose other elements or another order: "
+"""Beginning of the note about operators whose choice trtlint cannot set."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def choosers(graph: Graph) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the operators that choose elements of float outputs by value, and these outputs.
+class Choice(Struct, frozen=True):
+    """An operator that chooses elements by value.
 
-    Returns:
-        The paths of the operators, and the names of the outputs. Both are empty if no operator affects a
-        float output.
+    Attributes:
+        node: path of the operator.
+        indices: name of the output that contains the indices of the chosen elements.
+        axis: the axis of the chosen elements in this output; None if a row of the output is one choice.
     """
-    found: list[str] = []
+
+    node: str
+    indices: str
+    axis: int | None = None
+
+
+class Choices(Struct, frozen=True):
+    """The operators whose choice affects float outputs of a model.
+
+    Attributes:
+        fixed: the operators that use the choice of FP32 in a simulation.
+        free: paths of the operators that choose again in a simulation. They are in a subgraph, or the opset
+            of the model is older than GatherElements.
+        outputs: names of the float outputs that the choices affect.
+    """
+
+    fixed: tuple[Choice, ...] = ()
+    free: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+def find_choices(graph: Graph, opset: int) -> Choices:
+    """Find the operators whose choice affects float outputs of a model.
+
+    Args:
+        graph: the graph of the model.
+        opset: the version of the default operator set.
+    """
+    fixed: list[Choice] = []
+    free: list[str] = []
     readers: list[Node] = []
-    for node in graph.of_onnx(*_INDICES):
-        port = _INDICES[node.op]
+    for node in graph.of_onnx(*INDICES):
+        port = INDICES[node.op]
         uses = node.outputs[port].uses if port < len(node.outputs) else ()
-        if uses:
-            found.append(node.path)
-            readers += (reader for reader, _ in uses)
+        if not uses:
+            continue
+        readers += (reader for reader, _ in uses)
+        if node.scope or opset < _GATHERS:
+            free.append(node.path)
+        else:
+            axis = node.attribute("axis", -1) if node.op == "TopK" else None
+            fixed.append(Choice(node.path, node.outputs[port].name, axis))
     reached = affected(graph, readers)
     names = tuple(end.name for end in graph.outputs if end.dtype in FLOAT_DTYPES and end.producer in reached)
-    return (tuple(found), names) if names else ((), ())
+    return Choices(tuple(fixed), tuple(free), names) if names else Choices()
 
 
-def sentence(graph: Graph) -> str:
-    """Return a note about outputs whose elements an operator chooses by value, or an empty string."""
-    operators, outputs = choosers(graph)
-    if not operators:
-        return ""
-    return (
-        f"{CHOICE}{first_few(operators, _LISTED)}. The errors of the outputs {first_few(outputs, _LISTED)} "
-        "can then be differences of unrelated elements, such as two boxes. Judge these outputs by a metric "
-        "such as mAP. With trtlint convert --tolerance 4, only operators that overflow stay in FP32, but the "
-        "rehearsal then proves little about the outputs"
-    )
+def input_of(indices: str) -> str:
+    """Return the name of the input that sets a choice in a rewritten model."""
+    return f"trtlint/chosen/{indices}"
+
+
+class Agreement:
+    """Counts how many elements an operator chooses in both of two runs."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = {each.indices: each for each in choices.fixed}
+        self._counts = {name: [0, 0, 0] for name in self._choices}
+
+    def add(self, right: Mapping[str, Array], found: Mapping[str, Array]) -> None:
+        """Count the choices of one batch.
+
+        Args:
+            right: the indices that FP32 chooses, by the name of the output.
+            found: the indices that the simulation chooses.
+        """
+        for name in right.keys() & found.keys() & self._choices.keys():
+            axis = self._choices[name].axis
+            first, second = _numbered(right[name], axis), _numbered(found[name], axis)
+            same = first == second if first.shape == second.shape else np.zeros(0)
+            added = int(np.isin(first, second).sum()), int(same.sum()), max(first.size, second.size)
+            self._counts[name] = [old + new for old, new in zip(self._counts[name], added, strict=True)]
+
+    def shares(self) -> tuple[ChoiceShares, ...]:
+        """Return the shares of equal choices of the operators that chose an element."""
+        return tuple(
+            ChoiceShares(self._choices[name].node, elements / count, positions / count)
+            for name, (elements, positions, count) in self._counts.items()
+            if count
+        )
+
+
+def _numbered(array: Array, axis: int | None) -> Array:
+    """Return one number for each choice. The number is the same for the same element in both runs."""
+    if axis is None:
+        rows = np.ascontiguousarray(array, np.int64)
+        return rows.view([("", np.int64)] * rows.shape[-1]).reshape(-1) if rows.size else rows.reshape(-1)
+    moved = np.moveaxis(array, axis, -1)
+    rows = moved.reshape(-1, moved.shape[-1])
+    return (rows + (np.arange(len(rows)) << 32)[:, None]).reshape(-1)
+
+
+def notes(choices: Choices, changed: ChoiceShares | None = None, label: str = "") -> list[str]:
+    """Return notes about operators that choose elements by value.
+
+    Args:
+        choices: the operators.
+        changed: the operator whose choices differ most in the narrow type; None if that is unknown.
+        label: the name of the narrow type.
+    """
+    found = []
+    metric = f"Judge the outputs {first_few(choices.outputs, _LISTED)} by a metric such as mAP"
+    if choices.fixed:
+        operators = first_few([each.node for each in choices.fixed], _LISTED)
+        found.append(
+            f"these operators choose elements by value: {operators}. The simulation uses their choices in "
+            f"FP32. {'' if changed is None else f'In {label}, {changed.words}. '}{metric}"
+        )
+    if choices.free:
+        found.append(
+            f"{FREE}{first_few(choices.free, _LISTED)}. The errors can then be differences of unrelated "
+            f"elements, such as two boxes. {metric}"
+        )
+    return found

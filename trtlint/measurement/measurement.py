@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,37 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
         return (self.error,) if self.band is None else self.band.errors
 
 
+class ChoiceShares(Struct, frozen=True):
+    """How many elements an operator such as TopK chooses both in FP32 and in the narrow type.
+
+    Attributes:
+        node: path of the operator.
+        elements: share of the elements that it chooses in both types, 0 to 1.
+        positions: share of the elements that also have the same position in both results, 0 to 1.
+    """
+
+    node: str
+    elements: float
+    positions: float
+
+    @property
+    def words(self) -> str:
+        """Return the operator and its shares as the end of a sentence."""
+        at = f"{_percent(self.positions)} at the same position"
+        return f"{self.node} itself would choose {_percent(self.elements)} of the same elements, {at}"
+
+
+def most_changed(choices: Iterable[ChoiceShares]) -> ChoiceShares | None:
+    """Return the operator with the smallest share of equal choices, or None if all choices are equal."""
+    least = min(choices, key=lambda each: (each.positions, each.elements), default=None)
+    return None if least is None or least.positions == 1 else least
+
+
+def _percent(share: float) -> str:
+    """Format a share.  A share below 1 is never shown as 100 %."""
+    return f"{math.floor(share * 1000) / 10:g} %"
+
+
 class Measurement(Struct, frozen=True):
     """Result of a measurement.
 
@@ -166,6 +198,7 @@ class Measurement(Struct, frozen=True):
         types: the errors in the remaining narrow types, if the user asked for all types.
         compared: why ``outputs`` contains other tensors than the outputs of the model: no output has a float
             type. Empty if ``outputs`` contains the outputs.
+        choices: the operators such as TopK that used the choice of FP32 in the simulation.
     """
 
     path: str
@@ -185,6 +218,12 @@ class Measurement(Struct, frozen=True):
     build: BuildError | None = None
     types: tuple[TypeBand, ...] = ()
     compared: str = ""
+    choices: tuple[ChoiceShares, ...] = ()
+
+    @property
+    def changed_choice(self) -> ChoiceShares | None:
+        """Return the operator whose choices change most in the narrow type, or None if none changes."""
+        return most_changed(self.choices)
 
     @property
     def on(self) -> str:
@@ -280,6 +319,7 @@ def to_data(found: Measurement) -> dict[str, Any]:
         "sites": list(map(to_builtins, found.sites)),
         "outputs": list(map(to_builtins, found.outputs)),
         **({"compared": found.compared} if found.compared else {}),
+        **({"choices": list(map(to_builtins, found.choices))} if found.choices else {}),
         "first_not_finite": list(found.first),
         "keep_fp32": [] if kept is None else list(kept.nodes),
         "kept": None if kept is None else kept.document,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import findings, origins, overflowing_inputs, sites
 from trtlint.measurement.band import TypeBand, together
-from trtlint.measurement.choosing import sentence
+from trtlint.measurement.choosing import notes as notes_of_choices
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
@@ -94,7 +94,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         say({"doing": "closer"})
         looked = trial.closer(SecondLook(frozenset(suspects), format_))
         listed = [replace(site, closer=looked.get(site.tensor)) for site in listed]
-    return Measurement(
+    result = Measurement(
         path=request.name,
         digest=model_digest(Path(request.model)),
         files=files,
@@ -108,11 +108,17 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         outputs=tuple(_outputs(trial, rehearsal)),
         first=tuple(node.path for node in begun),
         kept=kept,
-        limits=(*_limits(model, nodes, trial, files, format_, request.type), *_chosen(model, kept), *notes),
+        limits=(
+            *_limits(model, nodes, trial, files, format_, request.type),
+            *notes,
+        ),
         build=None if rehearsal is None else rehearsal.build,
         types=types,
         compared=model.compared.sentence,
+        choices=() if rehearsal is None else rehearsal.plain.choices,
     )
+    chosen = notes_of_choices(model.choices, result.changed_choice, format_.label) if rehearsal else []
+    return replace(result, limits=(*result.limits, *chosen))
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
@@ -305,12 +311,6 @@ def _limits(
         what = "1 tensor of unknown type was" if unknown == 1 else f"{unknown} tensors of unknown type were"
         limits.append(f"{what} neither measured nor rounded")
     return [*limits, *model.tensors.notes]
-
-
-def _chosen(model: Skeleton, kept: object) -> list[str]:
-    """Return a note if outputs are inaccurate that depend on the choice of an operator such as TopK."""
-    note = sentence(model.graph) if kept is not None else ""
-    return [note] if note else []
 
 
 _LISTED = 5

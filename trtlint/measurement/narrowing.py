@@ -95,6 +95,8 @@ class Rewritten(Struct, frozen=True):
             trtlint compares instead (:class:`~trtlint.measurement.compared.Compared`).
         figures: number of statistics for each tensor.
         sums: number of products that accumulate in FP16.
+        choices: names of outputs with indices that operators such as TopK choose. The values are the names
+            of the tensors with the choices of the rewritten model itself.
         renamed: the names of outputs in the rewritten model, if they may differ from ``outputs``.
     """
 
@@ -103,9 +105,10 @@ class Rewritten(Struct, frozen=True):
     outputs: tuple[str, ...]
     figures: int
     sums: int
+    choices: Mapping[str, str] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def fetched(self) -> list[str]:
-        """Return the name of each output in the rewritten model."""
-        return [self.renamed.get(name, name) for name in self.outputs]
+    def fetched(self) -> Mapping[str, str]:
+        """Return the outputs and choices that a run returns, with their names in the rewritten model."""
+        return {**{name: self.renamed.get(name, name) for name in self.outputs}, **self.choices}

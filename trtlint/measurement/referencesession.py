@@ -55,7 +55,7 @@ class ReferenceSession:
         Raises:
             TrialError: the evaluator cannot run the model on these inputs.
         """
-        names = [*self._rewritten.fetched, *([STATISTICS] if self._rewritten.probes else [])]
+        names = [*self._rewritten.fetched.values(), *([STATISTICS] if self._rewritten.probes else [])]
         if not names:
             return {}, np.zeros((0, self._rewritten.figures), np.float32)
         try:
@@ -66,7 +66,7 @@ class ReferenceSession:
                 f"ONNX's reference evaluator cannot run the model: {type(error).__name__}: {error}"
             ) from error
         figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
-        named = dict(zip(self._rewritten.outputs, found, strict=True))
+        named = dict(zip(self._rewritten.fetched, found, strict=True))
         return named, np.asarray(figures, np.float32).reshape(-1, self._rewritten.figures)
 
 

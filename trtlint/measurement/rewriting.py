@@ -9,21 +9,23 @@ The model returns only a few numbers for each measured tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import onnx
 from msgspec import Struct
 from onnx import NodeProto, TensorProto, helper
 
-from trtlint.measurement.accumulation import accumulated, sum_of
+from trtlint.measurement.accumulation import accumulate
 from trtlint.measurement.broadcasting import spread
+from trtlint.measurement.choosing import INDICES, input_of
 from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
-from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
-from trtlint.measurement.ports import COPYING, SAME, narrow_ports, port_at
+from trtlint.measurement.narrowing import STATISTICS, Narrowing, Rewritten, SecondLook
+from trtlint.measurement.ports import COPYING, narrow_ports, port_at
+from trtlint.measurement.probing import Probing
 from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
@@ -49,6 +51,7 @@ def rewrite(
     *,
     probed: bool = True,
     second: SecondLook | None = None,
+    fixed: Collection[str] = (),
 ) -> Rewritten:
     """Rewrite a model so that it measures its tensors while it computes in FP32 or a simulated narrow type.
 
@@ -58,11 +61,13 @@ def rewrite(
         probed: true if the model measures its tensors.
         second: None to measure the usual statistics of all tensors. Otherwise, the tensors whose further
             statistics the model measures instead.
+        fixed: names of outputs with indices that operators such as TopK choose. The rewritten model gets
+            these indices as inputs (:func:`~trtlint.measurement.choosing.input_of`).
 
     Raises:
         TrialError: the model cannot be run.
     """
-    return _Rewriting(skeleton, narrowing, probed, second).result()
+    return _Rewriting(skeleton, narrowing, probed, second, fixed).result()
 
 
 class _Versions(Struct):
@@ -76,14 +81,19 @@ class _Versions(Struct):
 
 class _Rewriting(FormulaWriter):
     def __init__(
-        self, skeleton: Skeleton, narrowing: Narrowing | None, probed: bool, second: SecondLook | None
+        self,
+        skeleton: Skeleton,
+        narrowing: Narrowing | None,
+        probed: bool,
+        second: SecondLook | None,
+        fixed: Collection[str],
     ) -> None:
         super().__init__(skeleton.opset)
         self.main = self.scope
-        self.second = second
         self.skeleton = skeleton
         self.narrowing = narrowing
-        self.probed = probed
+        self.fixed = frozenset(fixed)
+        self.choices = {each.indices: each.indices for each in skeleton.choices.fixed}
         self.fused = narrowing is not None and (narrowing.fused or narrowing.format.operands_only)
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
         if self.fused:
@@ -93,13 +103,12 @@ class _Rewriting(FormulaWriter):
             self.narrow = frozenset({"f32"})
         self.folding = skeleton.folding
         self.domains = opsets(skeleton.proto)
-        self.probes: list[Probe] = []
         self.versions: dict[Value, _Versions] = {}
         self.kept: bool = False
-        self.columns: dict[Value, int] = {}
         self.sums = 0
         self.compared: dict[str, str] = {}
         self.figures = Figures(narrowing is not None, second, self)
+        self.probing = Probing(skeleton, self.figures, second, self, probed)
 
     def result(self) -> Rewritten:
         proto, graph = self.skeleton.proto, self.skeleton.graph
@@ -117,6 +126,8 @@ class _Rewriting(FormulaWriter):
             if text(info.name) in fed:
                 widen_type(written.input.add(), info)
                 self._input(_in_main_graph(graph.values[text(info.name)]))
+        for name in sorted(self.fixed):
+            written.input.append(helper.make_tensor_value_info(input_of(name), TensorProto.INT64, None))
         for node in self.skeleton.scopes.get("", ()):
             self._node(node)
         for info in proto.graph.output:
@@ -126,10 +137,13 @@ class _Rewriting(FormulaWriter):
             written.output.append(helper.make_tensor_value_info(STATISTICS, TensorProto.FLOAT, None))
         written.node.extend(self.main.nodes)
         written.initializer.extend(self.main.initializers)
-        written.output.extend(map(helper.make_empty_tensor_value_info, dict.fromkeys(self.compared.values())))
+        added = dict.fromkeys((*self.compared.values(), *self.choices.values()))
+        own = {text(info.name) for info in written.output}
+        written.output.extend(helper.make_empty_tensor_value_info(name) for name in added if name not in own)
         names = dict.fromkeys(value.name for value in graph.outputs if value.dtype in FLOAT_DTYPES)
         outputs, data = tuple(names or self.compared), model.SerializeToString()
-        return Rewritten(data, tuple(self.probes), outputs, self.figures.each, self.sums, self.compared)
+        probes = tuple(self.probing.probes)
+        return Rewritten(data, probes, outputs, self.figures.each, self.sums, self.choices, self.compared)
 
     # Values: names of their exact and rounded versions.
 
@@ -143,7 +157,7 @@ class _Rewriting(FormulaWriter):
             self.add("Cast", [stored.name], value.name, to=TensorProto.FLOAT)
             versions.rounded = value.name
         self.scope.initializers.append(stored)
-        self._probe(value, node, "Constant")
+        self.probing.tensor(value, node, "Constant")
 
     def _input(self, value: Value) -> None:
         versions = self.versions[value] = _Versions(self.scope, exact=value.name)
@@ -153,7 +167,7 @@ class _Rewriting(FormulaWriter):
             versions.exact = versions.rounded = rounded(value.name, "", format_, self)
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
             versions.exact = self._rounded(value)
-        self._probe(value, None, "Input")
+        self.probing.tensor(value, None, "Input")
 
     def _is_narrow(self, value: Value) -> bool:
         return self.narrowing is not None and value.dtype in self.narrow
@@ -203,7 +217,7 @@ class _Rewriting(FormulaWriter):
             self._weight(node.output, tensor, node)
         elif self._is_written_later(node):
             pass
-        elif not self._by_formula(node):
+        elif not (self._as_chosen(node) or self._by_formula(node)):
             self._as_it_is(node)
         self.kept = outer
 
@@ -211,6 +225,24 @@ class _Rewriting(FormulaWriter):
         """Return True for a convolution that is written later, merged with its BatchNormalization."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
+
+    def _as_chosen(self, node: Node) -> bool:
+        """Set the choice of an operator such as TopK, and keep a copy that chooses by itself.
+
+        Return False if the choice of the operator is not set.
+        """
+        port = None if node.domain or not self.scope.main else INDICES.get(node.op)
+        if port is None or port >= len(node.outputs) or node.outputs[port].name not in self.fixed:
+            return False
+        indices = node.outputs[port]
+        names = [self.read(value, rounded=self._loads(node, at)) for at, value in enumerate(node.inputs)]
+        self.choices[indices.name] = self.add_copy(node.proto, names)[port]
+        given = self.add("Identity", [input_of(indices.name)], indices.name)
+        self.versions[indices] = _Versions(self.scope, given)
+        if port and node.output.name:
+            chosen = self.add("GatherElements", [names[0], indices.name], axis=node.attribute("axis", -1))
+            self._result(node, node.output, chosen)
+        return True
 
     def _by_formula(self, node: Node) -> bool:
         """Decompose an operator that computes squares or sums, or that TensorRT folds.
@@ -271,7 +303,7 @@ class _Rewriting(FormulaWriter):
             versions.rounded = self._round(raw, value.name)
         else:
             versions.exact = self.add("Identity", [raw], value.name)
-        self._probe(value, node)
+        self.probing.tensor(value, node)
 
     def _as_it_is(self, node: Node) -> None:
         version = self.domains.get(node.domain, self.opset)
@@ -308,7 +340,7 @@ class _Rewriting(FormulaWriter):
             self.versions[value].rounded = self._round(raw, value.name)
         for value in node.outputs:
             if value.name:
-                self._probe(value, node)
+                self.probing.tensor(value, node)
 
     def _compare(self, node: Node, port: int, value: Value, name: str) -> None:
         """Record the name of a tensor to compare. If several operators read it, prefer the rounded tensor."""
@@ -347,47 +379,18 @@ class _Rewriting(FormulaWriter):
             self._round(name) if port in multiplied else name for port, name in enumerate(inputs)
         ]
         copy.output[:] = [self.fresh() if name else "" for name in proto.output]
-        if not self._accumulates(copy, node):
+        accumulates = self.narrowing is not None and self.narrowing.accumulate and not self.kept
+        if accumulates and accumulate(copy, node, self):
+            self.sums += 1
+        else:
             self.scope.nodes.append(copy)
         return list(copy.output)
-
-    def _accumulates(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16. Return whether the product was replaced."""
-        if self.narrowing is None or not self.narrowing.accumulate or self.kept:
-            return False
-        summed = sum_of(proto, node)
-        total = None if summed is None else accumulated(proto, summed, self)
-        if total is None:
-            return False
-        self.sums += 1
-        self.add("Identity", [total], proto.output[0])
-        return True
-
-    # Probes.
-
-    def _probe(self, value: Value, node: Node | None, op: str = "") -> None:
-        if not self.probed or not self.scope.main or value.dtype not in FLOAT_DTYPES:
-            return
-        if self.second is not None and value.name not in self.second.tensors:
-            return
-        if value in self.folding.hidden or (node is None and not value.uses and not value.is_output):
-            return
-        path, op = ("", op) if node is None else (node.path, node.op)
-        if path in self.folding.constants:
-            op = "Constant"
-        source = None if node is None or node.domain or node.op not in SAME else node.input(0)
-        column = None if source is None else self.columns.get(source)
-        if column is None:
-            column = self.figures.measure(value.name, double=value.dtype == "f64")
-        self.columns[value] = column
-        self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
     def step(self, node: Node, name: str, what: str = "") -> str:
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)
-        if what and self.probed and self.scope.main and self.second is None:
-            column = self.figures.measure(name)
-            self.probes.append(Probe(node.path, node.op, node.output.name, column, narrow=True, inside=what))
+        if what:
+            self.probing.inside(node, name, what)
         return name
 
 

@@ -54,7 +54,7 @@ class RehearsalSession:
         folder = Path.cwd().anchor
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         self._rewritten = rewritten
-        self._outputs = [*rewritten.fetched, *([STATISTICS] if rewritten.probes else [])]
+        self._outputs = [*rewritten.fetched.values(), *([STATISTICS] if rewritten.probes else [])]
         try:
             self._session = onnxruntime.InferenceSession(
                 rewritten.data, options, providers=["CPUExecutionProvider"]
@@ -66,7 +66,8 @@ class RehearsalSession:
         """Run the model on one batch.
 
         Returns:
-            The compared outputs by name, and the statistics, one row for each measured tensor.
+            The compared outputs and the choices by name, and the statistics, one row for each measured
+            tensor.
 
         Raises:
             TrialError: ONNX Runtime cannot run the model on these inputs.
@@ -81,7 +82,7 @@ class RehearsalSession:
                 f"ONNX Runtime cannot run the model on these inputs: {_reason(error)}"
             ) from error
         figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
-        named = dict(zip(self._rewritten.outputs, found, strict=True))
+        named = dict(zip(self._rewritten.fetched, found, strict=True))
         return named, figures.reshape(-1, self._rewritten.figures)
 
 

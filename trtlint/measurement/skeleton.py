@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
+from trtlint.measurement.choosing import Choices, find_choices
 from trtlint.measurement.compared import Compared, find_compared
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
@@ -59,6 +60,7 @@ class Skeleton(Struct, frozen=True):
         typed: true if the model has tensors of 16-bit types. If so, the simulation rounds no other tensors.
         folding: the operators that TensorRT folds into stored weights.
         compared: the tensors to compare instead of the outputs, if no output has a float type.
+        choices: the operators such as TopK whose choice affects float outputs.
     """
 
     proto: onnx.ModelProto
@@ -69,6 +71,7 @@ class Skeleton(Struct, frozen=True):
     typed: bool
     folding: Folding = field(default_factory=Folding)
     compared: Compared = field(default_factory=Compared)
+    choices: Choices = field(default_factory=Choices)
 
     @property
     def narrow(self) -> frozenset[str]:
@@ -134,4 +137,5 @@ def skeleton(path: Path) -> Skeleton:
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)
-    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding, find_compared(graph))
+    compared, choices = find_compared(graph), find_choices(graph, opset)
+    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding, compared, choices)

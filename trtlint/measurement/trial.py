@@ -8,8 +8,9 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.measurement.band import worst
+from trtlint.measurement.choosing import Agreement, input_of
 from trtlint.measurement.feeds import Feeds
-from trtlint.measurement.measurement import Closer
+from trtlint.measurement.measurement import ChoiceShares, Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
@@ -28,11 +29,13 @@ class Ranged(Struct, frozen=True):
         figures: for each probe, a row with the largest number, the smallest number and the sum of magnitudes
             over all batches.
         outputs: the float outputs of each batch, or the tensors that are compared instead.
+        choices: for each batch, the indices that operators such as TopK choose.
     """
 
     probes: tuple[Probe, ...]
     figures: Array
     outputs: tuple[Mapping[str, Array], ...]
+    choices: tuple[Mapping[str, Array], ...] = ()
 
     def finite(self, probe: Probe) -> bool:
         """Return whether all numbers of a tensor are finite in FP32."""
@@ -56,10 +59,12 @@ class Rehearsed(Struct, frozen=True):
         errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32.
             An error is None if the output is not finite, or has another shape than in FP32.
         unsound: names of the measured tensors that are not finite.
+        choices: the operators such as TopK, with the shares of equal choices.
     """
 
     errors: Mapping[str, float | None]
     unsound: frozenset[str] = frozenset()
+    choices: tuple[ChoiceShares, ...] = ()
 
     @property
     def worst(self) -> float | None:
@@ -85,6 +90,9 @@ class Trial:
         self.by_reference = by_reference
         self.feeds = feeds
         self.ranged = self._range()
+        chosen = ({input_of(name): array for name, array in each.items()} for each in self.ranged.choices)
+        self.fed = tuple({**given, **choice} for given, choice in zip(feeds, chosen, strict=True))
+        """The batches for a simulation. They contain the choices of operators such as TopK in FP32."""
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
@@ -95,18 +103,24 @@ class Trial:
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The names of outputs whose choices a simulation sets."""
+        return frozenset(self.ranged.choices[0])
+
     def _session(self, rewritten: Rewritten) -> RehearsalSession | ReferenceSession:
         return ReferenceSession(rewritten) if self.by_reference else RehearsalSession(rewritten)
 
     def _range(self) -> Ranged:
         rewritten = rewrite(self.skeleton)
         session = self._session(rewritten)
-        total, outputs = np.zeros((0, 3), np.float32), []
+        total, outputs, choices = np.zeros((0, 3), np.float32), [], []
         for feeds in self.feeds:
             named, figures = session.run(feeds)
             # The maximum of an empty tensor is -inf, and the minimum is inf.
             empty = (figures[:, _HIGH] == -np.inf) & (figures[:, _LOW] == np.inf) & (figures[:, _SUM] == 0)
             figures = np.where(empty[:, None], np.float32(0), figures)
+            choices.append({name: named.pop(name) for name in rewritten.choices})
             outputs.append(named)
             if not total.size:
                 total = figures
@@ -114,7 +128,7 @@ class Trial:
             high = np.maximum(total[:, _HIGH], figures[:, _HIGH])
             low = np.minimum(total[:, _LOW], figures[:, _LOW])
             total = np.stack([high, low, total[:, _SUM] + figures[:, _SUM]], axis=1)
-        return Ranged(rewritten.probes, total, tuple(outputs))
+        return Ranged(rewritten.probes, total, tuple(outputs), tuple(choices))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
         """Run the model again in FP32, and return further statistics by tensor name.
@@ -150,14 +164,17 @@ class Trial:
         Raises:
             TrialError: the model cannot be run.
         """
-        rewritten = rewrite(self.skeleton, narrowing, probed=probed)
+        rewritten = rewrite(self.skeleton, narrowing, probed=probed, fixed=self.fixed)
         session = self._session(rewritten)
         differences = dict.fromkeys(self.judged, 0.0)
         magnitudes = dict.fromkeys(self.judged, 0.0)
         broken: set[str] = set()
         sound = np.ones(len(rewritten.probes), bool)
-        for feeds, reference in zip(self.feeds, self.ranged.outputs, strict=True):
+        agreement = Agreement(self.skeleton.choices)
+        ranged = self.ranged
+        for feeds, reference, chosen in zip(self.fed, ranged.outputs, ranged.choices, strict=True):
             named, figures = session.run(feeds)
+            agreement.add(chosen, named)
             if probed:
                 finite = np.isfinite(figures[:, 0])
                 sound &= finite[[probe.column for probe in rewritten.probes]]
@@ -175,7 +192,7 @@ class Trial:
             if name in self.judged
         }
         unsound = (probe.tensor for probe, fine in zip(rewritten.probes, sound, strict=True) if not fine)
-        return Rehearsed(errors, frozenset(unsound))
+        return Rehearsed(errors, frozenset(unsound), agreement.shares())
 
 
 def ratio(difference: float, magnitude: float) -> float:

@@ -115,7 +115,10 @@ def verdict_words(found: Measurement) -> str:
         return f"not proven: {reason}"
     if verdict != "depends":
         by = f" in {found.build.source}" if found.build is not None else ""
-        return WORDS[verdict] + by
+        changed = found.changed_choice if verdict == "fine" else None
+        return (
+            WORDS[verdict] + by + ("" if changed is None else f" if {changed.node} chooses the same elements")
+        )
     if found.build is not None:
         return (
             f"{WORDS[verdict]}: the result depends on whether products accumulate in FP16; "
