@@ -32,7 +32,9 @@ def test_external_data_of_a_removed_tensor_are_kept(
 ) -> None:
     path = tmp_path / "model.onnx"
     external = {"all_tensors_to_one_file": False, "size_threshold": 0}
-    onnx.save_model(onnx.load(EXAMPLE), path, save_as_external_data=True, **external)
+    onnx.save_model(
+        onnx.load(EXAMPLE), path, save_as_external_data=True, all_tensors_to_one_file=False, size_threshold=0
+    )
     assert run([*FIX, str(path)]) == 0
     before, after = (data_files_of(tmp_path / name) for name in ("model.onnx", "model.fixed.onnx"))
     (removed,) = set(before) - set(after)
