@@ -21,7 +21,7 @@ def options(command: BuildCommand) -> dict[str, str | None]:
 def test_warnings_of_python_about_a_script_are_not_shown() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        (found,) = of_python(r"p = ['TensorrtExecutionProvider', 'a\d']")
+        (found,) = of_python(r"p = ['TensorrtExecutionProvider', '\dExecutionProvider']")
     assert found.provider == "tensorrt"
 
 
@@ -67,7 +67,20 @@ def test_a_provider_without_options() -> None:
     assert found.complete
 
 
-@pytest.mark.parametrize("text", ["x = (", "x = 1", "", "p = ['CUDAExecutionProvider']"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = (",
+        "x = 1",
+        "",
+        "p = ['CUDAExecutionProvider']",
+        "a.add_argument('--provider', choices=['TensorrtExecutionProvider', 'CPUExecutionProvider'])",
+        "known = ['TensorrtExecutionProvider', 'CPUExecutionProvider']\na.add_argument('-p', choices=known)",
+        "if p in ('TensorrtExecutionProvider', 'CUDAExecutionProvider'): pass",
+        "P = Literal['TensorrtExecutionProvider', 'CPUExecutionProvider']",
+        "run(['-p', 'NvTensorRTRTXExecutionProvider', '--device', 'gpu'])",
+    ],
+)
 def test_scripts_without_a_provider(text: str) -> None:
     assert of_python(text) == ()
 
@@ -264,7 +277,7 @@ ONE = "{'trt_fp16_enable': 1}"
         (f"p = ('{TRT}', {ONE}, 3)", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         (f"p = ({ONE}, '{TRT}')", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         (f"p = ('{TRT}', f())", [("tensorrt", 1, {})]),
-        (f"\np = [\n'other', ('{RTX}', {{}}),\n'{TRT}']", [("tensorrt", 4, {}), ("nv-tensorrt-rtx", 3, {})]),
+        (f"\np = [\n'CPUExecutionProvider', ('{RTX}', {{}}),\n'{TRT}']", [("tensorrt", 4, {}), ("nv-tensorrt-rtx", 3, {})]),
         (f"p = '{TRT}'", []),
         (f"p = {{'{TRT}': {ONE}}}", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
         ("config = {'trt_model': 'a.plan', 'nv_a': 1}", []),

@@ -60,6 +60,11 @@ class TestWords:
     def test_a_word_without_dashes_is_kept(self) -> None:
         assert only("trtexec --onnx a.onnx").words == ("a.onnx",)
 
+    @pytest.mark.parametrize("part", ["[--int8]", "[--int8 OR --best]", "[--int8 | ...]"])
+    def test_an_optional_part_of_a_usage_text_is_unknown(self, part: str) -> None:
+        found = only(f"trtexec --onnx=a.onnx --fp16 {part}")
+        assert (found.text, found.words, found.complete) == ("trtexec --onnx=a.onnx --fp16", (), False)
+
     def test_switches(self) -> None:
         found = only("trtexec --onnx=a --best --noTF32 --stronglyTyped --int8 --fp8 --bf16")
         assert found.switches == {
@@ -106,6 +111,7 @@ class TestPrograms:
             "${TRTEXEC}",
             "$TRTEXEC",
             "$(TRT_EXEC)",
+            "${TENSORRT_COMMAND:-/usr/src/tensorrt/bin/trtexec}",
             "CUDA_VISIBLE_DEVICES=1 trtexec",
             "sudo nice -n 5 trtexec",
         ],
@@ -124,6 +130,10 @@ class TestPrograms:
             "cp /usr/src/tensorrt/bin/trtexec /usr/local/bin/",
             "# trtexec --onnx=a.onnx",
             "make engines",
+            "cmake -S trtexec -B build -G Ninja",
+            "cmake --build samples/trtexec --config Release",
+            "install(TARGETS trtexec RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})",
+            "mkdir -p x && chmod --recursive +x /opt/trtexec",
             "",
         ],
     )

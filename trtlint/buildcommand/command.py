@@ -27,8 +27,12 @@ Role = Literal["input", "output"]
 VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%[\d*]|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
+_OPTIONAL = re.compile(r"\[-")
+"""Pattern of the start of an optional part in a usage text, such as ``[--fp16 | --int8]``."""
 _OF_PROGRAM = re.compile(r"_(?:path|bin|binary|exe|executable|cmd)$")
 """Pattern of the end of the name of a variable that contains a program."""
+_DEFAULT = re.compile(r"\$\{\w+:?-(.+)\}")
+"""Pattern of a shell variable with a default, such as ``${TRTEXEC:-/usr/src/tensorrt/bin/trtexec}``."""
 _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--fp16": ("fp16", True),
     "--bf16": ("bf16", True),
@@ -204,7 +208,11 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
     options: list[Option] = []
     words: list[str] = []
     complete = True
+    optional = False
     for word in arguments:
+        if optional or _OPTIONAL.match(word):
+            optional, complete = not word.endswith("]"), False
+            continue
         name, equals, value = word.partition("=")
         if not name.startswith("-"):
             complete &= VARIABLE.search(word) is None
@@ -242,11 +250,14 @@ def matches(name: str, pattern: str) -> bool:
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    A variable such as ``$TRTEXEC``, ``${TRTEXEC_PATH}`` or ``%TRTEXEC%`` also names a program.  For other
-    words, the result is None.
+    A variable such as ``$TRTEXEC``, ``${TRTEXEC_PATH}`` or ``%TRTEXEC%`` also names a program.  The same holds
+    for a variable whose default is a program.  For other words, the result is None.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
+    default = _DEFAULT.fullmatch(word)
+    if default is not None:
+        word = default.group(1)
     name = file_name(word).casefold().removesuffix(".exe")
     if name.startswith(("$", "%")):
         name = _OF_PROGRAM.sub("", name.strip("$(){}%"))

@@ -246,11 +246,12 @@ class _Python:
 
     def providers(self) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         """Yield each execution provider with its options and its line in the script."""
+        checks = self._checks()
         for node in self._nodes:
             if isinstance(node, ast.Tuple | ast.List):
                 pairs = list(self._pair(node.elts))
                 yield from pairs
-                if not pairs:
+                if not pairs and id(node) not in checks and _lists_providers(node):
                     yield from (
                         (CLASSES[name], _GivenOptions(), each.lineno)
                         for each in node.elts
@@ -258,6 +259,18 @@ class _Python:
                     )
             elif isinstance(node, ast.Call):
                 yield from self._call(node)
+
+    def _checks(self) -> set[int]:
+        """Return the ids of the nodes that only check a name, such as the choices of an argument."""
+        found: set[int] = set()
+        for node in self._nodes:
+            if isinstance(node, ast.Compare):
+                found.update(map(id, node.comparators))
+            elif isinstance(node, ast.Subscript):  # Literal["CPUExecutionProvider", "CUDAExecutionProvider"]
+                found.add(id(node.slice))
+            elif isinstance(node, ast.keyword) and node.arg == "choices":
+                found.add(id(self._value(node.value)))
+        return found
 
     def loose(self) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         """Yield the dictionaries whose keys are options of a provider, wherever the script uses them.
@@ -338,6 +351,12 @@ class _Python:
             return _text(node.value)
         number = _number(node, 0)
         return None if number is None else str(number)
+
+
+def _lists_providers(node: ast.Tuple | ast.List) -> bool:
+    """Return whether all texts in a list are names of execution providers."""
+    texts = (_string(each) for each in node.elts)
+    return all(text is None or text.endswith("ExecutionProvider") for text in texts)
 
 
 def _name(node: ast.expr) -> str:

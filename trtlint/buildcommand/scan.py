@@ -13,7 +13,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, file_name, tool_of
 from trtlint.buildcommand.dialects import array_words, as_shell, continued, is_windows
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
@@ -38,6 +38,13 @@ _SUBSTITUTION = re.compile(r"\$\(|`")
 """Pattern of the start of a command substitution."""
 _SCRIPT = re.compile(r"-[a-z]*c")
 """Pattern of a shell option whose next word is a script."""
+_FILE_PROGRAMS = frozenset(
+    {
+        "cd", "chmod", "chown", "cmake", "cp", "echo", "file", "find", "git", "install", "ldd", "ln", "ls", "make",
+        "mkdir", "mv", "ninja", "patchelf", "pushd", "rm", "strip", "tar", "test", "type", "which", "[",
+    }
+)  # fmt: skip
+"""Programs that take a file or folder such as ``trtexec``, but do not run it."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -124,7 +131,7 @@ def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
     for number, words in _logical_lines(text):
         for tool, arguments in _invocations(words):
             found = command(arguments, tool, source=source, line=number)
-            if found.options or not found.complete:
+            if any(len(option.name) > 2 for option in found.options) or not (found.complete or found.words):
                 yield found
 
 
@@ -236,7 +243,10 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
     previous = ""
     tool: Tool | None = None
     arguments: list[str] = []
+    handles_files = False
     for word in words:
+        if not previous or set(previous) <= _OPERATORS:
+            handles_files = file_name(word) in _FILE_PROGRAMS
         if word and set(word) <= _OPERATORS:
             if tool is not None:
                 # The 2 of `2>&1` is not an argument.
@@ -247,7 +257,7 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
         elif _SCRIPT.fullmatch(previous):
             for _, inner in _logical_lines(word):
                 yield from _invocations(inner)
-        else:
+        elif not handles_files:
             tool = tool_of(word)
         previous = word
     if tool is not None:
