@@ -17,8 +17,8 @@ def only(text: str) -> BuildCommand:
     return found
 
 
-def texts(text: str) -> list[str]:
-    return [found.text for found in find_commands(text)]
+def texts(text: str, source: str = "") -> list[str]:
+    return [found.text for found in find_commands(text, source)]
 
 
 class TestWords:
@@ -130,6 +130,7 @@ class TestPrograms:
             "cp /usr/src/tensorrt/bin/trtexec /usr/local/bin/",
             "# trtexec --onnx=a.onnx",
             "make engines",
+            "trtexec --help",
             "cmake -S trtexec -B build -G Ninja",
             "cmake --build samples/trtexec --config Release",
             "install(TARGETS trtexec RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})",
@@ -299,6 +300,8 @@ def test_words_of_a_line(line: str, words: list[str] | None) -> None:
         ("trtexec > a", [("trtexec", [])]),
         ("a && trtexec b ; tensorrt_rtx c", [("trtexec", ["b"]), ("tensorrt_rtx", ["c"])]),
         ("trtexec a trtexec", [("trtexec", ["a", "trtexec"])]),
+        ("cmake -S trtexec && trtexec a", [("trtexec", ["a"])]),
+        ("find . -exec trtexec a ;", [("trtexec", ["a"])]),
         ("a b", []),
         ("", []),
     ],
@@ -312,7 +315,11 @@ def test_calls_of_programs(words: str, calls: list[tuple[str, list[str]]]) -> No
     [
         (["a", "b"], [(1, ["a"]), (2, ["b"])]),
         (["a \\", "b", "c"], [(1, ["a", "b"]), (3, ["c"])]),
-        (["a \\", " # b", "c"], [(1, ["a", "#", "b"]), (3, ["c"])]),
+        (["a \\", " # b", "c"], [(1, ["a"]), (3, ["c"])]),
+        (["a \\", "b # c", "d"], [(1, ["a", "b"]), (3, ["d"])]),
+        (["a \\", " # b \\", "c", "d"], [(1, ["a", "c"]), (4, ["d"])]),
+        (["a \\", "b # c \\", "d"], [(1, ["a", "b"]), (3, ["d"])]),
+        (["a 'b", "# c'", "d"], [(1, ["a", "b\n# c"]), (3, ["d"])]),
         (["a 'b", "c'", "d"], [(1, ["a", "b\nc"]), (3, ["d"])]),
         (["a 'b", "c", "d"], [(2, ["c"]), (3, ["d"])]),
         (["a", "it's"], [(1, ["a"])]),
@@ -324,6 +331,12 @@ def test_calls_of_programs(words: str, calls: list[tuple[str, list[str]]]) -> No
 )
 def test_lines_that_belong_together(lines: list[str], expected: list[tuple[int, list[str]]]) -> None:
     assert list(scan._logical_lines("\n".join(lines))) == expected
+
+
+def test_a_comment_in_a_command_of_a_dockerfile() -> None:
+    text = "RUN trtexec --onnx=a.onnx \\\n# --int8\n\n  --fp16\n"
+    assert texts(text, "docker/Dockerfile.trt") == ["trtexec --onnx=a.onnx --fp16"]
+    assert texts(text, "build.sh") == ["trtexec --onnx=a.onnx"]
 
 
 @pytest.mark.parametrize(("most", "expected"), [(2, [(1, ["a", "b\nc\nd"])]), (1, [(2, ["c"])])])

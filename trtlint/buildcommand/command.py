@@ -250,8 +250,8 @@ def matches(name: str, pattern: str) -> bool:
 def tool_of(word: str) -> Tool | None:
     """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
 
-    A variable such as ``$TRTEXEC``, ``${TRTEXEC_PATH}`` or ``%TRTEXEC%`` also names a program.  The same holds
-    for a variable whose default is a program.  For other words, the result is None.
+    A variable such as ``$TRTEXEC``, ``${TRTEXEC_PATH}`` or ``%TRTEXEC%`` also names a program, and so does
+    a variable whose default is a program.  For other words, the result is None.
     """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec

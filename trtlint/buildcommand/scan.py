@@ -15,6 +15,7 @@ from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, file_name, tool_of
 from trtlint.buildcommand.dialects import array_words, as_shell, continued, is_windows
+from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
@@ -27,6 +28,8 @@ _MAX_JOINED = 400
 
 With this limit, an open quote in a comment cannot join the rest of the file.
 """
+_SHOWING = frozenset({"--help", "--version"})
+"""Options that only show a text."""
 _OPERATORS = frozenset("();<>|&")
 _PARENTHESES = re.compile(r"\$\((\w+)\)")
 """Pattern of a make variable such as ``$(NAME)``, which a shell would read as a command substitution."""
@@ -36,12 +39,12 @@ _COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`|\$?\{\{[^{}]*\}\}")
 """Pattern of a command substitution, or of an expression in a template such as ``${{ inputs.model }}``."""
 _SUBSTITUTION = re.compile(r"\$\(|`")
 """Pattern of the start of a command substitution."""
-_SCRIPT = re.compile(r"-[a-z]*c")
+_SCRIPT = re.compile(r"-(?!exec)[a-z]*c")
 """Pattern of a shell option whose next word is a script."""
 _FILE_PROGRAMS = frozenset(
     {
-        "cd", "chmod", "chown", "cmake", "cp", "echo", "file", "find", "git", "install", "ldd", "ln", "ls", "make",
-        "mkdir", "mv", "ninja", "patchelf", "pushd", "rm", "strip", "tar", "test", "type", "which", "[",
+        "cd", "chmod", "chown", "cmake", "cp", "echo", "file", "find", "git", "install", "ldd", "ln", "ls",
+        "make", "mkdir", "mv", "ninja", "patchelf", "pushd", "rm", "strip", "tar", "test", "type", "which",
     }
 )  # fmt: skip
 """Programs that take a file or folder such as ``trtexec``, but do not run it."""
@@ -106,6 +109,8 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
 def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
     """Return the commands in the text of a file.  The suffix determines the language of the file."""
     found: tuple[BuildCommand, ...] | None = None
+    if suffix in DOCUMENTS:
+        return commands_in_document(content, source, suffix, _in_part)
     if suffix == ".py":
         found = commands_in_python(content, source, find_commands)
     elif suffix in (".yml", ".yaml"):
@@ -119,6 +124,12 @@ def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]
     return found
 
 
+def _in_part(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
+    """Return the commands in a part of a document.  In Python, provider options count, too."""
+    found = _in_file(content, source, suffix)
+    return found or (of_python(content, source) if suffix == ".py" else ())
+
+
 def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
     """Yield the build commands in a text, in order.
 
@@ -128,10 +139,12 @@ def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
     """
     if is_windows(text, source):
         text = as_shell(text, source)
-    for number, words in _logical_lines(text):
+    docker = "dockerfile" in file_name(source).casefold()
+    for number, words in _logical_lines(text, docker=docker):
         for tool, arguments in _invocations(words):
             found = command(arguments, tool, source=source, line=number)
-            if any(len(option.name) > 2 for option in found.options) or not (found.complete or found.words):
+            given = any(len(each.name) > 2 and each.name not in _SHOWING for each in found.options)
+            if given or not (found.complete or found.words):
                 yield found
 
 
@@ -151,10 +164,12 @@ def _looks_like_a_path(text: str) -> bool:
     return not any(char.isspace() for char in text.strip())
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+def _logical_lines(text: str, *, docker: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the words of each line.
 
-    A line that ends in a backslash or inside a quote is joined with the next line.
+    A line that ends in a backslash or inside a quote is joined with the next line.  A comment ends a command.
+    A line with only a comment does not end it in a Dockerfile, or if the comment ends in a backslash.
+    https://docs.docker.com/reference/dockerfile/#format
     """
     lines = text.splitlines()
     position = 0
@@ -162,9 +177,12 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
         start = position
         joined = quote = ""
         while position < len(lines):
-            line = continued(_without_comment(lines[position]) if not joined else lines[position])
-            joined += line
+            line = lines[position] if quote else _without_comment(lines[position])
             position += 1
+            if joined and not quote and not line.strip() and (docker or lines[position - 1].endswith("\\")):
+                continue  # a comment between the lines of a command
+            line = continued(line)
+            joined += line
             quote = _open_quote(line.removesuffix("\\"), quote)
             if joined.endswith("\\"):
                 joined = joined[:-1] + " "
@@ -247,6 +265,8 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
     for word in words:
         if not previous or set(previous) <= _OPERATORS:
             handles_files = file_name(word) in _FILE_PROGRAMS
+        elif previous == "-exec":  # find . -exec trtexec --onnx={} ;
+            handles_files = False
         if word and set(word) <= _OPERATORS:
             if tool is not None:
                 # The 2 of `2>&1` is not an argument.

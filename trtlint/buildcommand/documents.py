@@ -1,0 +1,179 @@
+"""Read commands in documents: Markdown, reStructuredText and Jupyter notebooks.
+
+Only code counts.  An apostrophe in prose is not a quotation mark of a shell.
+https://spec.commonmark.org/0.31.2/#fenced-code-blocks
+https://nbformat.readthedocs.io/en/latest/format_description.html
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trtlint.buildcommand.command import BuildCommand, tool_of
+from trtlint.buildcommand.dialects import PROGRAM, continued
+
+DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".ipynb"})
+"""The suffixes of documents."""
+
+_FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*\{?\.?([\w-]*)[^`]*$")
+"""Pattern of the first line of a code block in Markdown, with the name of the language."""
+_INLINE = re.compile(r"(`+)(.+?)\1|<code>(.+?)</code>")
+"""Pattern of code in a line of prose."""
+_INDENTED = re.compile(r"(?: {3}|\t)\s*(?![-*+>]\s|\d+[.)]\s)\S")
+"""Pattern of a line in an indented code block."""
+_PROMPT = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(?:\$\s+)?")
+"""Pattern of the text before a command that is not in a code block."""
+_LONGEST = 4000
+"""Maximum length of a line of prose with code, in characters."""
+_CALL = re.compile(rf"{PROGRAM.pattern}|Provider", re.IGNORECASE)
+"""Pattern of a line that can be the first line of a command."""
+_LANGUAGES = {"python": ".py", "py": ".py", "python3": ".py", "yaml": ".yml", "yml": ".yml"}
+"""For each language of a code block, the suffix of its files.  Other code counts as shell code."""
+_SHELL_CELL = re.compile(r"%%(?:bash|sh|script|system|!|cmd)\b|%%!")
+"""Pattern of the first line of a notebook cell that a shell runs."""
+
+Read = Callable[[str, str, str], tuple[BuildCommand, ...]]
+"""Function that finds the commands in a text.  Its arguments are the text, the file and the suffix."""
+
+
+class _Part(Struct, frozen=True):
+    """Lines of code in a document.
+
+    Attributes:
+        lines: the lines.
+        numbers: the number of each line in the document, from 1.
+        suffix: the suffix of files in the language; empty for a shell.
+    """
+
+    lines: Sequence[str]
+    numbers: Sequence[int]
+    suffix: str = ""
+
+
+def commands_in_document(text: str, source: str, suffix: str, read: Read) -> tuple[BuildCommand, ...]:
+    """Return the build commands in the code of a document, in order.
+
+    Args:
+        text: the document.
+        source: the name of the file, for reports.
+        suffix: the suffix of the file.
+        read: the function that finds the commands in a piece of code.
+    """
+    parts = _notebook(text) if suffix == ".ipynb" else _prose(text.splitlines())
+    found: list[BuildCommand] = []
+    for part in parts:
+        for each in read("\n".join(part.lines), source, part.suffix):
+            place = min(each.line, len(part.numbers)) - 1
+            found.append(replace(each, line=part.numbers[place]))
+    return tuple(found)
+
+
+def _prose(lines: Sequence[str]) -> Iterator[_Part]:
+    """Yield the code in a text with markup.
+
+    Code is a fenced block, inline code, an indented line, or a line that begins with the program.
+    """
+    block: list[tuple[int, str]] = []
+    fence = language = ""
+    for number, line in enumerate(lines, 1):
+        if fence:
+            if line.strip(" \t>").rstrip() and set(line.strip(" \t>")) == {fence[0]} and fence in line:
+                yield _part(block, _LANGUAGES.get(language, ""))
+                fence, block = "", []
+            else:
+                block.append((number, line.lstrip(" \t>") if language not in _LANGUAGES else line))
+            continue
+        opening = _FENCE.match(line)
+        if opening is not None:
+            yield _part(block)
+            fence, language, block = opening.group(1), opening.group(2).casefold(), []
+            continue
+        for code in _code_in(line, block, number):
+            block.append((number, code))
+    yield _part(block, _LANGUAGES.get(language, "") if fence else "")
+
+
+def _code_in(line: str, block: Sequence[tuple[int, str]], number: int) -> list[str]:
+    """Return the pieces of code in a line outside of fenced blocks.
+
+    Args:
+        line: the line.
+        block: the numbers and texts of the code before the line.
+        number: the number of the line.
+    """
+    if block and block[-1][0] == number - 1 and continued(block[-1][1]).endswith("\\"):
+        return [line]
+    if PROGRAM.search(line) is None or len(line) > _LONGEST:
+        return []
+    spans = [found.group(2) or found.group(3) for found in _INLINE.finditer(line)]
+    programs = [span.strip() for span in spans if PROGRAM.search(span)]
+    if programs:
+        return programs
+    if _INDENTED.match(line):
+        return [line]
+    row = line.lstrip().startswith("|")
+    return [each for each in map(_without_prompt, line.split("|") if row else [line]) if _is_call(each)]
+
+
+def _without_prompt(text: str) -> str:
+    return _PROMPT.sub("", text)
+
+
+def _is_call(text: str) -> bool:
+    words = text.split(maxsplit=1)
+    return bool(words) and tool_of(words[0]) is not None
+
+
+def _part(block: Sequence[tuple[int, str]], suffix: str = "") -> _Part:
+    return _Part([line for _, line in block], [number for number, _ in block], suffix)
+
+
+def _notebook(text: str) -> Iterator[_Part]:
+    """Yield the code in the cells of a notebook: the lines of a shell, and the lines of Python."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    cells = document.get("cells") if isinstance(document, dict) else None
+    ends = [found.start() for found in re.finditer("\n", text)]
+    position = 0
+    for cell in cells if isinstance(cells, list) else ():
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        lines, numbers = _lines(cell.get("source")), []
+        for line in lines:
+            if _CALL.search(line):
+                position = max(position, text.find(json.dumps(line, ensure_ascii=False)[1:-1], position))
+            numbers.append(bisect(ends, position) + 1)
+        yield from _cell(lines, numbers)
+
+
+def _lines(source: Any) -> list[str]:
+    if isinstance(source, list):
+        source = "".join(each for each in source if isinstance(each, str))
+    return source.splitlines() if isinstance(source, str) else []
+
+
+def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_Part]:
+    if lines and _SHELL_CELL.match(lines[0]):
+        yield _Part(lines[1:], numbers[1:])
+        return
+    shell: list[str] = []
+    python: list[str] = []
+    escaped = False
+    for line in lines:
+        bare = line.lstrip()
+        escaped = escaped or bare.startswith("!")
+        indent = line[: len(line) - len(bare)]
+        shell.append(bare.removeprefix("!") if escaped else "")
+        python.append(f"{indent}pass" if escaped or bare.startswith("%") else line)
+        escaped = escaped and line.rstrip().endswith("\\")
+    yield _Part(shell, numbers)
+    yield _Part(python, numbers, ".py")
