@@ -365,6 +365,22 @@ def test_ways_to_name_a_build(tmp_path: Path) -> None:
         read_commands(str(tmp_path / "folder"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("build.py", "config.set_flag(trt.BuilderFlag.FP16)", "uses the builder API of TensorRT"),
+        ("build.cpp", "auto c = builder->createBuilderConfig();", "uses the builder API of TensorRT"),
+        ("pgie.txt", "[property]\nnetwork-mode=2\n", "configures DeepStream's nvinfer"),
+        ("pgie.yml", "property:\n  model-engine-file: a.engine\n", "configures DeepStream's nvinfer"),
+        ("build.sh", "make engine", "contains no trtexec or tensorrt_rtx command"),
+    ],
+)
+def test_files_of_other_tools(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CommandError, match=reason):
+        read_commands(str(tmp_path / name))
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
 def test_encodings_of_a_script(tmp_path: Path, encoding: str) -> None:
     """``>`` in Windows PowerShell writes UTF-16 with a byte order mark."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, file_name, tool_of
+from trtlint.buildcommand.csource import SOURCES, commands_in_source
 from trtlint.buildcommand.dialects import array_words, as_shell, continued, is_windows
 from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
 from trtlint.buildcommand.providers import of_json, of_python
@@ -48,6 +49,13 @@ _FILE_PROGRAMS = frozenset(
     }
 )  # fmt: skip
 """Programs that take a file or folder such as ``trtexec``, but do not run it."""
+_BUILDER = re.compile(r"create_?builder_?config|BuilderFlag", re.IGNORECASE)
+"""Pattern of a program that builds an engine with the API of TensorRT."""
+_DEEPSTREAM = re.compile(r"^\s*(?:network-mode|model-engine-file)\s*[=:]", re.MULTILINE)
+"""Pattern of a configuration of nvinfer.
+
+https://docs.nvidia.com/metropolis/deepstream/dev-guide/text/DS_plugin_gst-nvinfer.html
+"""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -89,9 +97,7 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
         if not found and path.suffix in (".py", ""):
             found = of_python(content, text)
         if not found:
-            raise CommandError(
-                f"{text}: contains no trtexec or tensorrt_rtx command and no TensorRT provider"
-            )
+            raise CommandError(f"{text}: {_reason(content)}")
         return found
     if text.lstrip()[:1] in ("{", "[") and "ExecutionProvider" in text:
         return of_json(text)
@@ -106,11 +112,23 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
     return found
 
 
+def _reason(content: str) -> str:
+    """Return the reason why a file has no build command, and advice for files of other tools."""
+    advice = "give the settings of the build as options, such as --fp16"
+    if _BUILDER.search(content):
+        return f"uses the builder API of TensorRT, which --build does not read; {advice}"
+    if _DEEPSTREAM.search(content):
+        return f"configures DeepStream's nvinfer, which --build does not read; {advice}"
+    return "contains no trtexec or tensorrt_rtx command and no TensorRT provider"
+
+
 def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
     """Return the commands in the text of a file.  The suffix determines the language of the file."""
     found: tuple[BuildCommand, ...] | None = None
     if suffix in DOCUMENTS:
         return commands_in_document(content, source, suffix, _in_part)
+    if suffix.casefold() in SOURCES:
+        return commands_in_source(content, source, find_commands)
     if suffix == ".py":
         found = commands_in_python(content, source, find_commands)
     elif suffix in (".yml", ".yaml"):

@@ -1,0 +1,115 @@
+"""Tests of provider options and commands in source code of C++ and C#."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trtlint.buildcommand import BuildCommand, CommandError, find_commands, read_commands
+from trtlint.buildcommand.csource import SOURCES, commands_in_source
+
+KEYS = 'std::vector<const char*> keys{"trt_fp16_enable", "trt_dla_core", "trt_engine_cache_path"};\n'
+
+
+def read(text: str) -> tuple[BuildCommand, ...]:
+    return commands_in_source(text, "a.cpp", find_commands)
+
+
+def options(text: str) -> dict[str, str | None]:
+    """Return the options of the only provider in a program."""
+    (found,) = read(text)
+    assert found.provider is not None
+    assert not found.complete
+    return {each.name: each.value for each in found.options if each.name != "provider"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a list of pairs
+        ('Map o = {{"trt_fp16_enable", "1"}, {"device_id", "0"}};',
+         {"trt_fp16_enable": "1", "device_id": "0"}),
+        ('Map o{{"trt_fp16_enable", half ? "1" : "0"},};', {"trt_fp16_enable": None}),
+        ('new Dictionary<string, string>() { { "trt_dla_core", "1" } }', {"trt_dla_core": "1"}),
+        # two lists
+        (KEYS + 'std::vector<const char*> values{"1", "0", path.c_str()};',
+         {"trt_fp16_enable": "1", "trt_dla_core": "0", "trt_engine_cache_path": None}),
+        (KEYS + 'const char* v[] = {"1"};',
+         {"trt_fp16_enable": None, "trt_dla_core": None, "trt_engine_cache_path": None}),
+        (KEYS, {"trt_fp16_enable": None, "trt_dla_core": None, "trt_engine_cache_path": None}),
+        # items
+        ('Map o; o["trt_fp16_enable"] = "1";', {"trt_fp16_enable": "1"}),
+        ('Map o; if (x) o["trt_fp16_enable"] = "1";', {"trt_fp16_enable": None}),
+        ('Map o; if (x) { o["trt_fp16_enable"] = "1"; }', {"trt_fp16_enable": None}),
+        ('void f(Map& o) { o.emplace("trt_fp16_enable", "1"); }', {"trt_fp16_enable": "1"}),
+        ('Map o; o["trt_dla_core"] = "0"; o["trt_dla_core"] = "1";', {"trt_dla_core": None}),
+        # the fields of a structure
+        ("OrtTensorRTProviderOptions o{}; o.trt_fp16_enable = true; // o.trt_dla_core = 1;",
+         {"trt_fp16_enable": "1"}),
+        ("OrtTensorRTProviderOptions o{}; o.trt_max_workspace_size = (size_t)2 * 1024 * 1024 * 1'024;",
+         {"trt_max_workspace_size": str(2 << 30)}),
+        ("OrtTensorRTProviderOptions o{}; o.trt_max_workspace_size = 1ULL << 30;",
+         {"trt_max_workspace_size": str(1 << 30)}),
+        ("OrtTensorRTProviderOptions* o; o->trt_max_workspace_size = n + 1;",
+         {"trt_max_workspace_size": None}),
+        ("OrtTensorRTProviderOptions o{}; if (x) { o.trt_dla_enable = 1; }", {"trt_dla_enable": None}),
+        # a provider without options
+        ("options.AppendExecutionProvider_TensorRT(o);", {}),
+        ("api.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, o);", {}),
+    ],
+)  # fmt: skip
+def test_options_in_a_program(text: str, expected: dict[str, str | None]) -> None:
+    assert options(text) == expected
+
+
+def test_options_of_tensorrt_rtx() -> None:
+    (found,) = read('/* a\n */\noptions["nv_dump_subgraphs"] = "1";')
+    assert (found.provider, found.line, found.source) == ("nv-tensorrt-rtx", 3, "a.cpp")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config.trt_fp16_enable = 1;",
+        'Map o = {{"device_id", "0"}};',
+        '// {"trt_fp16_enable", "1"}',
+        'std::cout << "usage: trtexec";',
+        "",
+    ],
+)
+def test_programs_without_options(text: str) -> None:
+    assert read(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('system("trtexec --onnx=a.onnx --fp16");', "trtexec --onnx=a.onnx --fp16"),
+        ('auto c = "trtexec --onnx=" + path + " --fp16";', "trtexec --onnx=... --fp16"),
+        ('c << "trtexec --onnx=" << path << " --fp16";', "trtexec --onnx=... --fp16"),
+        ('snprintf(b, n, "trtexec --onnx=%s --fp16", p);', "trtexec --onnx=... --fp16"),
+        ('x = "trtexec "\n    "--onnx=a.onnx";', "trtexec --onnx=a.onnx"),
+    ],
+)
+def test_commands_in_a_program(text: str, expected: str) -> None:
+    (found,) = read(f"int x;\n{text}\n")
+    assert (found.text, found.line) == (expected, 2)
+
+
+def test_a_source_file(tmp_path: Path) -> None:
+    path = tmp_path / "Session.CPP"
+    path.write_text("options.AppendExecutionProvider_TensorRT(o);")
+    (found,) = read_commands(str(path))
+    assert found.provider == "tensorrt"
+    path.write_text("int main() { return 'x'; }")
+    with pytest.raises(CommandError, match="contains no trtexec"):
+        read_commands(str(path))
+
+
+@given(text=st.text('"{}()[]=;,*<trtexec_fp16enable-1.', max_size=200))
+def test_no_program_is_too_strange(text: str) -> None:
+    assert SOURCES
+    read(text + '{"trt_fp16_enable", "trt_dla_core"')

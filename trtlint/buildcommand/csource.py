@@ -1,0 +1,298 @@
+"""Read provider options and commands in source code of C++, C#, CUDA and Java.
+
+The text is split into tokens, and never compiled.  Values that the program computes are unknown.
+https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html#configurations
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trtlint.buildcommand.command import BuildCommand, Option, Search
+from trtlint.buildcommand.dialects import PROGRAM
+from trtlint.knowledge.providers import PROVIDERS, Provider, provider_options
+
+SOURCES = frozenset({".c", ".cc", ".cpp", ".cs", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".java"})
+"""The suffixes of source files."""
+
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*|\d[\w']*|<<|[^\s\w"]""",
+    re.DOTALL,
+)
+"""Pattern of a comment, a text, a name such as ``options.trt_fp16_enable``, a number or an operator."""
+_PARTS = re.compile(r"\.|->|::")
+_STRUCT = re.compile(r"OrtTensorRTProviderOptions\b")
+"""Pattern of the type whose fields are options."""
+_APPENDED: dict[str, Provider] = {
+    "AppendExecutionProvider_TensorRT": "tensorrt",
+    "AppendExecutionProvider_Tensorrt": "tensorrt",
+    "AppendExecutionProvider_TensorRT_V2": "tensorrt",
+    "SessionOptionsAppendExecutionProvider_TensorRT": "tensorrt",
+    "SessionOptionsAppendExecutionProvider_TensorRT_V2": "tensorrt",
+}
+"""For each function that adds a provider to a session, the provider."""
+_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{\w*\}")
+"""Pattern of a placeholder in a format of ``snprintf``, ``std::format`` or C#."""
+_CALL = re.compile(rf"(?:{PROGRAM.pattern})(?:\.exe)?[\"']?\s+['\"]?-", re.IGNORECASE)
+_MOST_TOKENS = 400_000
+_MOST_VALUE = 40
+"""Maximum number of tokens of a value.  A longer value counts as computed."""
+_LONGEST = 100
+"""Maximum number of tokens that are searched for the end of an expression."""
+_NUMBER = re.compile(r"(\d[\d']*)[uUlLzZ]*")
+
+
+class _Token(Struct, frozen=True):
+    """One token of a program.
+
+    Attributes:
+        text: the token.
+        start: the position in the text.
+        depth: the number of open blocks.
+    """
+
+    text: str
+    start: int
+    depth: int
+
+    @property
+    def string(self) -> str | None:
+        """The content of a text, or None for another token."""
+        return self.text[1:-1] if self.text.startswith('"') else None
+
+
+class _Given(Struct, frozen=True):
+    """A value that a program gives to an option.  A computed or conditional value is None."""
+
+    name: str
+    value: str | None
+    start: int
+
+
+def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCommand, ...]:
+    """Return the provider options and the build commands in a program, in order.
+
+    Args:
+        text: the program.
+        source: the name of the file, for reports.
+        search: the function that finds commands in the text of a shell command.
+    """
+    tokens = _tokens(text)
+    ends = [found.start() for found in re.finditer("\n", text)]
+    found = [replace(each, line=bisect(ends, each.line) + 1) for each in _shell(tokens, source, search)]
+    fields = _STRUCT.search(text) is not None
+    given = list(_given(tokens, fields=fields))
+    for provider in PROVIDERS:
+        own = [each for each in given if each.name in provider_options(provider)]
+        own = own if any(_names(provider, each.name) for each in own) else []
+        starts = [each.start for each in own] or [
+            each.start for each in tokens if _APPENDED.get(_PARTS.split(each.text)[-1]) == provider
+        ]
+        if starts:
+            options = [Option("provider", provider), *_merged(own)]
+            shown = " ".join(["onnxruntime", *(each.text for each in options)])
+            line = bisect(ends, starts[0]) + 1
+            found.append(
+                BuildCommand(
+                    "onnxruntime", tuple(options), complete=False, source=source, line=line, text=shown
+                )
+            )
+    return tuple(sorted(found, key=lambda each: each.line))
+
+
+def _names(provider: Provider, name: str) -> bool:
+    return name.startswith("trt_" if provider == "tensorrt" else "nv_")
+
+
+def _merged(given: Sequence[_Given]) -> Iterator[Option]:
+    """Yield one option for each name.  If the values differ, the value is unknown."""
+    values: dict[str, set[str | None]] = {}
+    for each in given:
+        values.setdefault(each.name, set()).add(each.value)
+    for name, known in values.items():
+        value = next(iter(known)) if len(known) == 1 else None
+        yield Option(name, value, known=value is not None)
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Return the tokens of a program, without comments."""
+    found: list[_Token] = []
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token.startswith(("//", "/*")):
+            continue
+        depth -= token == "}"
+        found.append(_Token(token, match.start(), depth))
+        depth += token == "{"
+        if len(found) >= _MOST_TOKENS:
+            break
+    return found
+
+
+def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_Given]:
+    """Yield the options that a program sets.
+
+    Options are the pairs of a list or of a call, the items of a dictionary, two lists of names and of values,
+    and the fields of a structure if ``fields`` is true.
+    """
+    known = {name for provider in PROVIDERS for name in provider_options(provider)}
+    first = _first_depths(tokens)
+    done = 0
+    for place, token in enumerate(tokens):
+        if place < done:
+            continue
+        if token.string in known:
+            names = _strings(tokens, place) if place and tokens[place - 1].text in "{[" else []
+            if len(names) > 1 and all(name in known for name in names):
+                yield from _columns(tokens, place, names)
+                done = place + 2 * len(names) - 1
+            else:
+                yield from _pair(tokens, place, first)
+        elif fields and "=" in [each.text for each in tokens[place + 1 : place + 2]]:
+            parts = _PARTS.split(token.text)
+            if len(parts) > 1 and parts[-1] in known:
+                value = _value(tokens, place + 2)
+                certain = _certain(tokens, place, first)
+                yield _Given(parts[-1], value if certain else None, token.start)
+
+
+def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
+    """Return the number of open blocks where each name occurs first.
+
+    For a parameter of a function, the block of the function counts.
+    """
+    found: dict[str, int] = {}
+    parentheses = 0
+    for token in tokens:
+        parentheses += (token.text == "(") - (token.text == ")")
+        if token.text[0].isalpha() or token.text[0] == "_":
+            found.setdefault(_PARTS.split(token.text)[0], token.depth + (parentheses > 0))
+    return found
+
+
+def _certain(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> bool:
+    """Return whether a statement always runs if the declaration of its first name runs."""
+    token = tokens[place]
+    before = tokens[place - 1].text if place else ""
+    owner = _PARTS.split(token.text)[0]
+    return token.depth <= first.get(owner, 0) and before not in (")", "else")
+
+
+def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
+    """Return the texts of a list that begins at a place, or an empty list if it has other elements."""
+    found: list[str] = []
+    while place < len(tokens) and (string := tokens[place].string) is not None:
+        found.append(string)
+        following = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        if following != ",":
+            return found if following in ("}", "]") else []
+        place += 2
+        if place < len(tokens) and tokens[place].text in ("}", "]"):
+            return found
+    return []
+
+
+def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iterator[_Given]:
+    """Yield the options of a list of names and of the list of values after it.
+
+    If the next list has another length, the values are unknown.
+    """
+    end = place + 2 * len(names)
+    opening = next((at for at in range(end, min(end + 60, len(tokens))) if tokens[at].text == "{"), None)
+    values: list[str | None] = []
+    if opening is not None:
+        at = opening + 1
+        while at < len(tokens) and len(values) <= len(names) and tokens[at].text != "}":
+            length = _length(tokens, at)
+            values.append(_value(tokens, at))
+            at += length + (tokens[at + length].text == "," if at + length < len(tokens) else 0)
+    known = values if len(values) == len(names) else [None] * len(names)
+    for name, value in zip(names, known, strict=True):
+        yield _Given(name, value, tokens[place].start)
+
+
+def _pair(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> Iterator[_Given]:
+    """Yield the option whose name is at a place: ``{"a", "1"}``, ``f("a", "1")`` or ``x["a"] = "1"``."""
+    token = tokens[place]
+    following = [each.text for each in tokens[place + 1 : place + 3]]
+    before = tokens[place - 1].text if place else ""
+    owner = place - 2
+    if before == "{" and following[:1] == [","]:
+        yield _Given(token.string or "", _value(tokens, place + 2), token.start)
+    elif before == "(" and following[:1] == [","] and owner >= 0:
+        value = _value(tokens, place + 2) if _certain(tokens, owner, first) else None
+        yield _Given(token.string or "", value, token.start)
+    elif before == "[" and following == ["]", "="] and owner >= 0:
+        value = _value(tokens, place + 3) if _certain(tokens, owner, first) else None
+        yield _Given(token.string or "", value, token.start)
+
+
+def _length(tokens: Sequence[_Token], place: int) -> int:
+    """Return the number of tokens of an expression."""
+    nested = 0
+    for at in range(place, min(place + _LONGEST, len(tokens))):
+        text = tokens[at].text
+        if nested == 0 and text in (",", ";", "}", ")", "]"):
+            return at - place
+        nested += (text in "([{") - (text in ")]}")
+    return min(_LONGEST, len(tokens) - place)
+
+
+def _value(tokens: Sequence[_Token], place: int) -> str | None:
+    """Return the text or number that an expression of constants is, or None for other expressions."""
+    length = _length(tokens, place)
+    words = [each.text for each in tokens[place : place + min(length, _MOST_VALUE + 1)]]
+    if len(words) == 1 and words[0].startswith('"'):
+        return words[0][1:-1]
+    if len(words) == 1 and words[0] in ("true", "false"):
+        return str(int(words[0] == "true"))
+    return _product([word for word in words if word not in ("(", ")", "size_t", "int64_t", "uint64_t")])
+
+
+def _product(words: Sequence[str]) -> str | None:
+    """Return the value of a product of numbers, or of a number that is shifted to the left."""
+    numbers = [_NUMBER.fullmatch(word) for word in words[::2]]
+    operators = set(words[1::2])
+    if not numbers or len(words) % 2 == 0 or len(words) > _MOST_VALUE:
+        return None
+    values = [int(each.group(1).replace("'", "")) if each else -1 for each in numbers]
+    if min(values) < 0 or max(values) >= 1 << 63:
+        return None
+    if operators == {"<<"} and len(values) == 2 and values[1] < 64:
+        return str(values[0] << values[1])
+    product = 1
+    for value in values:
+        product = min(product * value, 1 << 64)
+    return str(product) if operators <= {"*"} else None
+
+
+def _shell(tokens: Sequence[_Token], source: str, search: Search) -> Iterator[BuildCommand]:
+    """Yield the commands in the texts of a program.  The line of a command is its position in the text.
+
+    Texts that are joined with ``+`` or ``<<`` are one command.  Its computed parts are variables.
+    """
+    for place, token in enumerate(tokens):
+        if token.string is None or PROGRAM.search(token.string) is None:
+            continue
+        text = _joined(tokens, place)
+        if _CALL.search(text):
+            yield from (replace(each, line=token.start) for each in search(text, source))
+
+
+def _joined(tokens: Sequence[_Token], place: int) -> str:
+    parts: list[str] = []
+    for token in tokens[place : place + 200]:
+        if token.string is not None:
+            text = token.string.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+            parts.append(_FORMAT.sub("${_}", text))
+        elif token.text in (",", ";", "}", ")", "<"):
+            break
+        elif token.text not in ("+", "<<", "("):
+            parts.append("${_}")
+    return "".join(parts)
