@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from trtlint.buildcommand.command import BuildCommand, tool_of
 from trtlint.buildcommand.dialects import PROGRAM, continued
+from trtlint.buildcommand.syntax import nodes_of
 
 DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".ipynb"})
 """The suffixes of documents."""
@@ -32,8 +33,8 @@ _PROMPT = re.compile(r"^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(?:\$\s+)?")
 """Pattern of the text before a command that is not in a code block."""
 _LONGEST = 4000
 """Maximum length of a line of prose with code, in characters."""
-_CALL = re.compile(rf"{PROGRAM.pattern}|Provider", re.IGNORECASE)
-"""Pattern of a line that can be the first line of a command."""
+_LONGEST_CELL = 10_000
+"""Maximum distance between two lines of code in the text of a notebook, in characters."""
 _LANGUAGES = {"python": ".py", "py": ".py", "python3": ".py", "yaml": ".yml", "yml": ".yml"}
 """For each language of a code block, the suffix of its files.  Other code counts as shell code."""
 _SHELL_CELL = re.compile(r"%%(?:bash|sh|script|system|!|cmd)\b|%%!")
@@ -145,14 +146,30 @@ def _notebook(text: str) -> Iterator[_Part]:
     ends = [found.start() for found in re.finditer("\n", text)]
     position = 0
     for cell in cells if isinstance(cells, list) else ():
+        position = max(position, text.find('"source"', position) + 1)
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
         lines, numbers = _lines(cell.get("source")), []
         for line in lines:
-            if _CALL.search(line):
-                position = max(position, text.find(json.dumps(line, ensure_ascii=False)[1:-1], position))
+            found = text.find(json.dumps(line, ensure_ascii=False)[1:-1], position, position + _LONGEST_CELL)
+            position = max(position, found)
             numbers.append(bisect(ends, position) + 1)
         yield from _cell(lines, numbers)
+
+
+def python_of_notebook(text: str) -> str:
+    """Return the Python code of a notebook.  Its lines have the numbers of the lines in the notebook.
+
+    A cell that is not valid Python is left out.  If the notebook has several cells in one line, the numbers
+    are larger.
+    """
+    lines: list[str] = []
+    for part in _notebook(text):
+        if part.suffix == ".py" and nodes_of("\n".join(part.lines)) is not None:
+            for number, line in zip(part.numbers, part.lines, strict=True):
+                lines += [""] * (number - 1 - len(lines))
+                lines.append(line)
+    return "\n".join(lines)
 
 
 def _lines(source: Any) -> list[str]:

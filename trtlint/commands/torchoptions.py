@@ -9,7 +9,7 @@ import click
 
 from trtlint.commands.arguments import bundle
 from trtlint.errors import SettingError
-from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_release
+from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_release
 from trtlint.policy.options import TorchOptions
 
 torch_options = bundle(
@@ -57,7 +57,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     )
     if release is None:
         for path in options["paths"]:
-            if path.lower().endswith((".py", ".pt2")):
+            if path.lower().endswith((*SCRIPTS, ".pt2")):
                 raise SettingError(f"{path}: no Torch-TensorRT release is given; add --torch-tensorrt 2.13")
         for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
             if value is not None:
@@ -78,11 +78,11 @@ def _build(options: dict[str, Any], release: str | None) -> str | None:
     Return the removed value.  Return None if ``--build`` is absent or remains in ``options``.
     """
     text: str | None = options["build"]
-    if text is None or ("compile" not in text and not text.endswith(".py")):
+    if text is None or ("compile" not in text and not text.endswith(SCRIPTS)):
         return None
     from trtlint.torch_tensorrt.calls import is_call
 
-    script = text.endswith(".py") and release is not None and Path(text).is_file()
+    script = text.endswith(SCRIPTS) and release is not None and Path(text).is_file()
     if not script and not is_call(text):
         return None
     if release is None:

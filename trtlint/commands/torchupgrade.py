@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_range
+from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_range
 from trtlint.policy.failing import grave
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trtlint.engine.evidence.torch import TorchScriptEvidence
     from trtlint.engine.torchupgrade import TorchUpgrade
 
-_SUFFIXES = (".py", ".pt2")
+_SUFFIXES = (*SCRIPTS, ".pt2")
 
 
 def has_torch(paths: Sequence[str]) -> bool:

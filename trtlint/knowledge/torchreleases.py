@@ -90,6 +90,10 @@ class TorchRelease(Struct, frozen=True, rename={"version": "release"}):
         return int(self.version.split(".")[1])
 
 
+SCRIPTS = (".py", ".ipynb")
+"""The suffixes of files that can contain calls of Torch-TensorRT."""
+
+
 class TorchArgument(Struct, frozen=True):
     """An argument of a Torch-TensorRT function in one release.
 

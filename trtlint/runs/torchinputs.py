@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from trtlint.errors import SettingError
-from trtlint.knowledge.torchreleases import TorchRelease
+from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease
 from trtlint.policy.options import LintOptions
 from trtlint.policy.settings import SettingsReader
 from trtlint.runs.task import Task
@@ -42,11 +42,13 @@ def torch_tasks(
 
     mine, build = list(dict.fromkeys(paths)), options.torch.build
     if not mine and build is None:
-        raise SettingError("--torch-tensorrt needs a Python script, a program (.pt2), or a call in --build")
+        raise SettingError(
+            "--torch-tensorrt needs a Python script or notebook, a program (.pt2), or a call in --build"
+        )
     programs = any(path.lower().endswith(PROGRAM) for path in mine)
     inputs: list[TorchInput] = []
     calls: tuple[TorchCall, ...] = ()
-    if build is not None and build.endswith(".py"):
+    if build is not None and build.endswith(SCRIPTS):
         mine.insert(0, build)
     elif build is not None:
         evidence = _text_evidence(build, release, checked=not programs)

@@ -13,7 +13,7 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.torch import TorchProgramEvidence, script_evidence
 from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.knowledge.torchreleases import TorchRelease
+from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
 from trtlint.torch_tensorrt.program import Program, read_program
@@ -51,12 +51,12 @@ class TorchJob(Struct, frozen=True):
         return self
 
 
-SCRIPT, PROGRAM = ".py", ".pt2"
+PROGRAM = ".pt2"
 
 
 def is_torch(path: str) -> bool:
-    """Return whether a path is a Python script or an exported program."""
-    return path.lower().endswith((SCRIPT, PROGRAM))
+    """Return whether a path is a Python script, a notebook or an exported program."""
+    return path.lower().endswith((*SCRIPTS, PROGRAM))
 
 
 class TorchInput(Struct, frozen=True):
@@ -90,7 +90,7 @@ def read_input(path: Path, release: TorchRelease, request: TorchRequest | None) 
             operators.
     """
     try:
-        if path.name.lower().endswith(SCRIPT):
+        if path.name.lower().endswith(SCRIPTS):
             return TorchInput(path, (script_evidence(path, release.version),))
         program = read_program(path, release.version)
     except (UnreadableError, OSError) as error:

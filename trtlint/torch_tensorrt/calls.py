@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trtlint.buildcommand.documents import python_of_notebook
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
@@ -195,6 +196,8 @@ def read_script(path: Path, name: str = "") -> ScriptParts:
     """
     with limit_work(path):
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
+        if path.suffix.lower() == ".ipynb":
+            text = python_of_notebook(text)
         return script_in(text, name or str(path))
 
 

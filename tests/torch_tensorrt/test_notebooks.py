@@ -1,0 +1,43 @@
+"""Tests of calls of Torch-TensorRT in Jupyter notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from trtlint import lint
+from trtlint.buildcommand.documents import python_of_notebook
+from trtlint.torch_tensorrt.calls import read_script
+
+CELLS = (
+    ("markdown", "# torch_tensorrt.compile(m, debug=True)"),
+    ("code", "!pip install torch-tensorrt\n%matplotlib inline\nimport torch_tensorrt"),
+    ("markdown", "It's here."),
+    ("code", "torch_tensorrt.compile?"),
+    ("code", "%%bash\npip list"),
+    ("code", "m = torch_tensorrt.compile(\n    n, ir='dynamo', inputs=[x], enabled_precision={1},\n)"),
+)
+
+
+def notebook(indent: int | None) -> str:
+    cells = [{"cell_type": kind, "source": text.splitlines(keepends=True)} for kind, text in CELLS]
+    return json.dumps({"cells": cells}, indent=indent)
+
+
+def test_the_calls_of_a_notebook(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(notebook(1))
+    (call,), _, _ = read_script(path)
+    line = next(n for n, each in enumerate(notebook(1).splitlines(), 1) if "m = torch" in each)
+    assert call.line == line
+    (model,) = lint(path, torch_tensorrt="2.9", isolated=True).models
+    assert [each.rule for each in model.findings] == ["TTR105"]
+
+
+def test_a_notebook_in_one_line() -> None:
+    lines = [each for each in python_of_notebook(notebook(None)).splitlines() if each not in ("", "pass")]
+    assert lines == ["import torch_tensorrt", *CELLS[-1][1].splitlines()]
+
+
+def test_text_that_is_no_notebook() -> None:
+    assert [python_of_notebook(text) for text in ("", "[]", "import torch")] == ["", "", ""]
