@@ -60,6 +60,19 @@ class TestWords:
     def test_a_word_without_dashes_is_kept(self) -> None:
         assert only("trtexec --onnx a.onnx").words == ("a.onnx",)
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            'cmd="trtexec --onnx=a.onnx --fp16"',
+            'local cmd="/opt/bin/trtexec --onnx=a.onnx \\\n  --fp16"\ncmd+=" --int8"\n$cmd',
+            "export CMD='trtexec --onnx=a.onnx --fp16'",
+            'ENV CMD="${TRTEXEC} --onnx=a.onnx --fp16"',
+        ],
+    )
+    def test_a_variable_with_a_command_may_get_further_options(self, line: str) -> None:
+        found = only(line)
+        assert (found.text, found.complete) == ("trtexec --onnx=a.onnx --fp16", False)
+
     @pytest.mark.parametrize("part", ["[--int8]", "[--int8 OR --best]", "[--int8 | ...]"])
     def test_an_optional_part_of_a_usage_text_is_unknown(self, part: str) -> None:
         found = only(f"trtexec --onnx=a.onnx --fp16 {part}")

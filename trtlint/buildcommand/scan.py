@@ -56,6 +56,10 @@ _DEEPSTREAM = re.compile(r"^\s*(?:network-mode|model-engine-file)\s*[=:]", re.MU
 
 https://docs.nvidia.com/metropolis/deepstream/dev-guide/text/DS_plugin_gst-nvinfer.html
 """
+_ASSIGNED = re.compile(r"\w+=(?=\S*(?:trtexec|tensorrt_rtx)\S*\s)", re.IGNORECASE)
+"""Pattern of the assignment of a command to a variable."""
+_VARIABLE = "${_}"
+"""Stands for options that are unknown."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -274,7 +278,8 @@ def _split(line: str) -> list[str] | None:
 def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
     """Yield each call of a known program: the program, and its arguments up to the next shell operator.
 
-    The word after ``-c`` can be a script, as in ``bash -c "trtexec --fp16"``.
+    The word after ``-c`` can be a script, as in ``bash -c "trtexec --fp16"``.  A variable can contain a
+    command, as in ``cmd="trtexec --fp16"``.
     """
     previous = ""
     tool: Tool | None = None
@@ -295,6 +300,10 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
         elif _SCRIPT.fullmatch(previous):
             for _, inner in _logical_lines(word):
                 yield from _invocations(inner)
+        elif (assigned := _ASSIGNED.match(word)) is not None:
+            for _, inner in _logical_lines(word[assigned.end() :]):
+                # The script can add options to the variable before it runs the command.
+                yield from ((each, [*given, _VARIABLE]) for each, given in _invocations(inner))
         elif not handles_files:
             tool = tool_of(word)
         previous = word
