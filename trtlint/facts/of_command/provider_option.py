@@ -25,13 +25,29 @@ _OF_SESSION = "ep.context"
 _OF_TRITON = frozenset(
     {
         *("tensorrt", "default_model_filename", "precision_mode", "max_workspace_size_bytes"),
-        *("int8_calibration_table_name", "int8_use_native_calibration_table", "trt_engine_cache_enable"),
-        *("max_cached_engines", "minimum_segment_size"),
+        *("int8_calibration_table_name", "int8_use_native_calibration_table"),
     }
 )
 """Parameter names that Triton's backends translate into provider options.
 
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
+"""
+_SERVED = frozenset(
+    {
+        "trt_auxiliary_streams", "trt_build_heuristics_enable", "trt_builder_optimization_level",
+        "trt_context_memory_sharing_enable", "trt_cuda_graph_enable", "trt_detailed_build_log",
+        "trt_dla_core", "trt_dla_enable", "trt_dump_ep_context_model", "trt_dump_subgraphs",
+        "trt_engine_cache_enable", "trt_engine_cache_path", "trt_engine_cache_prefix",
+        "trt_ep_context_embed_mode", "trt_ep_context_file_path", "trt_extra_plugin_lib_paths",
+        "trt_force_sequential_engine_build", "trt_force_timing_cache", "trt_layer_norm_fp32_fallback",
+        "trt_max_partition_iterations", "trt_min_subgraph_size", "trt_profile_max_shapes",
+        "trt_profile_min_shapes", "trt_profile_opt_shapes", "trt_sparsity_enable", "trt_tactic_sources",
+        "trt_timing_cache_enable", "trt_timing_cache_path",
+    }
+)  # fmt: skip
+"""The options that Triton passes on under their own names.  Triton rejects all other options.
+
+https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime.cc#L477
 """
 
 
@@ -53,6 +69,7 @@ class ProviderOptionFact(Fact, frozen=True):
         only: the build of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
             ``plug-in`` (a separate library); empty if both builds have the option.
         group: ``precision`` or empty.
+        served: whether Triton passes the option on; true if Triton is not used.
         source: file and line; empty for options given as text.
     """
 
@@ -67,6 +84,7 @@ class ProviderOptionFact(Fact, frozen=True):
     since: str
     only: str
     group: str
+    served: bool
     source: str
 
     @property
@@ -85,10 +103,11 @@ def find(facts: Facts) -> Iterator[ProviderOptionFact]:
     for name in command.names:
         option = command.option(name)
         if option is not None and name not in skipped and not name.startswith(_OF_SESSION):
-            yield _fact(option, provider, command.place)
+            served = command.tool != "triton" or name in _SERVED
+            yield _fact(option, provider, command.place, served=served)
 
 
-def _fact(option: Option, provider: Provider, source: str) -> ProviderOptionFact:
+def _fact(option: Option, provider: Provider, source: str, *, served: bool) -> ProviderOptionFact:
     known = provider_options(provider).get(option.name)
     value = option.value or ""
     others = [other for other in PROVIDERS if other != provider and option.name in provider_options(other)]
@@ -106,5 +125,6 @@ def _fact(option: Option, provider: Provider, source: str) -> ProviderOptionFact
         since="" if known is None else known.since,
         only="" if known is None else known.only,
         group="" if known is None else known.group,
+        served=served,
         source=source,
     )
