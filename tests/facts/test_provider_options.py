@@ -64,3 +64,23 @@ def test_precision_options_of_tensorrt_11() -> None:
 
 def test_options_of_the_other_provider() -> None:
     assert "ORT101" in rules_of('{"NvTensorRTRTXExecutionProvider": {"trt_fp16_enable": "1"}}', rtx="1.7")
+
+
+SERVED = (
+    'max_batch_size: 0 input { name: "image" data_type: TYPE_FP32 dims: [ -1, 3 ] } '
+    "optimization { execution_accelerators { gpu_execution_accelerator: [ { "
+    'name: "tensorrt" parameters { key: "minimum_segment_size" value: "3" } } ] } }'
+)
+
+
+@pytest.mark.parametrize(
+    ("backend", "expected"),
+    [("onnxruntime", {"TRI101", "ORT101"}), ("python", set()), ("tensorflow", set()), ("pytorch", set())],
+)
+def test_configurations_of_other_backends_are_not_about_the_model(backend: str, expected: set[str]) -> None:
+    model = onnx.parser.parse_model(MODEL)
+    (report,) = trtlint.lint(model, command=f'backend: "{backend}" {SERVED}', trt="10.9").models
+    found = {finding.rule for finding in report.findings}
+    assert {rule for rule in found if rule in ("TRI101", "ORT101")} == expected
+    if backend != "onnxruntime":
+        assert not any(rule.startswith("TRI") for rule in found)

@@ -177,7 +177,7 @@ def _command(config: Any, source: str) -> BuildCommand:
     options: list[Option] = []
     if config.default_model_filename:
         options.append(Option("default_model_filename", config.default_model_filename))
-    if backend != "tensorrt" and _on_gpu(config):
+    if backend == "onnxruntime" and _on_gpu(config):
         options += _accelerated(config)
     tensors = [*_tensors(config.input, "input"), *_tensors(config.output, "output")]
     if len(tensors) > _MOST_TENSORS:

@@ -24,6 +24,10 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 """Types of model inputs that every release also uses for the engine's inputs."""
 
 
+_BACKENDS = frozenset({"onnxruntime", "tensorrt"})
+"""The backends that take their tensors from the model."""
+
+
 class ServedTensorFact(Fact, frozen=True, kw_only=True):
     """An input or output in a Triton configuration, or a model input that the configuration does not list.
 
@@ -77,10 +81,15 @@ class ServedTensorFact(Fact, frozen=True, kw_only=True):
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """Yield the configured tensors in order, then the model inputs that the configuration does not list."""
+    """Yield the configured tensors in order, then the model inputs that the configuration does not list.
+
+    The tensors of other backends, such as ``python``, need not be the tensors of the model.
+    """
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place
+    if served.backend not in _BACKENDS:
+        return
     graph = facts.model.graph
     for tensor in served.tensors:
         values = graph.inputs if tensor.role == "input" else graph.outputs
