@@ -86,7 +86,9 @@ def _cases(given: _Given, path: Any, name: str) -> Iterator[NamedCase]:
             raise ArgumentError(f"{name} is empty: expected a model, or files of a build such as log=")
         yield given.alone()
         return
-    for file in expand(each for each in listed if not is_address(each)):
+    files = [*expand(each for each in listed if not is_address(each))]
+    given.single = len(files) == 1
+    for file in files:
         yield NamedCase(given.case(file), str(file))
     for address in (parse(each) for each in listed if is_address(each)):
         require_packages(address)
@@ -112,7 +114,13 @@ def one_case(
 
 
 class _Given:
-    """The keywords of one call of the Python API, checked and converted."""
+    """The keywords of one call of the Python API, checked and converted.
+
+    Attributes:
+        single: True if the call is about one model.
+    """
+
+    single = True
 
     def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
         self._keywords = keywords = read(keywords, Keywords.__annotations__)
@@ -294,7 +302,8 @@ class _Given:
         keywords, usual = self._keywords, Limits()
         wanted, folder, logs = (keywords.get(name) for name in ("dry_build", "rtx_path", "dry_build_logs"))
         release = wanted if isinstance(wanted, str) and wanted not in get_args(Level) else None
-        shapes = (*command_shapes(self._command_for(path)), *fixed_shapes(keywords.get("shapes", ())))
+        asked = (*fixed_shapes(keywords.get("shapes", ())),)
+        shapes = (*command_shapes(self._command_for(path)), *asked)
         compare = keywords.get("compare", ())
         return DryJob(
             find(release, None if folder is None else Path(folder)).version,
@@ -309,4 +318,6 @@ class _Given:
             compare=request_of(compare, tuple((each.name, each.shapes[1]) for each in shapes))
             if compare
             else None,
+            asked=asked,
+            alone=self.single,
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from onnx import TensorProto, helper
 
 from trtlint.buildcommand import read_commands
-from trtlint.dry_build.given import command_shapes, fixed_shapes
+from trtlint.dry_build.given import command_shapes, fixed_shapes, wrong_shape
 from trtlint.dry_build.shapes import ShapeRange
+from trtlint.model.elements import Value
 
 ONE, TWO, FOUR = (1, 3), (2, 3), (4, 3)
 
@@ -46,3 +48,39 @@ def test_a_shape_by_name_is_its_own_range() -> None:
         ShapeRange("y", ((), (), ())),
     ]
     assert list(fixed_shapes([])) == []
+
+
+def _value(name: str, kind: int, shape: list[object] | None) -> Value:
+    value = Value(name)
+    value.set_type(helper.make_tensor_type_proto(kind, shape))  # type: ignore[arg-type]
+    return value
+
+
+INPUTS = [
+    _value("x", TensorProto.FLOAT, ["N", 3]),
+    _value("sizes", TensorProto.INT64, [4]),
+    _value("free", TensorProto.FLOAT, None),
+    _value("minus", TensorProto.FLOAT, [-1, 3]),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "wrong"),
+    [
+        ("x", (2, 3), ""),
+        ("sizes", (2, 3), ""),
+        ("free", (2,), ""),
+        ("minus", (5, 3), ""),
+        ("x", (2, 4), "x:2x4: the model expects f32[N,3] for the input 'x'"),
+        ("x", (3,), "x:3: the model expects f32[N,3] for the input 'x'"),
+        ("y", (2, 3), "y:2x3: the model has no input 'y'; its inputs: x, sizes, free, minus"),
+    ],
+)
+def test_shapes_that_do_not_fit_the_model(name: str, shape: tuple[int, ...], wrong: str) -> None:
+    assert wrong_shape(fixed_shapes([(name, shape)]), INPUTS) == wrong
+
+
+def test_a_name_of_another_model() -> None:
+    (given,) = fixed_shapes([("y", (2, 3))])
+    assert not wrong_shape([given], INPUTS, named=False)
+    assert wrong_shape([given], []) == "y:2x3: the model has no input 'y'; its inputs: none"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import onnx
 import pytest
 from msgspec.structs import replace
 
+from trtlint.buildcommand.shapes import read_shapes
 from trtlint.dry_build.drybuild import DryBuildRequest
 from trtlint.dry_build.errors import DryBuildError
+from trtlint.dry_build.given import fixed_shapes
 from trtlint.dry_build.result import DryBuildResult
 from trtlint.dry_build.wheels import Wheels
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
+from trtlint.measurement.inputs import InputsError
 from trtlint.model.errors import ModelError
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits
@@ -159,6 +164,7 @@ class Asked:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answer: DryBuildResult | Exception = DryBuildResult("1.7.1", sm=86)
         self.requests: list[tuple[str, int | None]] = []
+        self.expected = MODEL
         self.needed: list[tuple[int, int]] = []
         monkeypatch.setattr(dry, "find", lambda version, folder: Wheels(version, str(folder or "")))
         monkeypatch.setattr(dry, "ask", self.ask)
@@ -177,7 +183,7 @@ class Asked:
 
     def ask(self, model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
         """Run the dry build."""
-        assert model == MODEL
+        assert model == self.expected
         self.requests.append((request.level, request.sm))
         log.write_text("the log", "utf-8")
         if isinstance(self.answer, Exception):
@@ -288,3 +294,29 @@ def test_a_result_of_a_dry_build_is_cached(
     assert third != first
     dry.dry_builds(job(), MODEL, (A10,))
     assert len(asked.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "alone", "message"),
+    [
+        ("y:2x3", True, "--shapes y:2x3: the model has no input 'y'; its inputs: x"),
+        ("x:2x4", False, "--shapes x:2x4: the model expects f32[N,3] for the input 'x'"),
+        ("y:2x3", False, None),
+        ("x:2x3", True, None),
+    ],
+)
+def test_shapes_that_the_user_gives_must_fit(
+    shape: str, alone: bool, message: str | None, asked: Asked, tmp_path: Path
+) -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[N,3] x) => (float[N,3] y) { y = Relu (x) }'
+    model = tmp_path / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), model)
+    given = tuple(fixed_shapes((name, size) for name, size in read_shapes(shape) if size))
+    made = job(asked=given, alone=alone)
+    if message is None:
+        asked.expected = model
+        assert len(made.gather(model, (A10,))) == 1
+        return
+    with pytest.raises(InputsError, match=f"^{re.escape(message)}$"):
+        made.gather(model, (A10,))
+    assert not asked.requests

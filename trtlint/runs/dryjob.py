@@ -31,6 +31,8 @@ class DryJob(Struct, frozen=True):
         kept: the cache folder; None to cache nothing.
         logs: the folder for logs; None to save no logs.
         compare: the inputs for a comparison of the parsed network with the model; None to compare nothing.
+        asked: the shapes from the option ``--shapes`` or the keyword ``shapes``, which must fit the model.
+        alone: True if the run has no other model. Then each name in ``asked`` must be an input of the model.
     """
 
     version: str
@@ -41,6 +43,8 @@ class DryJob(Struct, frozen=True):
     kept: Path | None = None
     logs: Path | None = None
     compare: CompareRequest | None = None
+    asked: tuple[ShapeRange, ...] = ()
+    alone: bool = True
 
     @property
     def grounds(self) -> frozenset[Ground]:
@@ -52,11 +56,26 @@ class DryJob(Struct, frozen=True):
 
         Raises:
             WheelError: the wheels are not installed.
-            InputsError: the inputs for a comparison do not match the model.
+            InputsError: the given shapes, or the inputs for a comparison, do not match the model.
         """
         from trtlint.runs.dry import dry_builds
 
+        if self.asked:
+            self._require_fit(model)
         return dry_builds(self, model, targets)
+
+    def _require_fit(self, model: Path) -> None:
+        from trtlint.dry_build.given import wrong_shape
+        from trtlint.measurement.inputs import InputsError
+        from trtlint.model.errors import ModelError
+        from trtlint.model.load import load
+
+        try:
+            inputs = load(model).graph.inputs
+        except (ModelError, OSError):  # the lint reports the problem with the file
+            return
+        if wrong := wrong_shape(self.asked, inputs, named=self.alone):
+            raise InputsError(f"--shapes {wrong}")
 
     def elsewhere(self) -> DryJob:
         """Return a copy of the job for another machine, without cache folder and log folder."""

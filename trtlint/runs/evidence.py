@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
@@ -169,12 +170,16 @@ class DryBuildReader(EvidenceReader):
         from trtlint.dry_build.given import command_shapes
 
         shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
-        shapes += _shapes([self._dry], "--shapes")
+        asked = (*_shapes([self._dry], "--shapes"),)
+        shapes += asked
         requested = (each.compare for each in (self._dry, *reversed(named)))
         compare = next((each for each in requested if each is not None), ())
         where = "--compare" if self._dry.compare else f"{settings.configuration.file}: compare"
         request = self._comparison(compare, tuple(shapes), where) if compare else None
-        return Read((self._job(settings.file, wanted, tuple(shapes), request),))
+        job = self._job(settings.file, wanted, tuple(shapes), request)
+        if asked:
+            job = replace(job, asked=asked, alone=len(self._models) == 1)
+        return Read((job,))
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
