@@ -143,6 +143,8 @@ TOO_MANY = "tritonclient.utils.InferenceServerException: [400] inference request
 UNWRITTEN_TENSOR = "In node 0 (importModel): INVALID_GRAPH: Assertion failed: tensors.count(input_name)"
 OWN_CHECK = 'Traceback (most recent call last):\n  File "trt_model.py", line 31, in ONNX_to_TRT\n    assert parser.parse(model.read())\nAssertionError'
 NO_PROFILE = "4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
+RTX_RUN = "&&&& RUNNING TensorRT_RTX [TensorRT-RTX v10701] # tensorrt_rtx --onnx=m.onnx"
+TOO_MUCH = "[E] IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error (x: tensor volume exceeds 1099511627776)"
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
 NO_HOST_CODE = "E0801 15:08:52.225389 1 logging.cc:40] 4: [runtime.cpp::deserializeCudaEngineEx::113] Error Code 4: Internal Error (Cannot deserialize engine with lean runtime since IRuntime::getEngineHostCodeAllowed() is false.)"
 NO_HOST_CODE_LOADED = "E0801 15:08:52.242382 1 model_lifecycle.cc:626] failed to load 'a' version 1: Internal: unable to load plan file to auto complete config: /models/a/1/model.plan"
@@ -423,6 +425,8 @@ NO_ALLOCATION = (
             "LOG124",
         ),
         (NO_ALLOCATION, "memory ran out: std::bad_alloc", "--calib"),
+        # The number of a TensorRT-RTX release is no release of TensorRT before 8.
+        ((RTX_RUN, TOO_MUCH), "See the documentation of this call", "This release is from 2021 or older"),
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) -> None:

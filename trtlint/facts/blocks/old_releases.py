@@ -24,11 +24,14 @@ _FIRST = 8
 """The first major release that writes the call and the source line of an error in brackets."""
 
 
-def is_old(message: str, version: str | None) -> bool:
+def is_old(message: str, version: str | None, product: str | None = None) -> bool:
     """Return whether a release before TensorRT 8 printed a message.
 
     ``version`` is the release that the log names.  If ``version`` is None, the form of the message decides.
+    No release of TensorRT-RTX is old, because TensorRT-RTX 1.0 is newer than TensorRT 8.
     """
+    if product == "tensorrt-rtx":
+        return False
     major = (version or "").partition(".")[0]
     if major.isdecimal():
         return int(major[:4]) < _FIRST

@@ -302,7 +302,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             free=request.free,
             most_requested=request.largest,
             loading=loading(found, program),
-            old=is_old(record.message, facts.record.settings.version),
+            old=is_old(record.message, facts.record.settings.version, facts.record.settings.product),
         )
         seen.add(record.pattern)
 
