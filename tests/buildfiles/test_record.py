@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ SHAPES = (PrintedShapes("x", 0, "1", "2", "4"),)
 
 
 UNKNOWN = BuildSettings()
+
+
+BINARY = "a binary file, not a log; give the output of the build, as text or .gz"
 
 
 def log(settings: BuildSettings = UNKNOWN, **parts: Any) -> Log:
@@ -197,3 +202,33 @@ def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) ->
     note = "a: contains no line of a TensorRT build"
     assert read_build(["a", ("b", "layers")]) == together([FileRead("a", log(), note), FileRead("b", LAYERS)])
     assert read_build(["a", ("b", "layers")]).notes == (note,)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "the log is empty; save the output of the build, with standard error (2>&1)"),
+        (gzip.compress(b""), "the log is empty; save the output of the build, with standard error (2>&1)"),
+        (b"\x08\x08\x12\x07pytorch:\x00", BINARY),
+        (gzip.compress(b"\x08\x08\x12\x07pytorch:\x00"), BINARY),
+        (b"no word of a build\n", None),
+        ("no word of a build\n".encode("utf-16"), None),
+        (b"[TRT] [E] x\n\x00\x00\x00", None),
+        (b"[11/29/2026-08:00:00] [I] TensorRT version: 10.3.0\n\x00\x00", None),
+    ],
+)
+@pytest.mark.parametrize("piped", [True, False])
+def test_files_that_are_no_logs(
+    content: bytes, reason: str | None, piped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
+        name = "-" if piped else str(path)
+        if reason is None:
+            assert isinstance(read_file(name, "log").content, Log)
+            return
+        with pytest.raises(BuildFileError) as caught:
+            read_file(name, "log")
+        assert caught.value.message == f"{name}: {reason}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -27,6 +28,7 @@ _JSON_LOG = re.compile(JSON_LINE)
 # A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (such as Docker's).  In a JSON
 # file, the character after the bracket begins an object, a list or a string, or ends the list.
 JSON_START = re.compile(rb"\s*(?!" + JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 
@@ -48,10 +50,30 @@ def is_build_file(path: str) -> bool:
     return name.endswith(_LOGS) or _is_build(head)
 
 
+def is_binary(path: str) -> bool:
+    """Return whether a file, or standard input (``-``), begins with data that no log contains.
+
+    Standard input must not have been read before.  Its data stay unread.  If a file is unreadable, the result
+    is False.
+    """
+    try:
+        if path == "-":
+            peek = getattr(sys.stdin.buffer, "peek", None)
+            head = b"" if peek is None else bytes(peek(_HEAD)[:_HEAD])
+        else:
+            with open_regular(Path(path)) as file:
+                head = file.read(_HEAD)
+    except OSError:
+        return False
+    if head[:2] == GZIP:
+        head = _unzipped(head)
+    return head[:2] not in _UTF16 and _NOT_TEXT.search(head) is not None
+
+
 def _is_build(head: bytes) -> bool:
     if head[:2] == GZIP:
         head = _unzipped(head)
-    if head[:4] in MAGIC or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if head[:4] in MAGIC or head[:2] in _UTF16:
         return True
     head = head.removeprefix(codecs.BOM_UTF8)
     if _NOT_TEXT.search(head):

@@ -18,6 +18,7 @@ from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import Profile, Times
+from trtlint.buildfiles.recognise import is_binary
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import GivenAs
@@ -188,6 +189,7 @@ def _of_file(path: str, error: BuildFileError) -> BuildFileError:
 
 
 def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | None]:
+    binary = path == _STDIN and is_binary(path)
     if path == _STDIN or role == "log":
         content: BuildFile = read_log(path)
     else:
@@ -197,6 +199,10 @@ def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | No
     if role == "layers":
         return _only_layers(path, content)
     if isinstance(content, Log) and not (content.is_log or content.profiles):
+        if not content.size:
+            raise BuildFileError("the log is empty; save the output of the build, with standard error (2>&1)")
+        if binary or (path != _STDIN and is_binary(path)):
+            raise BuildFileError("a binary file, not a log; give the output of the build, as text or .gz")
         return content, f"{path}: contains no line of a TensorRT build"
     return content, None
 
