@@ -81,6 +81,7 @@ class ModelFact(Fact, frozen=True):
         external: whether weights are in external data files.
         axes_inputs: whether a reduction other than ReduceSum reads its axes from an input, as in opset 18 and
             newer.
+        command: whether the user gave a build command. Facts of the kind ``flag`` describe its options.
         file: the path as the user wrote it, quoted for a shell.
     """
 
@@ -97,6 +98,7 @@ class ModelFact(Fact, frozen=True):
     dynamic: bool
     external: bool
     axes_inputs: bool
+    command: bool = False
     file: str = ""
 
 
@@ -118,6 +120,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         dynamic=not all(value.is_static for value in graph.inputs),
         external=any(map(_is_external, graph.values.values())),
         axes_inputs=any(node.input(1) is not None for node in graph.of_onnx(*_REDUCTIONS)),
+        command=facts.command is not None,
         file=shlex.quote(str(model.path)),
     )
 
