@@ -233,7 +233,7 @@ class TestRealBuilder:
         assert (
             lints.report(model, "--dry-build", "--rtx", LINE, "--gpu", "sm89")["dry_build"]["asked_sm"] == 89
         )
-        with_shapes = lints.code(model, "--dry-build", "--shapes", "q:2x4x64x64", "--isolated")
+        with_shapes = lints.code(model, "--dry-build", "--shapes", "q:2x4x128x64", "--isolated")
         assert with_shapes == 4  # that is another build
 
     @pytest.mark.slow

@@ -26,7 +26,7 @@ from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
 from trtlint.network.expected import Expected, by_reference, by_runtime, linked
 from trtlint.network.iterations import OWN
-from trtlint.network.judge import Difference, compare, says_nothing, tolerance_of
+from trtlint.network.judge import Difference, compare, no_numbers, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.refused import RuntimeRefusedError, reason_of
@@ -237,8 +237,8 @@ class Comparing:
             self._found.missing.setdefault(name, value.reason)
             return self._forced(tensor, expected)
         kind = self._network.tensors[tensor].dtype
-        if says_nothing(value, expected):
-            self._found.missing.setdefault(name, "ONNX's value is NaN everywhere")
+        if reason := no_numbers(expected, value):
+            self._found.missing.setdefault(name, reason)
             return self._forced(tensor, expected)
         self._found.compared.add(name)
         found = compare(value, expected, kind, tolerance_of(kind, self._kinds))
@@ -264,7 +264,10 @@ class Comparing:
         name = self._candidates[tensor]
         expected = self._expected.take(name)
         if expected is not None:
-            self._found.compared.add(name)
+            if reason := no_numbers(expected):
+                self._found.missing.setdefault(name, reason)
+            else:
+                self._found.compared.add(name)
             self._settled.add(name)
             self._done.add(tensor)
             self._shared[tensor] = name

@@ -119,16 +119,19 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
     return beyond, off
 
 
-def says_nothing(got: Array, expected: Array) -> bool:
-    """Return whether ONNX's tensor has only NaN, while the network's tensor has numbers.
+def no_numbers(expected: Array, got: Array | None = None) -> str:
+    """Return why ONNX's tensor has no numbers to compare: it is empty, or NaN everywhere.
 
-    Such a tensor cannot be compared.
+    The result is an empty text if the tensor has numbers, or if the tensor ``got`` of the network has another
+    shape or another kind of type.
     """
-    if not (is_float(expected.dtype) and is_float(got.dtype)) or got.shape != expected.shape:
-        return False
-    if not expected.size or not np.isnan(expected.ravel()[0]) or not np.isnan(expected).all():
-        return False
-    return not np.isnan(got).all()
+    if got is not None and (got.shape != expected.shape or is_float(got.dtype) != is_float(expected.dtype)):
+        return ""
+    if not expected.size:
+        return "the tensor is empty for these inputs"
+    if not is_float(expected.dtype) or not np.isnan(expected.ravel()[0]) or not np.isnan(expected).all():
+        return ""
+    return "ONNX's value is NaN everywhere"
 
 
 def is_identical(one: Array, other: Array) -> bool:
