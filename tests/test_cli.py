@@ -430,6 +430,12 @@ def test_facts(work: Path, capsys: pytest.CaptureFixture[str], snapshot: Snapsho
     assert "/head/Sin (Sin)\n    op " not in out
 
 
+def test_a_kind_without_facts_is_listed(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["facts", "models/b.onnx", "--kind", "attention", "--kind", "node"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], lines[-1]) == ("node (3)", "attention (0)")
+
+
 def test_facts_as_json(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["facts", "models/b.onnx", "--kind", "node", "--format", "json"]) == 0
     facts = json.loads(capsys.readouterr().out)

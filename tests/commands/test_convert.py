@@ -17,6 +17,7 @@ import pytest
 import trtlint
 from tests.conversion.models import MASKED, PRODUCTS, saved
 from trtlint.cli import run
+from trtlint.files.replace import replacing
 from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
@@ -280,3 +281,27 @@ def test_inputs_that_do_not_fit_one_model_cost_no_other(capsys: pytest.CaptureFi
     assert "m.fp16.onnx" in printed.out
     assert Path("m.fp16.onnx").exists()
     assert not Path("n.fp16.onnx").exists()
+
+
+def test_an_error_while_writing_names_the_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, *args: Any) -> Any:
+        if path.name == "out.onnx":
+            raise OSError(28, "No space left on device", str(path))
+        return replacing(path, *args)
+
+    monkeypatch.setattr("trtlint.conversion.writing.replacing", full)
+    assert run(["convert", "m.onnx", "--to", "fp16", "--inputs", "small.npz", "-o", "out.onnx"]) == 3
+    assert "error: out.onnx: cannot be written: No space left on device\n" in "".join(capsys.readouterr())
+
+
+def test_an_error_while_reading_names_the_model(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error", "m.onnx")
+
+    monkeypatch.setattr("trtlint.conversion.writing.replacing", gone)
+    assert run(["convert", "m.onnx", "--to", "fp16", "--inputs", "small.npz", "-o", "out.onnx"]) == 3
+    assert "error: m.onnx: Input/output error\n" in "".join(capsys.readouterr())

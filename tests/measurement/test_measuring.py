@@ -261,7 +261,9 @@ def test_missing_weights_are_no_fault_of_the_inputs(tmp_path: Path) -> None:
     (tmp_path / "model.data").unlink()
     with pytest.raises(TrialError) as error:
         measured(MeasurementRequest(str(path), "model.onnx"), lambda _: None)
-    assert str(error.value) == "the values of tensor 'w' cannot be read: check the external data"
+    assert str(error.value) == (
+        "the values of tensor 'w' cannot be read: check the external data file 'model.data'"
+    )
 
 
 def test_bodies_are_rehearsed_and_named_as_not_measured(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import onnx
 import pytest
+from onnx import TensorProto
 
 from trtlint.cli import run
-from trtlint.model.external import misplaced, place_of
+from trtlint.model.external import misplaced, place_of, unreadable_values
+from trtlint.model.tensors import LEFT
 
 SIZE = 64
 
@@ -126,3 +128,16 @@ def test_the_place_of_external_data(
 )
 def test_why_the_parser_does_not_find_external_data(entries: dict[str, str], why: str) -> None:
     assert misplaced(tensor(**entries)) == why
+
+
+@pytest.mark.parametrize(
+    ("location", "named"),
+    [("w.data", " file 'w.data'"), (LEFT, ""), (None, "")],
+    ids=["file", "left", "none"],
+)
+def test_values_that_cannot_be_read(location: str | None, named: str) -> None:
+    tensor = TensorProto(name="w")
+    if location is not None:
+        tensor.external_data.add(key="location", value=location)
+    message = "the values of tensor 'w' cannot be read: check the external data"
+    assert unreadable_values(tensor) == message + named

@@ -301,6 +301,10 @@ def test_lint_from_python_heeds_the_model(work: Workspace) -> None:
             ["models/a.onnx", "XYZ901", "--reason", "r", "--expires", "soon"],
             "--expires: 'soon' is not a date",
         ),
+        (
+            ["models/a.onnx", "XYZ901", "--reason", "r", "--expires", "2020-01-31"],
+            "--expires: 2020-01-31 is in the past",
+        ),
         (["models/a.onnx", "XYZ901", "--reason", "r", "--node", "/haed/Sin"], "did you mean '/head/Sin'?"),
         (["models/a.onnx", "XYZ901", "--reason", "r", "--module", "block.0"], "did you mean 'blocks.0'?"),
         (

@@ -26,7 +26,7 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError, SettingError
 from trtlint.files.expand import expand
-from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.problem import Problem, UnreadableError, reason_of
 from trtlint.files.replace import require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -204,7 +204,7 @@ def _converted(
         except ConversionError as error:
             return Problem(str(request.model), str(error))
         except (UnreadableError, OSError) as error:
-            return Problem.of(request.model, error)
+            return _problem(request.model, out, error)
     if found.output and options.target.arguments:
         linting = shlex.join(["trtlint", found.output, *options.target.arguments])
         found = replace(
@@ -216,6 +216,14 @@ def _converted(
 
     lines = difference(draft.source.proto, draft.converted.proto, draft.source.path.name)
     return ConvertedFile(found, draft.source.files, tuple(map(clean, lines)))
+
+
+def _problem(model: Path, out: Path | None, error: UnreadableError | OSError) -> Problem:
+    """Return an error of a conversion, about the model or about a file that cannot be written."""
+    name = error.filename if isinstance(error, OSError) else None
+    if out is not None and name is not None and Path(os.fsdecode(name)).name.startswith(out.name):
+        return Problem(os.fsdecode(name), f"cannot be written: {reason_of(error)}")
+    return Problem.of(model, error)
 
 
 def _layers(options: ConvertOptions, model: Path, command: BuildCommand | None) -> LayerTypes | None:

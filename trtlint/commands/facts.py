@@ -94,7 +94,7 @@ def run_facts(
         if format == "json":
             file.write(report.dumps(entries) + "\n")
         elif format == "text":
-            file.writelines(f"{line}\n" for line in _text(facts, entries, counts))
+            file.writelines(f"{line}\n" for line in _text(facts, entries, counts, wanted))
         else:
             from trtlint.report import document
             from trtlint.report.factspage import page
@@ -111,7 +111,9 @@ def _hidden(format: str) -> frozenset[str]:
     return _NUMEROUS - _OF_BUILDS if format == "json" else _NUMEROUS
 
 
-def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str, int]) -> Iterator[str]:
+def _text(
+    facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str, int], wanted: Sequence[str]
+) -> Iterator[str]:
     if counts:
         yield from report.summary(counts)
         yield ""
@@ -119,6 +121,8 @@ def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str
     for note in (*facts.model.notes, *(() if record is None else record.notes)):
         yield clean(f"note: {note}")
     yield from report.lines(entries)
+    found = {entry.fact.kind for entry in entries}
+    yield from (f"{kind} (0)" for kind in dict.fromkeys(wanted) if kind not in found)
     if record is not None and counts:
         from trtlint.report.placements import table
 

@@ -17,7 +17,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Rules": ("select", "extend_select", "ignore", "min_confidence", "preview", "rules", "explain_miss"),
     "Output": (
-        *("format_", "output", "outputs", "quiet", "show_conditional", "statistics", "diff", "source_root"),
+        *("format_", "output", "outputs", "quiet", "show_conditional", "statistics", "diff", "dry_run"),
+        "source_root",
         *("fail_on", "exit_zero"),
     ),
     "Evidence": ("log", "layers", "profile", "inputs", *(kind.name for kind in EVIDENCE_FILES), "weights"),

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from trtlint.measurement.formats import BF16, Format
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import text
+from trtlint.model.external import unreadable_values
 from trtlint.model.streaming import Streamer
 from trtlint.model.tensors import TensorStore
 
@@ -107,7 +107,7 @@ class NarrowTensor:
             file.write(rounded.tobytes())
             written += rounded.nbytes
         if written != self.size:
-            raise ModelError(f"the values of tensor {text(self._tensor.name)!r} cannot be read")
+            raise ModelError(unreadable_values(self._tensor))
 
 
 class CopiedTensor:
@@ -133,5 +133,5 @@ class CopiedTensor:
         array = self._store.array(self._tensor)
         data = b"" if array is None else onnx.numpy_helper.from_array(array).raw_data
         if len(data) != self.size:
-            raise ModelError(f"the values of tensor {text(self._tensor.name)!r} cannot be read")
+            raise ModelError(unreadable_values(self._tensor))
         file.write(data)

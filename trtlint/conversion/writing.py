@@ -17,6 +17,7 @@ from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
 from trtlint.model.errors import ModelError
+from trtlint.model.external import unreadable_values
 from trtlint.model.protos import text
 from trtlint.model.tensors import LEFT, TensorStore, stored_size
 from trtlint.model.wire import header
@@ -135,7 +136,7 @@ def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[Tenso
             continue
         size = stored_size(tensor)
         if size < 0:
-            raise ModelError(f"the values of tensor {text(tensor.name)!r} cannot be read")
+            raise ModelError(unreadable_values(tensor))
         source = TensorProto()
         source.CopyFrom(tensor)
         yield tensor, CopiedTensor(source, converted.store, size)

@@ -18,6 +18,7 @@ from trtlint.errors import ExperimentError
 from trtlint.measurement.choosing import Choices, find_choices
 from trtlint.measurement.compared import Compared, find_compared
 from trtlint.measurement.folding import Folding, find_folding
+from trtlint.model.external import unreadable_values
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
 from trtlint.model.protos import opsets, text
@@ -96,10 +97,7 @@ class Skeleton(Struct, frozen=True):
         if place is None:
             array = self.tensors.array(tensor)
             if array is None or array.nbytes > _MOST_INLINE:
-                name = text(tensor.name)
-                raise ModelNotLoadedError(
-                    f"the values of tensor {name!r} cannot be read: check the external data"
-                )
+                raise ModelNotLoadedError(unreadable_values(tensor))
             return numpy_helper.from_array(array, text(tensor.name))
         path, offset, length = place
         found = TensorProto(dims=tensor.dims, data_type=tensor.data_type, name=tensor.name)

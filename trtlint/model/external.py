@@ -46,3 +46,11 @@ def misplaced(tensor: onnx.TensorProto) -> str:
         return "is outside the model's folder"
     offset = entries.get("offset", "")
     return "begins at a negative offset" if offset.startswith("-") and offset[1:].isdecimal() else ""
+
+
+def unreadable_values(tensor: onnx.TensorProto) -> str:
+    """Return an error about a tensor whose values cannot be read, with its file if it is an external file."""
+    place = place_of(tensor)
+    # No file name contains a NUL, which marks a tensor in the model file.
+    named = "" if place is None or not place[0].isprintable() else f" file {place[0]!r}"
+    return f"the values of tensor {text(tensor.name)!r} cannot be read: check the external data{named}"

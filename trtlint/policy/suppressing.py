@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,10 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
     }
     entry = {key: value for key, value in given.items() if value is not None}
     schema.check(entry, "suppression")
+    if options.expires is not None and date.fromisoformat(options.expires) < date.today():
+        raise schema.SchemaError(
+            "expires", f"{options.expires} is in the past; the suppression would have no effect"
+        )
     return entry
 
 
