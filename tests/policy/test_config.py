@@ -18,6 +18,8 @@ from tests.workspace import Workspace
 from trtlint.policy import schema
 from trtlint.policy.config import ConfigError, Configurations, load, overlay, relative
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions, TargetOptions
+from trtlint.policy.targets import by_version
+from trtlint.target.target import Target
 
 
 def test_the_nearest_one_counts(work: Workspace) -> None:
@@ -89,8 +91,11 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
         ("[[suppress]]\nrule = 'XYZ901'\nreason = ''", "suppress[0].reason: is empty"),
         ("[[suppress]]\nrule='X'\nreason='r'\nexpires='soon'", "suppress[0].expires: 'soon' is not a date"),
         ("a = ", "trtlint.toml: not TOML: "),
-        ("baseline = 'missing.json'", "missing.json: no such baseline; create it with --write-baseline"),
-        ("rules = ['missing']", "missing: no such file or folder"),
+        (
+            "baseline = 'missing.json'",
+            "trtlint.toml: baseline: missing.json: no such baseline; create it with",
+        ),
+        ("rules = ['missing']", "trtlint.toml: rules: missing: no such file or folder"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_key_and_the_nearest_word(
@@ -440,3 +445,15 @@ def test_a_byte_order_mark_is_skipped(work: Workspace) -> None:
     plain = load(file)
     file.write_text('fail-on = "note"\n', "utf-8-sig")
     assert load(file) == plain
+
+
+def test_the_oldest_version_of_the_configuration_comes_first() -> None:
+    versions = [("tensorrt-rtx", "1.4"), ("tensorrt", "10.10"), ("tensorrt", "10.7"), ("tensorrt", None)]
+    found = by_version(Target(product=product, version=version) for product, version in versions)
+    assert [each.version for each in found] == [None, "10.7", "10.10", "1.4"]
+
+
+def test_the_targets_of_a_list_are_sorted(work: Workspace) -> None:
+    work.toml("trtlint.toml", "target = [{trt = '10.8'}, {trt = '10.7'}]")
+    work.run("models/a.onnx", "--show-settings")
+    assert '"TensorRT 10.7", "TensorRT 10.8"' in work.out

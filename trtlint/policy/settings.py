@@ -20,7 +20,7 @@ from trtlint.policy.config import Choices, Configuration, Configurations, overla
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, note_outdated, require, split
-from trtlint.policy.targets import require_product, targets_of
+from trtlint.policy.targets import by_version, require_product, targets_of
 from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
@@ -129,7 +129,7 @@ class SettingsReader:
         )
         preview = configuration.preview if options.preview is None else options.preview
         asked = _asked(sections, options.target)
-        targets = tuple(target for each in asked for target in self._expanded(each))
+        targets = by_version(target for each in asked for target in self._expanded(each))
         if options.ep.provider is not None:
             require_product(options.ep.provider, targets)
         return FileSettings(
@@ -193,6 +193,10 @@ class SettingsReader:
 
     def _book(self, configuration: Configuration) -> Rulebook:
         folders = self._folders(configuration)
+        for folder in configuration.rules:
+            if not folder.exists():
+                where = shown(configuration.file)
+                raise SettingError(f"{where}: rules: {shown(folder)}: no such file or folder")
         if folders not in self._books:
             self._books[folders] = with_builtin(map(Path, folders))
         return self._books[folders]
@@ -232,7 +236,8 @@ class SettingsReader:
             try:
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
             except BaselineError as error:
-                raise SettingError(str(error)) from None
+                where = "" if named is not None else f"{shown(configuration.file)}: baseline: "
+                raise SettingError(f"{where}{error}") from None
             self._note_outdated(shown(file), self.baselines[file].rules, book)
         return self.baselines[file]
 

@@ -66,6 +66,14 @@ def targets_of(options: TargetOptions) -> list[Target]:
     ]
 
 
+def by_version(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Return targets in the order of :func:`targets_of`: TensorRT first, and the oldest version first."""
+    products = list(_OPTIONS)
+    return tuple(
+        sorted(targets, key=lambda each: (products.index(each.product), Version(each.version or "0")))
+    )
+
+
 def require_product(provider: Provider, targets: Iterable[Target]) -> None:
     """Check that an execution provider of ONNX Runtime belongs to the product of all targets.
 
