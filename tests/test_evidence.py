@@ -207,8 +207,11 @@ class TestMistakes:
 
     def test_text_that_is_no_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("other.txt").write_text("no word of a build\n")
-        out, _ = output(capsys, "--log", "other.txt")
-        assert "note: other.txt: contains no line of a TensorRT build\n" in out
+        out, _ = output(capsys, "--log", "other.txt", code=Exit.UNREADABLE)
+        assert "error: other.txt: contains no line of a TensorRT build; save the output" in out
+        assert "no findings" not in out
+        out, _ = output(capsys, "a.onnx", "--log", "other.txt")
+        assert "other.txt: contains no line of a TensorRT build\n" in out
 
 
 class TestFacts:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.record import BuildRecord, FileRead, read_file, together
+from trtlint.buildfiles.record import FOREIGN, BuildRecord, FileRead, read_file, together
+from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
@@ -44,21 +45,30 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files that have no model, and group them by build.
 
     If all files differ in kind, they belong to one build. If two files have the same kind, such as two logs,
-    each file is a separate build.
+    each file is a separate build.  If a build has only a log, and no line of the log is from TensorRT, the log
+    is a problem.
     """
     listed = list(files)
     read, problems = _read(listed)
     found: list[BuildInput] = []
     try:
         if read:
-            found.append(BuildInput(Path(read[0].path), together(read), alone=True))
+            found.append(_alone(read))
     except BuildFileError:
-        found = [BuildInput(Path(file.path), together([file]), alone=True) for file in read]
+        found = [_alone([file]) for file in read]
     found += [BuildInput(Path(problem.path), None, (problem,), alone=True) for problem in problems]
     first: dict[Path, int] = {}
     for index, (path, _) in enumerate(listed):
         first.setdefault(Path(path), index)
     return sorted(found, key=lambda gathered: first[gathered.path])
+
+
+def _alone(read: Sequence[FileRead]) -> BuildInput:
+    path = Path(read[0].path)
+    if all(isinstance(file.content, Log) and file.note is not None for file in read):
+        message = f"{FOREIGN}; save the output of the build, with standard error (2>&1)"
+        return BuildInput(path, None, (Problem(read[0].path, message),), alone=True)
+    return BuildInput(path, together(read), alone=True)
 
 
 def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Problem]]:
