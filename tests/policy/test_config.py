@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from tests.workspace import Workspace
+from trtlint.knowledge.releases import Product
 from trtlint.policy import schema
 from trtlint.policy.config import ConfigError, Configurations, load, overlay, relative
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions, TargetOptions
@@ -448,6 +449,7 @@ def test_a_byte_order_mark_is_skipped(work: Workspace) -> None:
 
 
 def test_the_oldest_version_of_the_configuration_comes_first() -> None:
+    versions: list[tuple[Product, str | None]]
     versions = [("tensorrt-rtx", "1.4"), ("tensorrt", "10.10"), ("tensorrt", "10.7"), ("tensorrt", None)]
     found = by_version(Target(product=product, version=version) for product, version in versions)
     assert [each.version for each in found] == [None, "10.7", "10.10", "1.4"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -194,9 +195,8 @@ class SettingsReader:
     def _book(self, configuration: Configuration) -> Rulebook:
         folders = self._folders(configuration)
         for folder in configuration.rules:
-            if not folder.exists():
-                where = shown(configuration.file)
-                raise SettingError(f"{where}: rules: {shown(folder)}: no such file or folder")
+            if not os.path.exists(folder):  # noqa: PTH110 - exists() raises an error for a long name
+                raise SettingError(f"{_of(configuration)}rules: {shown(folder)}: no such file or folder")
         if folders not in self._books:
             self._books[folders] = with_builtin(map(Path, folders))
         return self._books[folders]
@@ -236,10 +236,15 @@ class SettingsReader:
             try:
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
             except BaselineError as error:
-                where = "" if named is not None else f"{shown(configuration.file)}: baseline: "
+                where = f"{_of(configuration)}baseline: " if named is None else ""
                 raise SettingError(f"{where}{error}") from None
             self._note_outdated(shown(file), self.baselines[file].rules, book)
         return self.baselines[file]
+
+
+def _of(configuration: Configuration) -> str:
+    """Return the file of a configuration, to put before an error about the configuration."""
+    return "" if configuration.file is None else f"{shown(configuration.file)}: "
 
 
 def _without(file: Path, error: SettingError) -> FileSettings:
