@@ -15,6 +15,7 @@ import onnx
 import onnx.parser
 import pytest
 
+import trtlint
 from trtlint.api import lint
 from trtlint.buildfiles.record import read_build
 from trtlint.cli import run
@@ -359,3 +360,10 @@ class TestRealBuilds:
             code = run([str(cut), "--isolated", "--format", "concise"])
             assert code in (Exit.CLEAN, Exit.FINDINGS, Exit.UNREADABLE), place
         assert capsys.readouterr().err == ""
+
+
+def test_a_log_that_is_no_log_is_an_error_in_python(folder: Path) -> None:
+    Path("other.txt").write_text("bash: trtexec: command not found\n")
+    (report,) = trtlint.lint([], log="other.txt").models
+    assert [problem.path for problem in report.errors] == ["other.txt"]
+    assert trtlint.lint("a.onnx", log="other.txt").models[0].errors == ()

@@ -196,7 +196,7 @@ class _Given:
 
     def alone(self) -> NamedCase:
         """Return the case of a build without a model."""
-        evidence, problems = self._build(Path())
+        evidence, problems = self._build(Path(), alone=True)
         files = (file for each in evidence for file in each.files)
         path = Path(next(files, problems[0].path if problems else ""))
         return NamedCase(self._case(path, evidence, problems, alone=True), str(path))
@@ -256,13 +256,14 @@ class _Given:
         """
         return choose_command(file, self._commands, lambda _: None)
 
-    def _build(self, path: Path) -> tuple[tuple[Evidence, ...], tuple[Problem, ...]]:
+    def _build(self, path: Path, *, alone: bool = False) -> tuple[tuple[Evidence, ...], tuple[Problem, ...]]:
         record = self._keywords.get("record")
         problems: tuple[Problem, ...] = ()
         if self._files:
             from trtlint.buildfiles.gather import of_model
 
-            gathered = of_model(path, [(file, kind) for kind, file in self._files.items()])
+            files = [(file, kind) for kind, file in self._files.items()]
+            gathered = of_model(path, files, alone=alone)
             record, problems = gathered.record, gathered.problems
         if record is None:
             return (), problems

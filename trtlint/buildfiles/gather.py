@@ -31,9 +31,17 @@ class BuildInput(Struct, frozen=True):
     alone: bool = False
 
 
-def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
-    """Read the build files of one model. Each file is a pair of path and role."""
+def of_model(model: Path, files: Iterable[tuple[str, GivenAs]], *, alone: bool = False) -> BuildInput:
+    """Read the files of one build. Each file is a pair of path and role.
+
+    Args:
+        model: the model, or any path if the build has no model.
+        files: the files, in one build.
+        alone: True if the build has no model.  A log without a line of TensorRT is then a problem.
+    """
     read, problems = _read(files)
+    if alone and read and _is_foreign(read):
+        return BuildInput(model, None, (*problems, _foreign(read[0])), alone=True)
     try:
         record = together(read) if read else None
     except BuildFileError as error:
@@ -64,10 +72,18 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
 
 def _alone(read: Sequence[FileRead]) -> BuildInput:
     path = Path(read[0].path)
-    if all(isinstance(file.content, Log) and file.note is not None for file in read):
-        message = f"{FOREIGN}; save the output of the build, with standard error (2>&1)"
-        return BuildInput(path, None, (Problem(read[0].path, message),), alone=True)
+    if _is_foreign(read):
+        return BuildInput(path, None, (_foreign(read[0]),), alone=True)
     return BuildInput(path, together(read), alone=True)
+
+
+def _is_foreign(read: Sequence[FileRead]) -> bool:
+    """Return whether the files are only logs, and no line of a log is from TensorRT."""
+    return all(isinstance(file.content, Log) and file.note is not None for file in read)
+
+
+def _foreign(file: FileRead) -> Problem:
+    return Problem(file.path, f"{FOREIGN}; save the output of the build, with standard error (2>&1)")
 
 
 def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Problem]]:
