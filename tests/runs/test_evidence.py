@@ -136,3 +136,20 @@ def test_a_release_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(SettingError) as error:
         read(DryOptions("parse", "1.6", rtx_path="wheels"))
     assert str(error.value) == "no 1.6 in wheels"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (DryOptions(shapes=("x:1",)), "--shapes"),
+        (DryOptions(seconds=1.0), "--dry-build-seconds"),
+        (DryOptions(memory=1), "--dry-build-memory"),
+        (DryOptions(logs="logs"), "--dry-build-logs"),
+    ],
+)
+def test_options_that_need_a_dry_build(options: DryOptions, named: str) -> None:
+    with pytest.raises(SettingError, match=f"^{named} needs --dry-build, --dry-parse or --compare$"):
+        read(options)
+    assert read(options, PARSE).evidence
+    if named != "--shapes":  # another model of the run may have a dry build
+        assert read(options, models=("a.onnx", "b.onnx")) == Read()

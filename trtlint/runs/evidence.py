@@ -163,8 +163,8 @@ class DryBuildReader(EvidenceReader):
             return Read()
         named = [choices.dry for choices in settings.choices]
         wanted = next((each for each in (self._dry, *reversed(named)) if each.level is not None), None)
-        if wanted is None and self._dry.shapes:
-            raise SettingError("--shapes needs --dry-build, --dry-parse or --compare")
+        if wanted is None and (unused := self._unused()):
+            raise SettingError(f"{unused} needs --dry-build, --dry-parse or --compare")
         if wanted is None or wanted.level == "off":
             return Read()
         from trtlint.dry_build.given import command_shapes
@@ -180,6 +180,18 @@ class DryBuildReader(EvidenceReader):
         if asked:
             job = replace(job, asked=asked, alone=len(self._models) == 1)
         return Read((job,))
+
+    def _unused(self) -> str:
+        """Return an option that has no effect without a dry build, or an empty text.
+
+        If the run has several models, the configuration may request dry builds for only some of them.
+        """
+        dry = self._dry
+        if dry.shapes:
+            return "--shapes"
+        limits = {"seconds": dry.seconds, "memory": dry.memory, "logs": dry.logs}
+        given = (f"--dry-build-{name}" for name, value in limits.items() if value is not None)
+        return next(given, "") if len(self._models) == 1 else ""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
