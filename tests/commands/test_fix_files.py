@@ -31,7 +31,6 @@ def test_external_data_of_a_removed_tensor_are_kept(
     output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "model.onnx"
-    external = {"all_tensors_to_one_file": False, "size_threshold": 0}
     onnx.save_model(
         onnx.load(EXAMPLE), path, save_as_external_data=True, all_tensors_to_one_file=False, size_threshold=0
     )
