@@ -148,6 +148,9 @@ def test_the_search_for_the_inputs_is_limited(
         ("y = Shape (l)", set()),
         ("y = own.Neg (i)", set()),
         ("y = ArgMax (i)", set()),
+        ("m = ArgMax (i)  y = Add (m, l)", {"i64"}),
+        ("y = Add (i, l)  m = ArgMax (y)", {"i32", "i64"}),
+        ("y = Sign (i)", {"i32"}),
     ],
 )
 def test_inputs_that_a_size_is_computed_from(body: str, types: set[str]) -> None:
@@ -164,7 +167,7 @@ def test_a_size_in_a_loop_is_handed_to_it() -> None:
         " { go2 = Identity (go)  r = Add (p, x) }>",
     )
     (size,) = model.graph.by_op("Add")
-    assert (is_handed(size.output), sized_by(size.output)) == (True, frozenset())
+    assert (is_handed(size.output), sized_by(size.output)) == (True, {"i32"})
     assert owners_within(model.graph, size) == ("Loop",)
     assert owners_within(model.graph, model.graph.nodes[-1]) == ()
 

@@ -21,16 +21,24 @@ _OF_SIZES = frozenset(
         *("Constant", "ConstantOfShape", "Identity", "Cast", *_OF_SHAPES),
         *("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Where", "And", "Or", "Not"),
         *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+        *("Sum", "Mean", "Xor", "IsNaN", "IsInf", "Sign", "Reciprocal", "CastLike", "Dropout", "OneHot"),
         *("Neg", "Abs", "Sqrt", "Exp", "Log", "Floor", "Ceil", "Round", "Erf", "Relu", "Clip", "Sigmoid"),
-        *("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "MatMul"),
-        *("Gather", "GatherElements", "GatherND", "Slice", "Concat", "Expand", "Tile", "Pad"),
-        *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"),
+        *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
+        *("Elu", "Selu", "Celu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "HardSwish", "Shrink"),
+        *("Softplus", "Softsign", "Mish", "Gelu", "Swish"),
+        *("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "MatMul", "Gemm"),
+        *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+        *("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
+        *("BatchNormalization", "LpNormalization", "MeanVarianceNormalization"),
+        *("QuantizeLinear", "DequantizeLinear"),
+        *("Gather", "GatherElements", "GatherND", "Slice", "Split", "Concat", "Expand", "Tile", "Pad"),
+        *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "DepthToSpace", "SpaceToDepth", "Trilu"),
     }
 )
-"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes.  Each was tested with a separate model.
+"""Operators that TensorRT-RTX 1.4.0 to 1.7.1 can use to compute sizes.  Each was tested with its own model.
 
-TensorRT-RTX 1.7.1 cannot compute sizes with Conv, LSTM, ArgMax, TopK, OneHot, Resize, MaxPool, Einsum,
-CumSum, GridSample and LayerNormalization.
+TensorRT-RTX cannot compute sizes with Conv, LSTM, ArgMax, TopK, Softmax, Resize, MaxPool, Einsum, CumSum,
+PRelu, ScatterElements, GridSample and LayerNormalization.
 """
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
@@ -147,34 +155,40 @@ def beyond_shapes(node: Node) -> Sequence[Value | None]:
 def sized_by(value: Value) -> frozenset[str | None]:
     """Return the element types of the model inputs from which the builder computes a size.
 
-    The set is empty if the size depends on no model input.  The set is also empty in two further cases:
+    The builder cannot use some operators for sizes, such as a convolution.  It treats their results as data.
+    So an input does not count if the size depends on the input only through such an operator.
 
-    - The size depends on an operator that the builder cannot use for sizes, such as a convolution.
-    - The size depends on a value that a loop passes to its body.
+    Values that a loop passes to its body do not count either.
     """
-    sources = _of_size(value)
-    handed = any(not source.is_input for source in sources)
-    return frozenset() if handed else frozenset(source.dtype for source in sources)
+    return frozenset(source.dtype for source in _sources(value, _operands_of_size) if source.is_input)
 
 
 def is_handed(value: Value) -> bool:
     """Return whether a size depends on values that a loop passes to its body."""
-    return any(not source.is_input for source in _of_size(value))
+    return any(not source.is_input for source in _sources(value, beyond_shapes))
 
 
-def _of_size(value: Value) -> list[Value]:
-    """Return the model inputs and body inputs that determine a size.
+def _sources(value: Value, before: Callable[[Node], Sequence[Value | None]]) -> list[Value]:
+    """Return the model inputs and body inputs on which a size depends.
 
-    The list is empty if the builder cannot compute the size.
+    Args:
+        value: the size.
+        before: function that returns the operands of a node on which its result depends.
+
+    Returns:
+        The inputs.  The list is empty if the search visits too many values.
     """
     found: list[Value] = []
-    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 2)):
-        node = made.producer
-        if number > _MOST_VISITED or (node is not None and (node.domain or node.op not in _OF_SIZES)):
+    for number, (made, _) in enumerate(search(value, before, _MOST_VISITED + 2)):
+        if number > _MOST_VISITED:
             return []
-        if made.initializer is None and node is None:
+        if made.initializer is None and made.producer is None:
             found.append(made)
     return found
+
+
+def _operands_of_size(node: Node) -> Sequence[Value | None]:
+    return beyond_shapes(node) if not node.domain and node.op in _OF_SIZES else ()
 
 
 def is_stored(value: Value) -> bool:
