@@ -101,6 +101,8 @@ def test_inputs_whose_values_are_shapes_get_values() -> None:
     choice = next(iter(choices((tensor("size", 4, integer=True, is_shape=True),), (said,))))
     assert choice.values["size"][1] == (1, 3, 64, 64)
     assert choice.chosen == ()
+    choice = next(iter(choices((tensor("pads", 2, 2, integer=True, is_shape=True),), ())))
+    assert choice.values == {"pads": ((1, 1, 1, 1),) * 3}
 
 
 _DIM = st.one_of(st.integers(0, 9), st.none(), st.text(max_size=12))

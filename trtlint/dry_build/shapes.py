@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import prod
 
 from msgspec import Struct
 
@@ -212,7 +213,7 @@ def _choice(
     values = {each.name: user_shapes[each.name] for each in fixed if each.is_shape}
     for each in open_:
         if each.is_shape:
-            filled = (way.same or 1,) * (each.dims[0] if each.dims else 1)
+            filled = (way.same or 1,) * prod(each.dims)
             values[each.name] = (filled, filled, filled)
         else:
             shape = tuple(_sizes(each, sizes, way))
