@@ -117,6 +117,14 @@ def _elements(constants: Constants | None, value: Value) -> object:
     return tuple(known.reshape(-1).tolist())
 
 
+def _repeated(_: object, axes: tuple[Any, ...], rank: object) -> object:
+    if not isinstance(rank, int) or rank < 1 or not all(type(axis) is int for axis in axes):
+        return None
+    return len({axis % rank for axis in axes if -rank <= axis < rank}) < sum(
+        -rank <= axis < rank for axis in axes
+    )
+
+
 def _dtypes(_: object, values: tuple[Any, ...]) -> object:
     return tuple(value.dtype for value in values if isinstance(value, Value))
 
@@ -307,6 +315,13 @@ FUNCTIONS: Mapping[str, Function] = {
         NUMBER,
         _max,
         variadic=True,
+    ),
+    "repeated": Function(
+        "repeated(axes, rank)",
+        "whether a tuple of axes has an axis twice; a negative axis counts from the end of rank dimensions",
+        (TUPLE, NUMBER),
+        TRUTH,
+        _repeated,
     ),
     "len": Function(
         "len(x)", "the number of elements or characters of x", (_MANY,), NUMBER, lambda _, x: len(x)
