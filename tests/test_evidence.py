@@ -362,8 +362,15 @@ class TestRealBuilds:
         assert capsys.readouterr().err == ""
 
 
+def test_a_log_that_only_names_tensorrt_has_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("other.txt").write_text("Inference backend: tensorrt\n")
+    assert run(["--log", "other.txt", "--isolated"]) == 0
+    note = "note: other.txt: trtlint recognizes no line of this log, so it can say nothing about the build"
+    assert note in capsys.readouterr().out
+
+
 def test_a_log_that_is_no_log_is_an_error_in_python(folder: Path) -> None:
-    Path("other.txt").write_text("bash: trtexec: command not found\n")
+    Path("other.txt").write_text("bash: make: command not found\n")
     (report,) = trtlint.lint([], log="other.txt").models
     assert [problem.path for problem in report.errors] == ["other.txt"]
     assert trtlint.lint("a.onnx", log="other.txt").models[0].errors == ()

@@ -78,8 +78,10 @@ def _alone(read: Sequence[FileRead]) -> BuildInput:
 
 
 def _is_foreign(read: Sequence[FileRead]) -> bool:
-    """Return whether the files are only logs, and no line of a log is from TensorRT."""
-    return all(isinstance(file.content, Log) and file.note is not None for file in read)
+    """Return whether the files are only logs, and no line of a log is from TensorRT or names TensorRT."""
+    return all(
+        isinstance(file.content, Log) and file.note is not None and not file.content.named for file in read
+    )
 
 
 def _foreign(file: FileRead) -> Problem:

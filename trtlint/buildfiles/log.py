@@ -160,6 +160,7 @@ class LogReader:
             tuple(self._dumps),
             tuple(self._tool.profiles),
             (note,) if note else (),
+            self._named,
         )
 
     # One line

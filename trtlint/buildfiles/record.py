@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _ANY: GivenAs = "any"
 FOREIGN = "contains no line of a TensorRT build"
 """The reason why a log gives no facts."""
+UNKNOWN = "trtlint recognizes no line of this log, so it can say nothing about the build"
+"""The reason why a log that names TensorRT gives no facts."""
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 """Settings that can differ between the files of one build. They are not compared."""
@@ -205,7 +207,7 @@ def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | No
             raise BuildFileError("the log is empty; save the output of the build, with standard error (2>&1)")
         if binary or (path != _STDIN and is_binary(path)):
             raise BuildFileError("a binary file, not a log; give the output of the build, as text or .gz")
-        return content, f"{path}: {FOREIGN}"
+        return content, f"{path}: {UNKNOWN if content.named else FOREIGN}"
     return content, None
 
 

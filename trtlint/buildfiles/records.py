@@ -64,7 +64,7 @@ class Log(Struct, frozen=True):
     ``records`` maps each pattern name to the first records that match it. ``counts`` maps the name to the
     number of all matching lines. ``severities`` counts the lines with the severities W, E and F.  ``options``
     are the values in trtexec's ``=== ... Options ===`` blocks. ``notes`` report the parts of the log that
-    were not read.
+    were not read.  ``named`` is true if a line without a known prefix names TensorRT.
     """
 
     lines: int
@@ -77,6 +77,7 @@ class Log(Struct, frozen=True):
     dumps: tuple[LayerDump, ...]
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...]
+    named: bool = False
 
     @property
     def is_log(self) -> bool:
