@@ -147,3 +147,33 @@ def test_the_sentence_is_added_to_the_advice() -> None:
     )
     for same in (replace(finding, refusal=None), replace(finding, refusal=replace(refusal, lines=()))):
         assert with_taken(same, Target(version=LINES[0])) is same
+
+
+UNKNOWN = "it is unknown whether releases before TensorRT 10.16 accept this part of the model"
+LAST = f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT "
+
+
+@pytest.mark.parametrize(
+    ("known", "first", "version", "expected"),
+    [
+        ("documented", "10.16", "10.16", UNKNOWN),
+        ("documented", "10.16", None, UNKNOWN),
+        ("source", "10.16", "10.16", f"{LAST}10.15"),
+        ("documented", "10.15", "10.16", f"{LAST}10.14"),
+    ],
+)
+def test_releases_whose_parser_was_not_tried(
+    known: str, first: str, version: str | None, expected: str
+) -> None:
+    lines = LINES[LINES.index(first) :]
+    found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known=known, lines=lines))
+    shown = with_taken(found, Target(version=version))
+    assert shown.advice[-1] == expected
+    assert shown.refusal is not None
+    assert shown.refusal.last_taken == (None if expected == UNKNOWN else expected.rsplit(" ", 1)[1])
+
+
+def test_a_newer_release_that_accepts_is_known() -> None:
+    lines = LINES[LINES.index("10.16") : -1]
+    found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known="documented", lines=lines))
+    assert with_taken(found, Target(version="10.16")).advice[-1] == f"first accepted by: TensorRT {LINES[-1]}"

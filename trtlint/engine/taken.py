@@ -20,6 +20,12 @@ from trtlint.target.target import Target
 
 _BY_PLUGIN = frozenset({"plugin", "library"})
 """Reasons of refusals that depend on the loaded plugins."""
+_FIRST_RUN: Mapping[Product, str] = {"tensorrt": "10.16", "tensorrt-rtx": "1.4"}
+"""The first release line whose parser can be tried without a GPU.
+
+TensorRT-RTX 1.4 has the parser of TensorRT 10.16.  If the documented refusals of a model begin with this
+line, older releases may refuse the model, too.
+"""
 
 
 class RefusedLines:
@@ -97,7 +103,14 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
     if after is None and target.version is None:
         last = len(known)
     before = next((known[i] for i in range(last - 1, -1, -1) if not held[i]), None)
+    if _begins_with_runs(refusal, target.product):
+        before = None if before is None or known.index(before) < held.index(True) else before
     return replace(refusal, first_taken=after, last_taken=before)
+
+
+def _begins_with_runs(refusal: Refusal, product: Product) -> bool:
+    """Return whether nothing is known about the releases before the first one that refuses the model."""
+    return refusal.known == "documented" and refusal.lines[0] == _FIRST_RUN[product]
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
@@ -109,6 +122,10 @@ def taken_words(refusal: Refusal, product: Product) -> str:
         return words if older is None else f"{words}; last accepted by: {name} {older}"
     newest = minors(product)[-1]
     accepts = "accepts this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
+    if _begins_with_runs(refusal, product) and refusal.last_taken is None:
+        return (
+            f"it is unknown whether releases before {name} {refusal.lines[0]} accept this part of the model"
+        )
     if refusal.last_taken is None:
         return f"no release up to {newest} {accepts}"
     return f"the last release up to {newest} that {accepts} is {name} {refusal.last_taken}"
