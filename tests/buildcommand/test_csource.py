@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from trtlint.buildcommand import BuildCommand, CommandError, find_commands, read_commands
 from trtlint.buildcommand.csource import SOURCES, commands_in_source
+from trtlint.files.limits import limit_work
 
 KEYS = 'std::vector<const char*> keys{"trt_fp16_enable", "trt_dla_core", "trt_engine_cache_path"};\n'
 
@@ -46,6 +47,17 @@ def options(text: str) -> dict[str, str | None]:
         ('Map o; if (x) { o["trt_fp16_enable"] = "1"; }', {"trt_fp16_enable": None}),
         ('void f(Map& o) { o.emplace("trt_fp16_enable", "1"); }', {"trt_fp16_enable": "1"}),
         ('Map o; o["trt_dla_core"] = "0"; o["trt_dla_core"] = "1";', {"trt_dla_core": None}),
+        ('Map o; o["trt_dla_core"] = "1"; assert(o["trt_dla_core"] == "1");', {"trt_dla_core": "1"}),
+        ('f(new Dictionary<string, string> { ["device_id"] = "0", ["trt_dla_core"] = "1" });',
+         {"device_id": "0", "trt_dla_core": "1"}),
+        # pairs in the argument of a function
+        ('Map o; o.insert({"trt_dla_core", "1"});', {"trt_dla_core": "1"}),
+        ('Map o; if (x) { o.insert({"trt_dla_core", "1"}); }', {"trt_dla_core": None}),
+        ('Options o; if (x) { o.Update({{"trt_dla_core", "1"}, {"device_id", "0"}}); }',
+         {"trt_dla_core": None, "device_id": None}),
+        # defaults and descriptions
+        ('o.add_options()("trt_dla_core", "number of the core");', {"trt_dla_core": None}),
+        ('auto half = o.get("trt_fp16_enable", false);', {"trt_fp16_enable": None}),
         # the fields of a structure
         ("OrtTensorRTProviderOptions o{}; o.trt_fp16_enable = true; // o.trt_dla_core = 1;",
          {"trt_fp16_enable": "1"}),
@@ -53,6 +65,10 @@ def options(text: str) -> dict[str, str | None]:
          {"trt_max_workspace_size": str(2 << 30)}),
         ("OrtTensorRTProviderOptions o{}; o.trt_max_workspace_size = 1ULL << 30;",
          {"trt_max_workspace_size": str(1 << 30)}),
+        ("OrtTensorRTProviderOptions o{}; o.trt_dla_core = 1; if (o.trt_dla_core == 2) g();",
+         {"trt_dla_core": "1"}),
+        pytest.param("OrtTensorRTProviderOptions o{}; o.trt_dla_core = " + "1" * 5000,
+                     {"trt_dla_core": None}, id="a long number"),
         ("OrtTensorRTProviderOptions* o; o->trt_max_workspace_size = n + 1;",
          {"trt_max_workspace_size": None}),
         ("OrtTensorRTProviderOptions o{}; if (x) { o.trt_dla_enable = 1; }", {"trt_dla_enable": None}),
@@ -97,6 +113,34 @@ def test_programs_without_options(text: str) -> None:
 def test_commands_in_a_program(text: str, expected: str) -> None:
     (found,) = read(f"int x;\n{text}\n")
     assert (found.text, found.line) == (expected, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ('system("trtexec --onnx=a.onnx");', True),
+        ('popen(("trtexec --onnx=" + path).c_str(), "r");', True),
+        ('std::string c = "trtexec --onnx=a.onnx"; if (half) c += " --fp16";', False),
+        ('builder.append("trtexec --onnx=").append(path);', False),
+        ("s << '\"' << \"trtexec --onnx=a.onnx\" << '\"';", False),
+    ],
+)
+def test_a_program_can_add_options_to_a_text(text: str, complete: bool) -> None:
+    (found,) = read(text)
+    assert found.complete == complete
+
+
+def test_a_command_in_joined_texts_is_found_once() -> None:
+    found = read('system("cd a && " "trtexec --onnx=a.onnx && " "trtexec --onnx=b.onnx");')
+    assert [each.text for each in found] == ["trtexec --onnx=a.onnx", "trtexec --onnx=b.onnx"]
+
+
+@pytest.mark.parametrize(
+    "text", ["/*" * 100_000, '"' + '\\"' * 100_000, f'f("trtexec -{"%" + "0" * 100_000}")']
+)
+def test_open_comments_and_texts_take_linear_time(text: str) -> None:
+    with limit_work(Path("a.cpp")):
+        read(text)
 
 
 def test_a_source_file(tmp_path: Path) -> None:

@@ -21,10 +21,14 @@ SOURCES = frozenset({".c", ".cc", ".cpp", ".cs", ".cu", ".cuh", ".cxx", ".h", ".
 """The suffixes of source files."""
 
 _TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*|\d[\w']*|<<|[^\s\w"]""",
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])'"""
+    r"""|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*|\d[\w']*|<<|[=!<>]=|[^\s\w"]""",
     re.DOTALL,
 )
-"""Pattern of a comment, a text, a name such as ``options.trt_fp16_enable``, a number or an operator."""
+"""Pattern of a comment, a text, a character, a name such as ``a.trt_fp16_enable``, a number or an operator.
+
+An open comment ends with the file, and an open text with the line.
+"""
 _PARTS = re.compile(r"\.|->|::")
 _STRUCT = re.compile(r"OrtTensorRTProviderOptions\b")
 """Pattern of the type whose fields are options."""
@@ -36,15 +40,26 @@ _APPENDED: dict[str, Provider] = {
     "SessionOptionsAppendExecutionProvider_TensorRT_V2": "tensorrt",
 }
 """For each function that adds a provider to a session, the provider."""
-_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{\w*\}")
+_FORMAT = re.compile(r"%[-+ #]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{\w*\}")
 """Pattern of a placeholder in a format of ``snprintf``, ``std::format`` or C#."""
+_VARIABLE = "${_}"
+"""Stands for a part of a command that the program computes."""
 _CALL = re.compile(rf"(?:{PROGRAM.pattern})(?:\.exe)?[\"']?\s+['\"]?-", re.IGNORECASE)
 _MOST_TOKENS = 400_000
 _MOST_VALUE = 40
 """Maximum number of tokens of a value.  A longer value counts as computed."""
 _LONGEST = 100
 """Maximum number of tokens that are searched for the end of an expression."""
-_NUMBER = re.compile(r"(\d[\d']*)[uUlLzZ]*")
+_NUMBER = re.compile(r"(\d[\d']{0,40})[uUlLzZ]*")
+_SETTER = re.compile(r"(?:try_?)?(?:add|emplace|put)|insert_or_assign|set\w*", re.IGNORECASE)
+"""Pattern of a function that takes the name and the value of an option.
+
+Other functions with these arguments, such as ``get`` or ``value``, can take a default or a description.
+"""
+_RUNNERS = frozenset({"exec", "popen", "_popen", "system"})
+"""Functions that run the command that is their argument."""
+_DEEPEST_LIST = 4
+"""Maximum number of brackets between a pair and the function that takes its list."""
 
 
 class _Token(Struct, frozen=True):
@@ -63,7 +78,7 @@ class _Token(Struct, frozen=True):
     @property
     def string(self) -> str | None:
         """The content of a text, or None for another token."""
-        return self.text[1:-1] if self.text.startswith('"') else None
+        return self.text[1:].removesuffix('"') if self.text.startswith('"') else None
 
 
 class _Given(Struct, frozen=True):
@@ -144,17 +159,22 @@ def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_Given]:
     known = {name for provider in PROVIDERS for name in provider_options(provider)}
     first = _first_depths(tokens)
     done = 0
+    opened: list[int] = []
     for place, token in enumerate(tokens):
         if place < done:
             continue
-        if token.string in known:
+        if token.text in ("(", "[", "{"):
+            opened.append(place)
+        elif token.text in (")", "]", "}"):
+            del opened[-1:]
+        elif token.string in known:
             names = _strings(tokens, place) if place and tokens[place - 1].text in "{[" else []
             if len(names) > 1 and all(name in known for name in names):
                 yield from _columns(tokens, place, names)
                 done = place + 2 * len(names) - 1
             else:
-                yield from _pair(tokens, place, first)
-        elif fields and "=" in [each.text for each in tokens[place + 1 : place + 2]]:
+                yield from _pair(tokens, place, opened, first)
+        elif fields and _text(tokens, place + 1) == "=":
             parts = _PARTS.split(token.text)
             if len(parts) > 1 and parts[-1] in known:
                 value = _value(tokens, place + 2)
@@ -171,7 +191,7 @@ def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
     parentheses = 0
     for token in tokens:
         parentheses += (token.text == "(") - (token.text == ")")
-        if token.text[0].isalpha() or token.text[0] == "_":
+        if _is_name(token.text):
             found.setdefault(_PARTS.split(token.text)[0], token.depth + (parentheses > 0))
     return found
 
@@ -179,9 +199,13 @@ def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
 def _certain(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> bool:
     """Return whether a statement always runs if the declaration of its first name runs."""
     token = tokens[place]
-    before = tokens[place - 1].text if place else ""
     owner = _PARTS.split(token.text)[0]
-    return token.depth <= first.get(owner, 0) and before not in (")", "else")
+    return token.depth <= first.get(owner, 0) and _text(tokens, place - 1) not in (")", "else")
+
+
+def _text(tokens: Sequence[_Token], place: int) -> str:
+    """Return the token at a place, or an empty text outside of the program."""
+    return tokens[place].text if 0 <= place < len(tokens) else ""
 
 
 def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
@@ -189,11 +213,11 @@ def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
     found: list[str] = []
     while place < len(tokens) and (string := tokens[place].string) is not None:
         found.append(string)
-        following = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        following = _text(tokens, place + 1)
         if following != ",":
             return found if following in ("}", "]") else []
         place += 2
-        if place < len(tokens) and tokens[place].text in ("}", "]"):
+        if _text(tokens, place) in ("}", "]"):
             return found
     return []
 
@@ -211,26 +235,45 @@ def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iter
         while at < len(tokens) and len(values) <= len(names) and tokens[at].text != "}":
             length = _length(tokens, at)
             values.append(_value(tokens, at))
-            at += length + (tokens[at + length].text == "," if at + length < len(tokens) else 0)
+            at += length + (_text(tokens, at + length) == ",")
     known = values if len(values) == len(names) else [None] * len(names)
     for name, value in zip(names, known, strict=True):
         yield _Given(name, value, tokens[place].start)
 
 
-def _pair(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> Iterator[_Given]:
+def _pair(
+    tokens: Sequence[_Token], place: int, opened: Sequence[int], first: dict[str, int]
+) -> Iterator[_Given]:
     """Yield the option whose name is at a place: ``{"a", "1"}``, ``f("a", "1")`` or ``x["a"] = "1"``."""
-    token = tokens[place]
-    following = [each.text for each in tokens[place + 1 : place + 3]]
-    before = tokens[place - 1].text if place else ""
-    owner = place - 2
-    if before == "{" and following[:1] == [","]:
-        yield _Given(token.string or "", _value(tokens, place + 2), token.start)
-    elif before == "(" and following[:1] == [","] and owner >= 0:
-        value = _value(tokens, place + 2) if _certain(tokens, owner, first) else None
-        yield _Given(token.string or "", value, token.start)
-    elif before == "[" and following == ["]", "="] and owner >= 0:
-        value = _value(tokens, place + 3) if _certain(tokens, owner, first) else None
-        yield _Given(token.string or "", value, token.start)
+    before, following, owner = _text(tokens, place - 1), _text(tokens, place + 1), place - 2
+    at = place + 2
+    certain = owner >= 0 and _certain(tokens, owner, first)
+    if before == "{" and following == ",":
+        function = _function(tokens, opened)
+        certain = function is None or _certain(tokens, function, first)
+    elif before == "(" and following == ",":
+        certain = certain and _SETTER.fullmatch(_PARTS.split(_text(tokens, owner))[-1]) is not None
+    elif before == "[" and following == "]" and _text(tokens, at) == "=":
+        at = place + 3
+        certain = certain or _text(tokens, owner) in ("{", ",")  # new Dictionary<...> { ["a"] = "1" }
+    else:
+        return
+    yield _Given(tokens[place].string or "", _value(tokens, at) if certain else None, tokens[place].start)
+
+
+def _function(tokens: Sequence[_Token], opened: Sequence[int]) -> int | None:
+    """Return the place of the function that takes the innermost open list, or None without a function."""
+    for at in reversed(opened[-_DEEPEST_LIST:]):
+        before = _text(tokens, at - 1)
+        if tokens[at].text == "(":
+            return at - 1 if _is_name(before) else None
+        if before not in ("{", ",", "("):
+            return None
+    return None
+
+
+def _is_name(text: str) -> bool:
+    return text[:1].isalpha() or text[:1] == "_"
 
 
 def _length(tokens: Sequence[_Token], place: int) -> int:
@@ -248,8 +291,8 @@ def _value(tokens: Sequence[_Token], place: int) -> str | None:
     """Return the text or number that an expression of constants is, or None for other expressions."""
     length = _length(tokens, place)
     words = [each.text for each in tokens[place : place + min(length, _MOST_VALUE + 1)]]
-    if len(words) == 1 and words[0].startswith('"'):
-        return words[0][1:-1]
+    if len(words) == 1 and tokens[place].string is not None:
+        return tokens[place].string
     if len(words) == 1 and words[0] in ("true", "false"):
         return str(int(words[0] == "true"))
     return _product([word for word in words if word not in ("(", ")", "size_t", "int64_t", "uint64_t")])
@@ -275,24 +318,38 @@ def _product(words: Sequence[str]) -> str | None:
 def _shell(tokens: Sequence[_Token], source: str, search: Search) -> Iterator[BuildCommand]:
     """Yield the commands in the texts of a program.  The line of a command is its position in the text.
 
-    Texts that are joined with ``+`` or ``<<`` are one command.  Its computed parts are variables.
+    Texts that are joined with ``+`` or ``<<`` are one command.  Its computed parts are variables.  If the
+    program does not run the text at once, it can add options.
     """
+    done = 0
     for place, token in enumerate(tokens):
-        if token.string is None or PROGRAM.search(token.string) is None:
+        if place < done or token.string is None or PROGRAM.search(token.string) is None:
             continue
-        text = _joined(tokens, place)
+        text, done = _joined(tokens, place)
         if _CALL.search(text):
+            text = text if _runs(tokens, place) else f"{text} {_VARIABLE}"
             yield from (replace(each, line=token.start) for each in search(text, source))
 
 
-def _joined(tokens: Sequence[_Token], place: int) -> str:
+def _runs(tokens: Sequence[_Token], place: int) -> bool:
+    """Return whether the text at a place is the argument of a function that runs a command."""
+    function = place - 1
+    while _text(tokens, function) == "(":
+        function -= 1
+    return function < place - 1 and _PARTS.split(_text(tokens, function))[-1] in _RUNNERS
+
+
+def _joined(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
+    """Return the text that an expression joins, and the place after the expression."""
     parts: list[str] = []
+    end = place
     for token in tokens[place : place + 200]:
         if token.string is not None:
             text = token.string.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
-            parts.append(_FORMAT.sub("${_}", text))
+            parts.append(_FORMAT.sub(_VARIABLE, text))
         elif token.text in (",", ";", "}", ")", "<"):
             break
         elif token.text not in ("+", "<<", "("):
-            parts.append("${_}")
-    return "".join(parts)
+            parts.append(_VARIABLE)
+        end += 1
+    return "".join(parts), end
