@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trtlint.buildcommand import CommandError, read_commands
 from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
+from trtlint.files.limits import limit_work
 
 CALL = "trtexec --onnx=a.onnx --fp16"
 
@@ -50,6 +51,8 @@ def read(tmp_path: Path, text: str, name: str = "README.md") -> list[tuple[int, 
         (f"| model | command |\n|---|---|\n| a | {CALL} |\n", 3),
         (f"```python\nimport os\nos.system('{CALL}')\n```\n", 3),
         (f"```yaml\nsteps:\n- run: {CALL}\n```\n", 3),
+        (f"1. Build:\n   ```python\n   import os\n   os.system('{CALL}')\n   ```\n", 4),
+        (f'```cpp\nint x;\nsystem("{CALL}");\n```\n', 3),
     ],
 )
 def test_code_in_markdown(tmp_path: Path, text: str, line: int) -> None:
@@ -101,6 +104,33 @@ def test_cells_of_a_notebook(tmp_path: Path, cell: str) -> None:
     lines = (tmp_path / "a.ipynb").read_text().splitlines()
     assert found[1] == CALL
     assert "trtexec" in lines[found[0] - 1]
+
+
+def test_lines_of_equal_cells(tmp_path: Path) -> None:
+    """Equal lines, and the key "source" in an output, do not change the numbers of lines."""
+    cell = {
+        "cell_type": "code",
+        "outputs": [{"data": {"source": "x" * 20_000}}],
+        "source": ["\n", f"!{CALL}\n", "é\n", f"!{CALL}"],
+    }
+    text = json.dumps({"cells": [cell, cell]}, indent=1, ensure_ascii=False)
+    numbers = [number for number, line in enumerate(text.splitlines(), 1) if CALL in line]
+    assert read(tmp_path, text, "a.ipynb") == [(number, CALL) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ('{"cells":[' + "{}," * 200_000 + "{}]}", ".ipynb"),
+        ("```" + " " * 200_000 + "`", ".md"),
+        ("```" + "a" * 200_000 + "`", ".md"),
+        ("~" * 200_000 + "`", ".md"),
+    ],
+    ids=["cells", "spaces", "letters", "tildes"],
+)
+def test_long_documents_take_linear_time(text: str, suffix: str) -> None:
+    with limit_work(Path("a")):
+        assert commands_in_document(text, "", suffix, lambda *_: ()) == ()
 
 
 def test_a_cell_of_a_notebook_as_one_text(tmp_path: Path) -> None:

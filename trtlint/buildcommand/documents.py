@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from trtlint.buildcommand.syntax import nodes_of
 DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".ipynb"})
 """The suffixes of documents."""
 
-_FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*\{?\.?([\w-]*)[^`]*$")
+_FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?!`)|~{3,}(?!~))(?=[^`]*$)\s*\{?\.?([\w-]*)")
 """Pattern of the first line of a code block in Markdown, with the name of the language."""
 _INLINE = re.compile(r"(`+)(.+?)\1|<code>(.+?)</code>")
 """Pattern of code in a line of prose."""
@@ -35,7 +36,20 @@ _LONGEST = 4000
 """Maximum length of a line of prose with code, in characters."""
 _LONGEST_CELL = 10_000
 """Maximum distance between two lines of code in the text of a notebook, in characters."""
-_LANGUAGES = {"python": ".py", "py": ".py", "python3": ".py", "yaml": ".yml", "yml": ".yml"}
+_CELLS = re.compile(r'"cells"\s*:\s*\[')
+_BETWEEN_CELLS = re.compile(r"[\s,]*")
+_LANGUAGES = {
+    "c": ".c",
+    "cpp": ".cpp",
+    "cs": ".cs",
+    "csharp": ".cs",
+    "java": ".java",
+    "py": ".py",
+    "python": ".py",
+    "python3": ".py",
+    "yaml": ".yml",
+    "yml": ".yml",
+}
 """For each language of a code block, the suffix of its files.  Other code counts as shell code."""
 _SHELL_CELL = re.compile(r"%%(?:bash|sh|script|system|!|cmd)\b|%%!")
 """Pattern of the first line of a notebook cell that a shell runs."""
@@ -85,7 +99,7 @@ def _prose(lines: Sequence[str]) -> Iterator[_Part]:
     fence = language = ""
     for number, line in enumerate(lines, 1):
         if fence:
-            if line.strip(" \t>").rstrip() and set(line.strip(" \t>")) == {fence[0]} and fence in line:
+            if set(line.strip(" \t>")) == {fence[0]} and fence in line:
                 yield _part(block, _LANGUAGES.get(language, ""))
                 fence, block = "", []
             else:
@@ -133,28 +147,30 @@ def _is_call(text: str) -> bool:
 
 
 def _part(block: Sequence[tuple[int, str]], suffix: str = "") -> _Part:
-    return _Part([line for _, line in block], [number for number, _ in block], suffix)
+    code = dedent("\n".join(line for _, line in block)).split("\n")
+    return _Part(code, [number for number, _ in block], suffix)
 
 
 def _notebook(text: str) -> Iterator[_Part]:
     """Yield the code in the cells of a notebook: the lines of a shell, and the lines of Python."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    cells = document.get("cells") if isinstance(document, dict) else None
+    decoder = json.JSONDecoder()
     ends = [found.start() for found in re.finditer("\n", text)]
-    position = 0
-    for cell in cells if isinstance(cells, list) else ():
-        position = max(position, text.find('"source"', position) + 1)
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-            continue
-        lines, numbers = _lines(cell.get("source")), []
-        for line in lines:
-            found = text.find(json.dumps(line, ensure_ascii=False)[1:-1], position, position + _LONGEST_CELL)
-            position = max(position, found)
-            numbers.append(bisect(ends, position) + 1)
-        yield from _cell(lines, numbers)
+    cells = _CELLS.search(text)
+    end = len(text) if cells is None else cells.end()
+    while (start := _after(_BETWEEN_CELLS, text, end)) < len(text):
+        try:
+            cell, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):  # the end of the list, or no JSON
+            return
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            # Outputs can contain the same key, but come before the code.
+            place = max(text.rfind('"source"', start, end), start)
+            yield from _cell(*_numbered(cell.get("source"), text, place, ends))
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return position if found is None else found.end()
 
 
 def python_of_notebook(text: str) -> str:
@@ -172,10 +188,24 @@ def python_of_notebook(text: str) -> str:
     return "\n".join(lines)
 
 
-def _lines(source: Any) -> list[str]:
-    if isinstance(source, list):
-        source = "".join(each for each in source if isinstance(each, str))
-    return source.splitlines() if isinstance(source, str) else []
+def _numbered(source: Any, text: str, position: int, ends: Sequence[int]) -> tuple[list[str], list[int]]:
+    """Return the lines of code of a cell, and the number of each line in the notebook.
+
+    Args:
+        source: the code: a text, or a list of texts.
+        text: the notebook.
+        position: the position of the code in the notebook.
+        ends: the positions of the ends of lines in the notebook.
+    """
+    pieces = [each for each in (source if isinstance(source, list) else [source]) if isinstance(each, str)]
+    numbers: list[int] = []
+    for piece in pieces:
+        code = json.dumps(piece, ensure_ascii=False)
+        found = text.find(code, position, position + len(code) + _LONGEST_CELL)
+        position = position if found < 0 else found + len(code)
+        numbers += [bisect_left(ends, position) + 1] * len(piece.splitlines())
+    lines = "".join(pieces).splitlines()
+    return lines, numbers[: len(lines)]
 
 
 def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_Part]:

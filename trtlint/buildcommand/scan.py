@@ -15,7 +15,7 @@ from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, file_name, tool_of
 from trtlint.buildcommand.csource import SOURCES, commands_in_source
-from trtlint.buildcommand.dialects import array_words, as_shell, continued, is_windows
+from trtlint.buildcommand.dialects import PROGRAM, array_words, as_shell, continued, is_windows
 from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
@@ -56,8 +56,8 @@ _DEEPSTREAM = re.compile(r"^\s*(?:network-mode|model-engine-file)\s*[=:]", re.MU
 
 https://docs.nvidia.com/metropolis/deepstream/dev-guide/text/DS_plugin_gst-nvinfer.html
 """
-_ASSIGNED = re.compile(r"\w+=(?=\S*(?:trtexec|tensorrt_rtx)\S*\s)", re.IGNORECASE)
-"""Pattern of the assignment of a command to a variable."""
+_ASSIGNED = re.compile(r"\w+=(?=(\S+)\s)")
+"""Pattern of the assignment of a command to a variable.  The group is the first word of the command."""
 _VARIABLE = "${_}"
 """Stands for options that are unknown."""
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
@@ -129,8 +129,8 @@ def _reason(content: str) -> str:
 def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
     """Return the commands in the text of a file.  The suffix determines the language of the file."""
     found: tuple[BuildCommand, ...] | None = None
-    if suffix in DOCUMENTS:
-        return commands_in_document(content, source, suffix, _in_part)
+    if suffix.casefold() in DOCUMENTS:
+        return commands_in_document(content, source, suffix.casefold(), _in_part)
     if suffix.casefold() in SOURCES:
         return commands_in_source(content, source, find_commands)
     if suffix == ".py":
@@ -300,7 +300,9 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
         elif _SCRIPT.fullmatch(previous):
             for _, inner in _logical_lines(word):
                 yield from _invocations(inner)
-        elif (assigned := _ASSIGNED.match(word)) is not None:
+        elif (assigned := _ASSIGNED.match(word)) is not None and PROGRAM.search(
+            assigned.group(1)
+        ) is not None:
             for _, inner in _logical_lines(word[assigned.end() :]):
                 # The script can add options to the variable before it runs the command.
                 yield from ((each, [*given, _VARIABLE]) for each, given in _invocations(inner))
