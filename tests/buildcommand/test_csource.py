@@ -143,6 +143,11 @@ def test_open_comments_and_texts_take_linear_time(text: str) -> None:
         read(text)
 
 
+def test_a_program_with_too_many_tokens() -> None:
+    with pytest.raises(CommandError, match=r"^a\.cpp: more than 400,000 tokens"):
+        read("x;" * 200_001)
+
+
 def test_a_source_file(tmp_path: Path) -> None:
     path = tmp_path / "Session.CPP"
     path.write_text("options.AppendExecutionProvider_TensorRT(o);")

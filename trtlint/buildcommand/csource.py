@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import BuildCommand, Option, Search
+from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Search
 from trtlint.buildcommand.dialects import PROGRAM
 from trtlint.knowledge.providers import PROVIDERS, Provider, provider_options
 
@@ -96,8 +96,13 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
         text: the program.
         source: the name of the file, for reports.
         search: the function that finds commands in the text of a shell command.
+
+    Raises:
+        CommandError: the program has too many tokens.
     """
     tokens = _tokens(text)
+    if len(tokens) > _MOST_TOKENS:
+        raise CommandError(f"{source}: more than {_MOST_TOKENS:,} tokens, the limit for a program")
     ends = [found.start() for found in re.finditer("\n", text)]
     found = [replace(each, line=bisect(ends, each.line) + 1) for each in _shell(tokens, source, search)]
     fields = _STRUCT.search(text) is not None
@@ -135,7 +140,7 @@ def _merged(given: Sequence[_Given]) -> Iterator[Option]:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Return the tokens of a program, without comments."""
+    """Return the tokens of a program, without comments.  Stop above the maximum number of tokens."""
     found: list[_Token] = []
     depth = 0
     for match in _TOKEN.finditer(text):
@@ -145,7 +150,7 @@ def _tokens(text: str) -> list[_Token]:
         depth -= token == "}"
         found.append(_Token(token, match.start(), depth))
         depth += token == "{"
-        if len(found) >= _MOST_TOKENS:
+        if len(found) > _MOST_TOKENS:
             break
     return found
 
