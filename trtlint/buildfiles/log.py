@@ -384,8 +384,7 @@ class LogReader:
 def _joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    If the first line announces an error whose reason follows on further lines, these lines are joined with
-    spaces.
+    If the reason of an error follows on further lines, these lines are joined with spaces.
     """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()
