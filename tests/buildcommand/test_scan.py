@@ -64,6 +64,7 @@ class TestWords:
         "line",
         [
             'cmd="trtexec --onnx=a.onnx --fp16"',
+            'CMD="trtexec --onnx=a.onnx --fp16"',
             'local cmd="/opt/bin/trtexec --onnx=a.onnx \\\n  --fp16"\ncmd+=" --int8"\n$cmd',
             "export CMD='trtexec --onnx=a.onnx --fp16'",
             'ENV CMD="${TRTEXEC} --onnx=a.onnx --fp16"',

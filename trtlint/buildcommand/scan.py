@@ -60,7 +60,7 @@ _ASSIGNED = re.compile(r"\w+=(?=(\S+)\s)")
 """Pattern of the assignment of a command to a variable.  The group is the first word of the command."""
 _VARIABLE = "${_}"
 """Stands for options that are unknown."""
-_RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
+_RECIPE = re.compile(r"^(?:\s*(?:(?:RUN|CMD|ENTRYPOINT)(?![\w=])|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
 
@@ -300,9 +300,7 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
         elif _SCRIPT.fullmatch(previous):
             for _, inner in _logical_lines(word):
                 yield from _invocations(inner)
-        elif (assigned := _ASSIGNED.match(word)) is not None and PROGRAM.search(
-            assigned.group(1)
-        ) is not None:
+        elif (assigned := _ASSIGNED.match(word)) and PROGRAM.search(assigned.group(1)):
             for _, inner in _logical_lines(word[assigned.end() :]):
                 # The script can add options to the variable before it runs the command.
                 yield from ((each, [*given, _VARIABLE]) for each, given in _invocations(inner))
