@@ -95,6 +95,7 @@ def notebook(*cells: str, kind: str = "code") -> str:
         "!trtexec --onnx=a.onnx \\\n  --fp16\nprint(1)",
         f"x = 1\nif fp16:\n    !{CALL}\nelse:\n    print(1)",
         f"%%bash\n{CALL}",
+        f"lines = !{CALL}",
         f"import os\nos.system('{CALL}')",
         f"%matplotlib inline\n!pip install 'a'\nos.system('{CALL}')",
     ],

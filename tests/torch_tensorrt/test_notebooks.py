@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from trtlint import lint
 from trtlint.buildcommand.documents import python_of_notebook
 from trtlint.torch_tensorrt.calls import read_script
@@ -32,6 +34,21 @@ def test_the_calls_of_a_notebook(tmp_path: Path) -> None:
     assert call.line == line
     (model,) = lint(path, torch_tensorrt="2.9", isolated=True).models
     assert [each.rule for each in model.findings] == ["TTR105"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "files = !ls",
+        "found, = %who_ls",
+        "!echo a \\\n  b",
+        "if x:\n    !echo a \\\n  b",
+        "print('%s'\n  % x)",
+    ],
+)
+def test_lines_for_a_shell_do_not_hide_a_cell(line: str) -> None:
+    cell = {"cell_type": "code", "source": f"{line}\nimport torch_tensorrt".splitlines(keepends=True)}
+    assert "import torch_tensorrt" in python_of_notebook(json.dumps({"cells": [cell]}, indent=1))
 
 
 def test_a_notebook_in_one_line() -> None:

@@ -54,6 +54,12 @@ _LANGUAGES = {
 _SHELL_CELL = re.compile(r"%%(?:bash|sh|script|system|!|cmd)\b|%%!")
 """Pattern of the first line of a notebook cell that a shell runs."""
 
+_ESCAPE = re.compile(r"(?P<target>[\w, ]+=\s*)?(?:(?P<shell>!)|%%?[A-Za-z])")
+"""Pattern of the start of a line for a shell or of a magic command.
+
+https://ipython.readthedocs.io/en/stable/interactive/python-ipython-diff.html
+"""
+
 Read = Callable[[str, str, str], tuple[BuildCommand, ...]]
 """Function that finds the commands in a text.  Its arguments are the text, the file and the suffix."""
 
@@ -214,13 +220,17 @@ def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_Part]:
         return
     shell: list[str] = []
     python: list[str] = []
-    escaped = False
+    continues = False
     for line in lines:
         bare = line.lstrip()
-        escaped = escaped or bare.startswith("!")
-        indent = line[: len(line) - len(bare)]
-        shell.append(bare.removeprefix("!") if escaped else "")
-        python.append(f"{indent}pass" if escaped or bare.startswith("%") else line)
-        escaped = escaped and line.rstrip().endswith("\\")
+        escape = None if continues else _ESCAPE.match(bare)
+        of_shell = continues or (escape is not None and escape.group("shell") is not None)
+        shell.append(bare[0 if escape is None else escape.end() :] if of_shell else "")
+        if escape is not None:
+            target = escape.group("target")
+            python.append(line[: len(line) - len(bare)] + (f"{target}None" if target else "pass"))
+        else:
+            python.append("" if continues else line)
+        continues = of_shell and line.rstrip().endswith("\\")
     yield _Part(shell, numbers)
     yield _Part(python, numbers, ".py")
