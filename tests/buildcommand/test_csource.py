@@ -107,6 +107,7 @@ def test_programs_without_options(text: str) -> None:
         ('auto c = "trtexec --onnx=" + path + " --fp16";', "trtexec --onnx=... --fp16"),
         ('c << "trtexec --onnx=" << path << " --fp16";', "trtexec --onnx=... --fp16"),
         ('snprintf(b, n, "trtexec --onnx=%s --fp16", p);', "trtexec --onnx=... --fp16"),
+        ('Run($"trtexec --onnx={model.Path} --fp16");', "trtexec --onnx=... --fp16"),
         ('x = "trtexec "\n    "--onnx=a.onnx";', "trtexec --onnx=a.onnx"),
     ],
 )

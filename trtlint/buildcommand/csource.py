@@ -40,7 +40,7 @@ _APPENDED: dict[str, Provider] = {
     "SessionOptionsAppendExecutionProvider_TensorRT_V2": "tensorrt",
 }
 """For each function that adds a provider to a session, the provider."""
-_FORMAT = re.compile(r"%[-+ #]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{\w*\}")
+_FORMAT = re.compile(r"%[-+ #]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{[^{}]{0,200}\}")
 """Pattern of a placeholder in a format of ``snprintf``, ``std::format`` or C#."""
 _VARIABLE = "${_}"
 """Stands for a part of a command that the program computes."""

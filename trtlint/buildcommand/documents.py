@@ -89,7 +89,7 @@ def commands_in_document(text: str, source: str, suffix: str, read: Read) -> tup
     """
     parts = _notebook(text) if suffix == ".ipynb" else _prose(text.splitlines())
     found: list[BuildCommand] = []
-    for part in parts:
+    for part in filter(lambda each: each.numbers, parts):
         for each in read("\n".join(part.lines), source, part.suffix):
             place = min(each.line, len(part.numbers)) - 1
             found.append(replace(each, line=part.numbers[place]))
