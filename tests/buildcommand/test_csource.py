@@ -75,6 +75,9 @@ def options(text: str) -> dict[str, str | None]:
         # a provider without options
         ("options.AppendExecutionProvider_TensorRT(o);", {}),
         ("api.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, o);", {}),
+        ("OrtSessionOptionsAppendExecutionProvider_Tensorrt(options, 0);", {}),
+        ("options = SessionOptions.MakeSessionOptionWithTensorrtProvider(0);", {}),
+        ("options.addTensorrt(0);", {}),
     ],
 )  # fmt: skip
 def test_options_in_a_program(text: str, expected: dict[str, str | None]) -> None:

@@ -32,14 +32,11 @@ An open comment ends with the file, and an open text with the line.
 _PARTS = re.compile(r"\.|->|::")
 _STRUCT = re.compile(r"OrtTensorRTProviderOptions\b")
 """Pattern of the type whose fields are options."""
-_APPENDED: dict[str, Provider] = {
-    "AppendExecutionProvider_TensorRT": "tensorrt",
-    "AppendExecutionProvider_Tensorrt": "tensorrt",
-    "AppendExecutionProvider_TensorRT_V2": "tensorrt",
-    "SessionOptionsAppendExecutionProvider_TensorRT": "tensorrt",
-    "SessionOptionsAppendExecutionProvider_TensorRT_V2": "tensorrt",
-}
-"""For each function that adds a provider to a session, the provider."""
+_APPENDED = re.compile(
+    r"(?:(?:Ort)?SessionOptions)?AppendExecutionProvider_Tensor(?:RT|rt)(?:_V2)?"
+    r"|addTensorrt|MakeSessionOptionWithTensorrtProvider"
+)
+"""Pattern of a function that adds the provider of TensorRT to a session in C, C++, C# or Java."""
 _FORMAT = re.compile(r"%[-+ #]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{[^{}]{0,200}\}")
 """Pattern of a placeholder in a format of ``snprintf``, ``std::format`` or C#."""
 _VARIABLE = "${_}"
@@ -110,9 +107,11 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
     for provider in PROVIDERS:
         own = [each for each in given if each.name in provider_options(provider)]
         own = own if any(_names(provider, each.name) for each in own) else []
-        starts = [each.start for each in own] or [
-            each.start for each in tokens if _APPENDED.get(_PARTS.split(each.text)[-1]) == provider
-        ]
+        starts = [each.start for each in own]
+        if not starts and provider == "tensorrt":
+            starts = [
+                each.start for each in tokens if _APPENDED.fullmatch(_PARTS.split(each.text)[-1]) is not None
+            ]
         if starts:
             options = [Option("provider", provider), *_merged(own)]
             shown = " ".join(["onnxruntime", *(each.text for each in options)])
