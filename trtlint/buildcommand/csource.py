@@ -78,7 +78,7 @@ class _Token(Struct, frozen=True):
         return self.text[1:].removesuffix('"') if self.text.startswith('"') else None
 
 
-class _Given(Struct, frozen=True):
+class _OptionValue(Struct, frozen=True):
     """A value that a program gives to an option.  A computed or conditional value is None."""
 
     name: str
@@ -128,7 +128,7 @@ def _names(provider: Provider, name: str) -> bool:
     return name.startswith("trt_" if provider == "tensorrt" else "nv_")
 
 
-def _merged(given: Sequence[_Given]) -> Iterator[Option]:
+def _merged(given: Sequence[_OptionValue]) -> Iterator[Option]:
     """Yield one option for each name.  If the values differ, the value is unknown."""
     values: dict[str, set[str | None]] = {}
     for each in given:
@@ -154,7 +154,7 @@ def _tokens(text: str) -> list[_Token]:
     return found
 
 
-def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_Given]:
+def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_OptionValue]:
     """Yield the options that a program sets.
 
     Options are the pairs of a list or of a call, the items of a dictionary, two lists of names and of values,
@@ -183,7 +183,7 @@ def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_Given]:
             if len(parts) > 1 and parts[-1] in known:
                 value = _value(tokens, place + 2)
                 certain = _certain(tokens, place, first)
-                yield _Given(parts[-1], value if certain else None, token.start)
+                yield _OptionValue(parts[-1], value if certain else None, token.start)
 
 
 def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
@@ -226,7 +226,7 @@ def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
     return []
 
 
-def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iterator[_Given]:
+def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iterator[_OptionValue]:
     """Yield the options of a list of names and of the list of values after it.
 
     If the next list has another length, the values are unknown.
@@ -242,12 +242,12 @@ def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iter
             at += length + (_text(tokens, at + length) == ",")
     known = values if len(values) == len(names) else [None] * len(names)
     for name, value in zip(names, known, strict=True):
-        yield _Given(name, value, tokens[place].start)
+        yield _OptionValue(name, value, tokens[place].start)
 
 
 def _pair(
     tokens: Sequence[_Token], place: int, opened: Sequence[int], first: dict[str, int]
-) -> Iterator[_Given]:
+) -> Iterator[_OptionValue]:
     """Yield the option whose name is at a place: ``{"a", "1"}``, ``f("a", "1")`` or ``x["a"] = "1"``."""
     before, following, owner = _text(tokens, place - 1), _text(tokens, place + 1), place - 2
     at = place + 2
@@ -262,7 +262,9 @@ def _pair(
         certain = certain or _text(tokens, owner) in ("{", ",")  # new Dictionary<...> { ["a"] = "1" }
     else:
         return
-    yield _Given(tokens[place].string or "", _value(tokens, at) if certain else None, tokens[place].start)
+    yield _OptionValue(
+        tokens[place].string or "", _value(tokens, at) if certain else None, tokens[place].start
+    )
 
 
 def _function(tokens: Sequence[_Token], opened: Sequence[int]) -> int | None:

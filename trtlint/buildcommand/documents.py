@@ -64,7 +64,7 @@ Read = Callable[[str, str, str], tuple[BuildCommand, ...]]
 """Function that finds the commands in a text.  Its arguments are the text, the file and the suffix."""
 
 
-class _Part(Struct, frozen=True):
+class _CodeLines(Struct, frozen=True):
     """Lines of code in a document.
 
     Attributes:
@@ -96,7 +96,7 @@ def commands_in_document(text: str, source: str, suffix: str, read: Read) -> tup
     return tuple(found)
 
 
-def _prose(lines: Sequence[str]) -> Iterator[_Part]:
+def _prose(lines: Sequence[str]) -> Iterator[_CodeLines]:
     """Yield the code in a text with markup.
 
     Code is a fenced block, inline code, an indented line, or a line that begins with the program.
@@ -152,12 +152,12 @@ def _is_call(text: str) -> bool:
     return bool(words) and tool_of(words[0]) is not None
 
 
-def _part(block: Sequence[tuple[int, str]], suffix: str = "") -> _Part:
+def _part(block: Sequence[tuple[int, str]], suffix: str = "") -> _CodeLines:
     code = dedent("\n".join(line for _, line in block)).split("\n")
-    return _Part(code, [number for number, _ in block], suffix)
+    return _CodeLines(code, [number for number, _ in block], suffix)
 
 
-def _notebook(text: str) -> Iterator[_Part]:
+def _notebook(text: str) -> Iterator[_CodeLines]:
     """Yield the code in the cells of a notebook: the lines of a shell, and the lines of Python."""
     decoder = json.JSONDecoder()
     ends = [found.start() for found in re.finditer("\n", text)]
@@ -214,9 +214,9 @@ def _numbered(source: Any, text: str, position: int, ends: Sequence[int]) -> tup
     return lines, numbers[: len(lines)]
 
 
-def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_Part]:
+def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_CodeLines]:
     if lines and _SHELL_CELL.match(lines[0]):
-        yield _Part(lines[1:], numbers[1:])
+        yield _CodeLines(lines[1:], numbers[1:])
         return
     shell: list[str] = []
     python: list[str] = []
@@ -232,5 +232,5 @@ def _cell(lines: Sequence[str], numbers: Sequence[int]) -> Iterator[_Part]:
         else:
             python.append("" if continues else line)
         continues = of_shell and line.rstrip().endswith("\\")
-    yield _Part(shell, numbers)
-    yield _Part(python, numbers, ".py")
+    yield _CodeLines(shell, numbers)
+    yield _CodeLines(python, numbers, ".py")
