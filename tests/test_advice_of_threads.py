@@ -366,7 +366,7 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
         # https://github.com/NVIDIA/TensorRT/issues/4738
         (
             "[TRT] [E] ModelImporter.cpp:149: ERROR: onnxOpImporters.cpp:191 In function importAttention:\n[6] Assertion failed: node.output().size() == 1: TensorRT only supports Attention nodes with one output.",
-            "Remove the outputs for the cache",
+            "If the node has is_causal=1, replace this attribute",
         ),
         # https://github.com/NVIDIA/TensorRT/issues/3688
         (
@@ -377,6 +377,15 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
         (
             "[ERROR] IBuilder::buildSerializedNetwork: Error Code 1: Internal Error (Not implemented for node type PLUGIN_V3. In removeEmptyProducersFromSubgraph at optimizer/myelin/a.cpp:8)",
             "fails at a plugin with the interface IPluginV3",
+        ),
+        (
+            "[TRT] [E] ModelImporter.cpp:149: ERROR: onnxOpImporters.cpp:191 In function importTRT_FP4DynamicQuantize:\n[6] Assertion failed: scale.shape().nbDims == 0: Scale input must be a scalar",
+            "keeps such scales unconcatenated",
+        ),
+        # https://github.com/NVIDIA/TensorRT-RTX/issues/26
+        (
+            "[E] [TRT] INetworkDefinition::addAttention: Error Code 3: API Usage Error (Parameter check failed, condition: mScopedOps.back() == nullptr)",
+            "success with 1.3",
         ),
         # https://github.com/NVIDIA/TensorRT/issues/3847
         (
