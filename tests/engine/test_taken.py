@@ -177,3 +177,9 @@ def test_a_newer_release_that_accepts_is_known() -> None:
     lines = LINES[LINES.index("10.16") : -1]
     found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known="documented", lines=lines))
     assert with_taken(found, Target(version="10.16")).advice[-1] == f"first accepted by: TensorRT {LINES[-1]}"
+
+
+def test_a_refusal_of_much_older_releases_does_not_make_the_releases_between_known() -> None:
+    lines = (LINES[0], *LINES[LINES.index("10.16") :])
+    found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known="documented", lines=lines))
+    assert with_taken(found, Target(version="10.16")).advice[-1] == UNKNOWN

@@ -103,14 +103,16 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
     if after is None and target.version is None:
         last = len(known)
     before = next((known[i] for i in range(last - 1, -1, -1) if not held[i]), None)
-    if _begins_with_runs(refusal, target.product):
-        before = None if before is None or known.index(before) < held.index(True) else before
+    if before is not None and _begins_with_runs(refusal, target.product):
+        before = before if known.index(before) > known.index(_FIRST_RUN[target.product]) else None
     return replace(refusal, first_taken=after, last_taken=before)
 
 
 def _begins_with_runs(refusal: Refusal, product: Product) -> bool:
-    """Return whether nothing is known about the releases before the first one that refuses the model."""
-    return refusal.known == "documented" and refusal.lines[0] == _FIRST_RUN[product]
+    """Return whether a refusal begins with ``_FIRST_RUN`` because older parsers were not tried."""
+    known, first = minors(product), _FIRST_RUN[product]
+    older = known[known.index(first) - 1]
+    return refusal.known == "documented" and first in refusal.lines and older not in refusal.lines
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
@@ -123,9 +125,8 @@ def taken_words(refusal: Refusal, product: Product) -> str:
     newest = minors(product)[-1]
     accepts = "accepts this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
     if _begins_with_runs(refusal, product) and refusal.last_taken is None:
-        return (
-            f"it is unknown whether releases before {name} {refusal.lines[0]} accept this part of the model"
-        )
+        first = _FIRST_RUN[product]
+        return f"it is unknown whether releases before {name} {first} accept this part of the model"
     if refusal.last_taken is None:
         return f"no release up to {newest} {accepts}"
     return f"the last release up to {newest} that {accepts} is {name} {refusal.last_taken}"
