@@ -418,3 +418,13 @@ def test_quantized_constants_of_v3_plugins(tmp_path: Path, release: str, advised
     (tmp_path / "build.log").write_text(f"{line}\n", "utf-8")
     out = printed(tmp_path, "--isolated", "--no-cache", "--trt", release, "--log", "build.log").out
     assert ("Upgrade to TensorRT 10.1" in out) is advised
+
+
+def test_a_program_that_is_found_later(tmp_path: Path) -> None:
+    missing = "sh: 1: trtexec: not found\n"
+    later = f"{missing}&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # /opt/bin/trtexec --onnx=m.onnx\n"
+    for text, severity, end in ((missing, "error", ", so no build ran"), (later, "note", "find trtexec")):
+        (tmp_path / "build.log").write_text(text, "utf-8")
+        out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+        found = [each for each in json.loads(out)["models"][0]["findings"] if each["rule"] == "LOG200"]
+        assert [(each["severity"], each["message"].endswith(end)) for each in found] == [(severity, True)]
