@@ -229,8 +229,7 @@ class LogReader:
         quoted = bool(self._open) and " In function " in self._open[0]
         telling = self._marks.telling(line)
         if self._dump_line or quoted or not telling:
-            blank = bool(self._open) and not unwrap(line)[0]
-            self._unprefixed(number, b"" if blank else line, telling=telling)
+            self._unprefixed(number, b"" if self._open and not unwrap(line)[0] else line, telling=telling)
             return
         rest, prefix = unwrap(line)
         if HEADING in rest:
