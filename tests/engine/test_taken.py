@@ -183,3 +183,9 @@ def test_a_refusal_of_much_older_releases_does_not_make_the_releases_between_kno
     lines = (LINES[0], *LINES[LINES.index("10.16") :])
     found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known="documented", lines=lines))
     assert with_taken(found, Target(version="10.16")).advice[-1] == UNKNOWN
+
+
+def test_the_unknown_releases_name_the_limit() -> None:
+    lines = LINES[LINES.index("10.16") :]
+    refusal = Refusal("parse", "Abs", "", known="documented", lines=lines, limit="on every GPU")
+    assert taken_words(refusal, "tensorrt") == f"{UNKNOWN} on every GPU"

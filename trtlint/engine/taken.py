@@ -123,10 +123,9 @@ def taken_words(refusal: Refusal, product: Product) -> str:
         older = refusal.last_taken
         return words if older is None else f"{words}; last accepted by: {name} {older}"
     newest = minors(product)[-1]
-    accepts = "accepts this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
+    part = "this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
     if _begins_with_runs(refusal, product) and refusal.last_taken is None:
-        first = _FIRST_RUN[product]
-        return f"it is unknown whether releases before {name} {first} accept this part of the model"
+        return f"it is unknown whether releases before {name} {_FIRST_RUN[product]} accept {part}"
     if refusal.last_taken is None:
-        return f"no release up to {newest} {accepts}"
-    return f"the last release up to {newest} that {accepts} is {name} {refusal.last_taken}"
+        return f"no release up to {newest} accepts {part}"
+    return f"the last release up to {newest} that accepts {part} is {name} {refusal.last_taken}"
