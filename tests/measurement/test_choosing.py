@@ -29,6 +29,8 @@ TOPK = "a = MatMul (x, w) s = ReduceMax <axes = [1], keepdims = 0> (a) [top] v, 
         (f"{TOPK} y = Neg (v)", "float[2] y", (), ()),
         (f"{TOPK} n = Shape (i) y = Cast <to = 1> (n)", "float[1] y", (), ()),
         (f"{TOPK} y = Gather (a, i) z = Identity (i)", "int64[2] z", (), ()),
+        (f"{TOPK} y = Gather (a, i) z = Identity (i)", "float[2,8] y, int64[2] z", ("top",), ("y", "z")),
+        (f"{TOPK} y = Neg (v)", "float[2] y, int64[2] i", ("top",), ("i",)),
         ("y = Neg (x)", "float[4,8] y", (), ()),
     ],
 )  # fmt: skip
@@ -60,9 +62,26 @@ def test_shares_of_equal_choices() -> None:
 
 def test_no_choice_has_no_share() -> None:
     agreement = Agreement(CHOICES)
-    nothing = {"n": np.zeros((0, 3), np.int64)}
+    nothing = {"n": np.zeros((0, 3), np.int64), "i": np.zeros((0, 2), np.int64)}
     agreement.add(nothing, nothing)
     assert agreement.shares() == ()
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_choices_in_one_of_the_types_only(swapped: bool) -> None:
+    agreement = Agreement(CHOICES)
+    nothing = {"n": np.zeros((0, 3), np.int64), "i": np.zeros((0, 2), np.int64)}
+    some = {"n": np.array([[0, 0, 1]]), "i": np.array([[0, 1]])}
+    agreement.add(*((some, nothing) if swapped else (nothing, some)))
+    assert agreement.shares() == (ChoiceShares("top", 0, 0), ChoiceShares("nms", 0, 0))
+
+
+def test_notes_name_the_type_of_each_share() -> None:
+    changed = {"FP16": ChoiceShares("top", 1, 0.5), "BF16": None, "TF32": ChoiceShares("nms", 0.5, 0)}
+    (note,) = notes(CHOICES, changed)
+    assert "In FP16, top itself would choose 100 %" in note
+    assert "In TF32, nms itself would choose 50 %" in note
+    assert "BF16" not in note
 
 
 def test_the_choice_that_changes_most() -> None:
@@ -107,6 +126,13 @@ def test_a_measurement_compares_the_elements_that_fp32_chooses(tmp_path: Path) -
     assert json.loads((tmp_path / "m.json").read_text())["choices"][0]["elements"] == 1
 
 
+def test_the_choices_of_every_type(tmp_path: Path) -> None:
+    close(tmp_path)
+    _, words = measured(tmp_path, "--type", "all")
+    assert WORDS.lower() in words.lower()
+    assert "In BF16, top itself would choose 100 % of the same elements" in words
+
+
 def test_a_choice_that_rounding_does_not_change(tmp_path: Path) -> None:
     close(tmp_path)
     np.savez(tmp_path / "b.npz", x=np.repeat(np.arange(64, dtype=np.float32)[:, None] * 100, 8, 1))
@@ -133,8 +159,8 @@ def test_a_conversion_compares_the_elements_that_fp32_chooses(tmp_path: Path) ->
 
 def test_boxes_that_non_max_suppression_chooses(tmp_path: Path) -> None:
     boxes = """g (float[1,6,4] b, float[1,1,6] c) => (float[N,3,4] y)
-< int64[1] n = {6}, float t = {0.5}, float s = {0.1} >
-{ d = Mul (b, s) [nms] i = NonMaxSuppression (d, c, n, t) y = Gather <axis = 1> (d, i) }"""
+< int64[1] n = {6}, float t = {0.5}, float s = {0.1} > { d = Mul (b, s) e = Mul (c, s)
+[nms] i = NonMaxSuppression (d, e, n, t) y = Gather <axis = 1> (d, i) }"""
     head = '< ir_version: 8, opset_import: ["" : 17] >'
     boxes = boxes.replace("float[N,3,4] y", "float[1,N,3,4] y")
     onnx.save(onnx.parser.parse_model(f"{head} {boxes}"), tmp_path / "m.onnx")

@@ -10,6 +10,7 @@ import pytest
 from trtlint.measurement.band import Band, BuildError, within
 from trtlint.measurement.formats import BF16, FP16, TF32, Format
 from trtlint.measurement.fusion import FusedLayers
+from trtlint.measurement.measurement import ChoiceShares
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.trial import Rehearsed, Trial
@@ -170,3 +171,17 @@ def test_the_error_of_a_build(format_: Format, accumulated: float) -> None:
 )
 def test_errors_within_a_limit(errors: tuple[float | None, ...], good: bool) -> None:
     assert within(result(*errors).worst, 0.5) is good
+
+
+def test_the_smallest_share_of_equal_choices_in_all_runs() -> None:
+    def run(*choices: ChoiceShares) -> tuple[Narrowing, Rehearsed]:
+        return Narrowing(FP16), Rehearsed({"y": 0.0}, choices=choices)
+
+    same, changed, other = (
+        ChoiceShares("top", 1, 1),
+        ChoiceShares("top", 1, 0.5),
+        ChoiceShares("nms", 0.9, 0.9),
+    )
+    runs = run(same), run(changed, other), run(same)
+    found = Rehearsal(runs[0][1], runs[1][1], runs[2][1], None, None, runs)
+    assert found.choices() == (changed, other)

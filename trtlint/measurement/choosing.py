@@ -2,11 +2,13 @@
 
 An example is a detector that returns the best 300 boxes. After a small rounding error, the operator can
 choose other boxes, or the same boxes in another order. Then an element-wise comparison of the outputs would
-compare different boxes. So in a simulation, the operator returns the elements that it chooses in FP32.
+compare different boxes. So in a simulation, the operator returns the elements that it chooses in FP32. See
+:mod:`trtlint.measurement.choicewriting` for the exceptions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +18,7 @@ from msgspec import Struct
 from trtlint.files.problem import first_few
 from trtlint.measurement.measurement import ChoiceShares
 from trtlint.measurement.reach import affected
-from trtlint.model.graph import Graph, Node
+from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 
 INDICES = {"TopK": 1, "NonMaxSuppression": 0}
@@ -45,13 +47,13 @@ class Choice(Struct, frozen=True):
 
 
 class Choices(Struct, frozen=True):
-    """The operators whose choice affects float outputs of a model.
+    """The operators whose choice affects outputs of a model that has a float output.
 
     Attributes:
         fixed: the operators that use the choice of FP32 in a simulation.
         free: paths of the operators that choose again in a simulation. They are in a subgraph, or the opset
             of the model is older than GatherElements.
-        outputs: names of the float outputs that the choices affect.
+        outputs: names of the outputs that the choices affect.
     """
 
     fixed: tuple[Choice, ...] = ()
@@ -60,28 +62,32 @@ class Choices(Struct, frozen=True):
 
 
 def find_choices(graph: Graph, opset: int) -> Choices:
-    """Find the operators whose choice affects float outputs of a model.
+    """Find the operators whose choice affects outputs of a model. A model without float outputs has none.
 
     Args:
         graph: the graph of the model.
         opset: the version of the default operator set.
     """
+    if all(end.dtype not in FLOAT_DTYPES for end in graph.outputs):
+        return Choices()
     fixed: list[Choice] = []
     free: list[str] = []
     readers: list[Node] = []
+    listed: set[Value] = set()
     for node in graph.of_onnx(*INDICES):
         port = INDICES[node.op]
-        uses = node.outputs[port].uses if port < len(node.outputs) else ()
-        if not uses:
+        indices = node.outputs[port] if port < len(node.outputs) else None
+        if indices is None or not (indices.uses or indices.is_output):
             continue
-        readers += (reader for reader, _ in uses)
+        listed.add(indices)
+        readers += (reader for reader, _ in indices.uses)
         if node.scope or opset < _GATHERS:
             free.append(node.path)
         else:
             axis = node.attribute("axis", -1) if node.op == "TopK" else None
-            fixed.append(Choice(node.path, node.outputs[port].name, axis))
+            fixed.append(Choice(node.path, indices.name, axis))
     reached = affected(graph, readers)
-    names = tuple(end.name for end in graph.outputs if end.dtype in FLOAT_DTYPES and end.producer in reached)
+    names = tuple(end.name for end in graph.outputs if end.producer in reached or end in listed)
     return Choices(tuple(fixed), tuple(free), names) if names else Choices()
 
 
@@ -124,27 +130,27 @@ def _numbered(array: Array, axis: int | None) -> Array:
     """Return one number for each choice. The number is the same for the same element in both runs."""
     if axis is None:
         rows = np.ascontiguousarray(array, np.int64)
-        return rows.view([("", np.int64)] * rows.shape[-1]).reshape(-1) if rows.size else rows.reshape(-1)
+        return rows.view([("", np.int64)] * rows.shape[-1]).reshape(-1)
     moved = np.moveaxis(array, axis, -1)
-    rows = moved.reshape(-1, moved.shape[-1])
+    rows = moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
     return (rows + (np.arange(len(rows)) << 32)[:, None]).reshape(-1)
 
 
-def notes(choices: Choices, changed: ChoiceShares | None = None, label: str = "") -> list[str]:
+def notes(choices: Choices, changed: Mapping[str, ChoiceShares | None] | None = None) -> list[str]:
     """Return notes about operators that choose elements by value.
 
     Args:
         choices: the operators.
-        changed: the operator whose choices differ most in the narrow type; None if that is unknown.
-        label: the name of the narrow type.
+        changed: for each narrow type, such as FP16, the operator whose choices differ most.
     """
     found = []
     metric = f"Judge the outputs {first_few(choices.outputs, _LISTED)} by a metric such as mAP"
     if choices.fixed:
+        shares = "".join(f"In {label}, {each.words}. " for label, each in (changed or {}).items() if each)
         operators = first_few([each.node for each in choices.fixed], _LISTED)
         found.append(
-            f"these operators choose elements by value: {operators}. The simulation uses their choices in "
-            f"FP32. {'' if changed is None else f'In {label}, {changed.words}. '}{metric}"
+            f"these operators choose elements by value: {operators}. Unless their inputs overflow, the "
+            f"simulation uses their choices in FP32. {shares}{metric}"
         )
     if choices.free:
         found.append(

@@ -167,8 +167,13 @@ class ChoiceShares(Struct, frozen=True):
 
 def most_changed(choices: Iterable[ChoiceShares]) -> ChoiceShares | None:
     """Return the operator with the smallest share of equal choices, or None if all choices are equal."""
-    least = min(choices, key=lambda each: (each.positions, each.elements), default=None)
-    return None if least is None or least.positions == 1 else least
+    changed = [each for each in choices if each.positions != 1]
+    return least_equal(changed) if changed else None
+
+
+def least_equal(choices: Iterable[ChoiceShares]) -> ChoiceShares:
+    """Return the operator with the smallest share of equal choices."""
+    return min(choices, key=lambda each: (each.positions, each.elements))
 
 
 def _percent(share: float) -> str:

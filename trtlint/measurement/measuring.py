@@ -23,7 +23,7 @@ from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import ALL, MeasurementRequest
-from trtlint.measurement.measurement import MeasuredOutput, Measurement, to_data
+from trtlint.measurement.measurement import MeasuredOutput, Measurement, most_changed, to_data
 from trtlint.measurement.narrowing import SecondLook
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.search import KeepSearch
@@ -88,13 +88,15 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         )
         kept = search.found()
     listed = sites(trial.ranged, begun, unsound or frozenset(), format_, inputs)
-    types = _types(trial, format_, found.constants, say) if request.type == ALL and rehearsal else ()
+    others = _others(trial, format_, found.constants, say) if request.type == ALL and rehearsal else {}
+    runs = {} if rehearsal is None else {format_: rehearsal, **others}
+    changed = {each.label: most_changed(run.choices()) for each, run in runs.items()}
     suspects = [site.tensor for site in listed if site.fits != "ok"][:_SUSPECTS]
     if suspects:
         say({"doing": "closer"})
         looked = trial.closer(SecondLook(frozenset(suspects), format_))
         listed = [replace(site, closer=looked.get(site.tensor)) for site in listed]
-    result = Measurement(
+    return Measurement(
         path=request.name,
         digest=model_digest(Path(request.model)),
         files=files,
@@ -111,14 +113,13 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         limits=(
             *_limits(model, nodes, trial, files, format_, request.type),
             *notes,
+            *(notes_of_choices(model.choices, changed) if rehearsal else ()),
         ),
         build=None if rehearsal is None else rehearsal.build,
-        types=types,
+        types=tuple(TypeBand(each.name, together(run.bands().values())) for each, run in others.items()),
         compared=model.compared.sentence,
-        choices=() if rehearsal is None else rehearsal.plain.choices,
+        choices=() if rehearsal is None else rehearsal.choices(),
     )
-    chosen = notes_of_choices(model.choices, result.changed_choice, format_.label) if rehearsal else []
-    return replace(result, limits=(*result.limits, *chosen))
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
@@ -133,10 +134,10 @@ def _format(model: Skeleton, wanted: str) -> Format:
     return FP16 if "f16" in types else BF16
 
 
-def _types(
+def _others(
     trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
-) -> tuple[TypeBand, ...]:
-    """Return the errors of the model in the narrow types other than ``format_``.
+) -> dict[Format, Rehearsal]:
+    """Simulate the model in the narrow types other than ``format_``.
 
     For a model with 16-bit tensors, the only remaining type is TF32.
 
@@ -149,13 +150,12 @@ def _types(
     others = [each for each in FORMATS.values() if each is not format_]
     if trial.skeleton.typed:
         others = [each for each in others if each.operands_only and _multiplies_in_fp32(trial.skeleton)]
-    found = []
+    found: dict[Format, Rehearsal] = {}
     for other in others:
         say({"doing": other.name})
         beyond = constants if other is FP16 else findings(trial.ranged, other).constants
-        bands = rehearse(trial, other, beyond, None, lambda _: None).bands()
-        found.append(TypeBand(other.name, together(bands.values())))
-    return tuple(found)
+        found[other] = rehearse(trial, other, beyond, None, lambda _: None)
+    return found
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:

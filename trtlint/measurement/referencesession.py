@@ -5,6 +5,7 @@ The evaluator is slow, so only small models are run: https://onnx.ai/onnx/api/re
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class ReferenceSession:
         self._rewritten = rewritten
         try:
             load_external_data_for_model(model, Path.cwd().anchor)
-            self._evaluator: Any = ReferenceEvaluator(model)
+            self._evaluator: Any = ReferenceEvaluator(model, new_ops=[_gather_elements()])
         except Exception as error:  # the evaluator has no exception class of its own
             raise TrialError(
                 f"ONNX's reference evaluator cannot load the model: {type(error).__name__}: {error}"
@@ -72,6 +73,24 @@ class ReferenceSession:
 
 def _begins_without_condition(node: onnx.NodeProto) -> bool:
     return node.op_type == "Loop" and not "".join(node.input[1:2])
+
+
+@cache
+def _gather_elements() -> Any:
+    """Return an implementation of GatherElements.
+
+    The one of the evaluator rejects a negative axis, and an axis of more than 32 elements
+    (https://github.com/onnx/onnx/blob/main/onnx/reference/ops/op_gather_elements.py).
+    """
+    from onnx.reference.op_run import OpRun
+
+    class GatherElements(OpRun):  # type: ignore[misc, unused-ignore] # onnx may come without stubs
+        op_domain = ""
+
+        def _run(self, data: Array, indices: Array, axis: int | None = None) -> tuple[Array]:
+            return (np.take_along_axis(data, indices, axis or 0),)
+
+    return GatherElements
 
 
 def _external_bytes(model: onnx.ModelProto) -> int:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from trtlint.measurement.band import Band, BuildError, within
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
+from trtlint.measurement.measurement import ChoiceShares, least_equal
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.trial import Rehearsed, Trial
 
@@ -43,6 +44,13 @@ class Rehearsal(Struct, frozen=True):
         """Return the error band of each output."""
         each = (self.plain, self.fused, self.accumulated)
         return {name: Band(*(way.errors[name] for way in each)) for name in self.plain.errors}
+
+    def choices(self) -> tuple[ChoiceShares, ...]:
+        """Return the operators such as TopK, each with its smallest share in the runs whose errors count."""
+        found: dict[str, ChoiceShares] = {}
+        for each in (each for _, run in self.runs for each in run.choices):
+            found[each.node] = least_equal((found.get(each.node, each), each))
+        return tuple(found.values())
 
     def is_good(self, bound: float) -> bool:
         """Return whether the errors are within ``bound`` in all runs whose errors count."""

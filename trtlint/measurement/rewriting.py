@@ -17,7 +17,8 @@ from onnx import NodeProto, TensorProto, helper
 
 from trtlint.measurement.accumulation import accumulate
 from trtlint.measurement.broadcasting import spread
-from trtlint.measurement.choosing import INDICES, input_of
+from trtlint.measurement.choicewriting import write_choice
+from trtlint.measurement.choosing import input_of
 from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
@@ -231,16 +232,13 @@ class _Rewriting(FormulaWriter):
 
         Return False if the choice of the operator is not set.
         """
-        port = None if node.domain or not self.scope.main else INDICES.get(node.op)
-        if port is None or port >= len(node.outputs) or node.outputs[port].name not in self.fixed:
+        indices = next((each for each in node.outputs if each.name in self.fixed), None)
+        if indices is None or not self.scope.main:
             return False
-        indices = node.outputs[port]
         names = [self.read(value, rounded=self._loads(node, at)) for at, value in enumerate(node.inputs)]
-        self.choices[indices.name] = self.add_copy(node.proto, names)[port]
-        given = self.add("Identity", [input_of(indices.name)], indices.name)
-        self.versions[indices] = _Versions(self.scope, given)
-        if port and node.output.name:
-            chosen = self.add("GatherElements", [names[0], indices.name], axis=node.attribute("axis", -1))
+        self.choices[indices.name], chosen = write_choice(node, names, self)
+        self.versions[indices] = _Versions(self.scope, indices.name)
+        if chosen:
             self._result(node, node.output, chosen)
         return True
 
@@ -282,7 +280,10 @@ class _Rewriting(FormulaWriter):
         """Return whether a node reads its input ``port`` rounded to the narrow type."""
         if self.kept or self.narrowing is None:
             return False
-        return not self.fused or port in operands(node.op, node.domain)
+        if self.fused:
+            return port in operands(node.op, node.domain)
+        version = self.domains.get(node.domain, self.opset)
+        return port_at(narrow_ports(node.op, node.domain, version, self._format())[0], port)
 
     def _rounds_output(self, node: Node, value: Value) -> bool:
         """Return whether a build rounds the output ``value`` of a node to the narrow type."""
@@ -312,9 +313,9 @@ class _Rewriting(FormulaWriter):
         widen_node(proto)
         proto.name = node.path
         fix_seed(proto)
-        inputs, outputs = narrow_ports(node.op, node.domain, version, self._format())
+        _, outputs = narrow_ports(node.op, node.domain, version, self._format())
         for port, value in enumerate(node.inputs[: len(proto.input)]):
-            proto.input[port] = self.read(value, rounded=self._loads(node, port) and port_at(inputs, port))
+            proto.input[port] = self.read(value, rounded=self._loads(node, port))
             if value is not None and self.scope.main:
                 self._compare(node, port, value, proto.input[port])
         proto.input[:] = spread(node, proto.input, self)
