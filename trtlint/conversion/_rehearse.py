@@ -210,7 +210,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
         "floats": bool(trial.ranged.outputs[0]),
         "compared": compared.sentence + (infinite if errors and left else ""),
         "decides": compared.decides and not left,
-        "changed": changed_shares(trial, converted) if compared.sentence else {},
+        "changed": changed_shares(trial, converted),
         "choices": [to_builtins(each) for each in agreement.shares()],
     }
 

@@ -9,6 +9,7 @@ from trtlint.measurement.narrowing import Rewritten
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.trial import Trial
+from trtlint.model.protos import FLOAT_DTYPES
 
 
 def changed_shares(trial: Trial, converted: Rewritten) -> dict[str, float]:
@@ -23,14 +24,19 @@ def changed_shares(trial: Trial, converted: Rewritten) -> dict[str, float]:
     Raises:
         TrialError: a model cannot be run.
     """
-    names = tuple(dict.fromkeys(value.name for value in trial.skeleton.graph.outputs if value.dtype))
+    outputs = trial.skeleton.graph.outputs
+    names = tuple(
+        dict.fromkeys(value.name for value in outputs if value.dtype and value.dtype not in FLOAT_DTYPES)
+    )
+    if not names:
+        return {}
     before, after = (
-        RehearsalSession(replace(each, outputs=names, renamed={}))
+        RehearsalSession(replace(each, outputs=names, renamed={}, choices={}))
         for each in (rewrite(trial.skeleton, probed=False), converted)
     )
     changed, counted = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for feeds in trial.feeds:
-        right, found = before.run(feeds)[0], after.run(feeds)[0]
+    for feeds, fed in zip(trial.feeds, trial.fed, strict=True):
+        right, found = before.run(feeds)[0], after.run(fed)[0]
         for name in names:
             changed[name] += _changed(right[name], found[name])
             counted[name] += max(np.size(right[name]), np.size(found[name]))

@@ -123,7 +123,7 @@ def rehearse(
     }
     compared = found["compared"]
     reason = f"; {compared}" if compared else ""
-    if compared:
+    if found["changed"]:
         figures["changed"] = found["changed"]
     if not found["floats"]:
         text = "the model has no float output, and the rehearsal compares only float outputs"
