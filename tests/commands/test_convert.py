@@ -305,3 +305,16 @@ def test_an_error_while_reading_names_the_model(
     monkeypatch.setattr("trtlint.conversion.writing.replacing", gone)
     assert run(["convert", "m.onnx", "--to", "fp16", "--inputs", "small.npz", "-o", "out.onnx"]) == 3
     assert "error: m.onnx: Input/output error\n" in "".join(capsys.readouterr())
+
+
+def test_external_data_of_a_model_that_is_not_converted_are_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    proto = onnx.load("m.onnx")
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 9
+    onnx.save(proto, "n.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    data = Path("w.bin").read_bytes()
+    options = ["--to", "fp16", "--inputs", "small.npz", "--output", "json:w.bin"]
+    assert run(["convert", "n.onnx", "m.onnx", *options]) != 0
+    assert "w.bin is read in this run" in capsys.readouterr().err
+    assert Path("w.bin").read_bytes() == data

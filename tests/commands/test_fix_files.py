@@ -46,6 +46,18 @@ def test_external_data_of_a_removed_tensor_are_kept(
     assert (tmp_path / removed).read_bytes() == data
 
 
+def test_external_data_of_a_model_that_is_not_written_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, link, weights = tmp_path / "model.onnx", tmp_path / "link.onnx", tmp_path / "w.bin"
+    onnx.save_model(onnx.load(EXAMPLE), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    data = weights.read_bytes()
+    link.symlink_to(tmp_path / "nowhere.onnx")
+    assert run([*FIX, str(path), "-o", str(link), "--output", f"json:{weights}"]) != 0
+    assert "is read in this run" in capsys.readouterr().err
+    assert weights.read_bytes() == data
+
+
 @pytest.mark.parametrize("option", ["--script", "--html"])
 def test_two_files_in_one_place_are_refused(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -96,6 +96,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         try:
             with Activity(f"fixing {task.file.name}"):
                 source = read_source(task.file)
+                report.protect(source.files)
                 with limit_work(task.file, allowance=source.allowance()):
                     fixed, verdicts = _fixed(source, task, out, keep, options)
                     edits = _script(fixed, Path(options.script)) if options.script is not None else None

@@ -49,14 +49,17 @@ class FixOutputs:
         self._lines: list[str] = []
         self._problems: list[Problem] = []
 
+    def protect(self, files: Iterable[Path]) -> None:
+        """Add files that no output may overwrite."""
+        self._protected += files
+
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
         self._problems.append(problem)
         self._text([f"error: {problem}"])
 
     def add(self, result: FixResult) -> None:
-        """Report the result for one model. No output may replace the files of the model."""
-        self._protected += result.fixed.model.files
+        """Report the result for one model."""
         for document in self._documents.values():
             document.add(result)
         if self._has_text:
