@@ -14,6 +14,7 @@ from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
+from trtlint.measurement.measurement import ChoiceShares
 from trtlint.target.target import Target
 
 MODEL = model_of(NORM)
@@ -79,3 +80,13 @@ def test_harm_is_unknown_if_nothing_was_compared() -> None:
     found = replace(measurement_of_text("square 0 97344 origin\nharmless", MODEL), outputs=())
     facts = Facts(MODEL, evidence=[RangeEvidence(found)]).of("tensor_range")
     assert [fact.harm for fact in facts if isinstance(fact, TensorRange)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("words", "positions", "harm"), [("harmless", 1, False), ("harmless", 0.5, None), ("harm", 0.5, True)]
+)
+def test_harm_is_unknown_if_a_choice_changes(words: str, positions: float, harm: bool | None) -> None:
+    measured = measurement_of_text(f"square 0 97344 origin\n{words}", MODEL)
+    found = replace(measured, choices=(ChoiceShares("top", 1, positions),))
+    facts = Facts(MODEL, evidence=[RangeEvidence(found)]).of("tensor_range")
+    assert [fact.harm for fact in facts if isinstance(fact, TensorRange)] == [harm]

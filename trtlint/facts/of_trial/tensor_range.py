@@ -46,7 +46,7 @@ class TensorRange(Fact, frozen=True):
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
         harm: whether an output of the model becomes inaccurate in a 16-bit type. None if trtlint did not
             simulate this, if no output can be compared, or if the accuracy depends on the operators that
-            TensorRT fuses.
+            TensorRT fuses, or on the choice of an operator such as TopK.
         tf32: whether an output of the model becomes inaccurate in TF32; None if trtlint did not simulate
             TF32.
         keep: whether the operator that computes the tensor must stay in FP32.
@@ -156,11 +156,11 @@ def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
     The result is None if trtlint did not simulate this, if no output can be compared, or if the accuracy
-    depends on the operators that TensorRT fuses.
+    depends on the operators that TensorRT fuses, or on the choice of an operator such as TopK.
     """
     if FORMATS[found.type].operands_only:
         return False
-    if found.verdict in (None, "depends"):
+    if found.verdict in (None, "depends") or (found.good and found.changed_choice is not None):
         return None
     return not found.good
 
