@@ -186,6 +186,15 @@ def test_a_measurement_does_not_replace_its_model() -> None:
     assert model.read_bytes() == before
 
 
+def test_a_measurement_does_not_replace_external_data() -> None:
+    pytest.importorskip("onnxruntime")
+    before = with_data("w")
+    found = trtlint.measure("large.onnx", rehearse=False)
+    with pytest.raises(trtlint.FileError, match="w is read in this run; write to another file"):
+        found.save("w")
+    assert Path("w").read_bytes() == before
+
+
 def test_a_measurement_is_evidence() -> None:
     pytest.importorskip("onnxruntime")
     model, inputs = (REPOSITORY / "examples" / name for name in ("nafnet.onnx", "nafnet.npz"))

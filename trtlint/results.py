@@ -63,13 +63,14 @@ class Measured(Struct, frozen=True):
         """Write the measurement to a file, for ``trtlint lint --ranges``.
 
         Raises:
-            OSError: the file cannot be written, or is the measured model.
+            OSError: the file cannot be written, or is the measured model or its external data.
         """
         from trtlint.files.replace import replace_text
         from trtlint.measurement.measurement import to_data
+        from trtlint.model.writer import files_of
 
         text = json.dumps(to_data(self.measurement), indent=1) + "\n"
-        replace_text(Path(read_one("out", path)), text, [Path(self.measurement.path)])
+        replace_text(Path(read_one("out", path)), text, files_of(Path(self.measurement.path)))
 
     def __repr__(self) -> str:
         found = self.measurement

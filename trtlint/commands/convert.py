@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -31,7 +30,7 @@ from trtlint.files.problem import Problem, UnreadableError, reason_of
 from trtlint.files.replace import require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.model.writer import data_files_of
+from trtlint.model.writer import files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import require_local
@@ -128,8 +127,7 @@ def run_convert(options: ConvertOptions) -> int:
         if isinstance(one, Problem):
             print(clean(f"error: {one}"), file=sys.stderr)
             ended = max(ended, Exit.UNREADABLE)
-            with suppress(UnreadableError, OSError):
-                protected += (request.model.parent / name for name in data_files_of(request.model))
+            protected += files_of(request.model)
         else:
             found.append(one)
             protected += one.files

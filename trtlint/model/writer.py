@@ -10,11 +10,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import onnx
 
+from trtlint.files.problem import UnreadableError
 from trtlint.files.replace import replacing
 from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.contents import all_tensors
@@ -43,6 +45,13 @@ def data_files_of(path: Path) -> list[str]:
         OSError: the file cannot be read.
     """
     return data_files(decode(read(path, whole=True).data))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a model file and its external data files, or only the model file if it cannot be read."""
+    with suppress(UnreadableError, OSError):
+        return [path, *(path.parent / name for name in data_files_of(path))]
+    return [path]
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path, protected: Iterable[Path] = ()) -> None:
