@@ -31,6 +31,7 @@ TOPK = "a = MatMul (x, w) s = ReduceMax <axes = [1], keepdims = 0> (a) [top] v, 
         (f"{TOPK} y = Gather (a, i) z = Identity (i)", "int64[2] z", (), ()),
         (f"{TOPK} y = Gather (a, i) z = Identity (i)", "float[2,8] y, int64[2] z", ("top",), ("y", "z")),
         (f"{TOPK} y = Neg (v)", "float[2] y, int64[2] i", ("top",), ("i",)),
+        (f"{TOPK} y = Gather (a, i) [other] u, j = TopK (a, two) n = Shape (j) z = Cast <to = 1> (n)", "float[2,8] y, float[2] z", ("top",), ("y",)),
         ("y = Neg (x)", "float[4,8] y", (), ()),
     ],
 )  # fmt: skip

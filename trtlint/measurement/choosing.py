@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from trtlint.files.problem import first_few
 from trtlint.measurement.measurement import ChoiceShares
-from trtlint.measurement.reach import affected
+from trtlint.measurement.reach import affected, affecting
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -70,6 +70,7 @@ def find_choices(graph: Graph, opset: int) -> Choices:
     """
     if all(end.dtype not in FLOAT_DTYPES for end in graph.outputs):
         return Choices()
+    counted = affecting(graph, (end.producer for end in graph.outputs if end.producer is not None))
     fixed: list[Choice] = []
     free: list[str] = []
     readers: list[Node] = []
@@ -77,10 +78,13 @@ def find_choices(graph: Graph, opset: int) -> Choices:
     for node in graph.of_onnx(*INDICES):
         port = INDICES[node.op]
         indices = node.outputs[port] if port < len(node.outputs) else None
-        if indices is None or not (indices.uses or indices.is_output):
+        if indices is None:
+            continue
+        reading = [reader for reader, _ in indices.uses if reader in counted]
+        if not (reading or indices.is_output):
             continue
         listed.add(indices)
-        readers += (reader for reader, _ in indices.uses)
+        readers += reading
         if node.scope or opset < _GATHERS:
             free.append(node.path)
         else:

@@ -23,18 +23,21 @@ def affected(graph: Graph, readers: Iterable[Node]) -> set[Node]:
     return found
 
 
+def affecting(graph: Graph, ends: Iterable[Node]) -> set[Node]:
+    """Return the operators that read elements which affect the results of ``ends``."""
+    found: set[Node] = set()
+    left = list(ends)
+    while left:
+        node = left.pop()
+        if node not in found and node.op not in SHAPE_READERS:
+            found.add(node)
+            left += graph.predecessors(node)
+    return found
+
+
 def inputs_read(graph: Graph, producer: Node | None) -> frozenset[str]:
     """Return the inputs of the model whose elements affect the result of ``producer``."""
     names = {value.name for value in graph.inputs}
-    found: set[str] = set()
-    seen, left = set[Node](), [] if producer is None else [producer]
-    while left:
-        node = left.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.op in SHAPE_READERS:
-            continue
-        found |= {value.name for value in node.inputs if value is not None and value.name in names}
-        left += graph.predecessors(node)
-    return frozenset(found)
+    nodes = affecting(graph, () if producer is None else (producer,))
+    read = (value for node in nodes for value in node.inputs if value is not None)
+    return frozenset(value.name for value in read if value.name in names)
