@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,8 @@ TOP = {
 BOTTOM = {"errors", "structs"}
 """The modules below all rooms."""
 LONGEST = 400
+TWO_MEANINGS = {"Attention", "Outcome", "Place", "_Versions"}
+"""The only class names that two modules define."""
 
 
 @cache
@@ -130,6 +133,16 @@ def test_no_modules_import_each_other() -> None:
 def test_no_module_is_long() -> None:
     long = [module for module, source in modules().items() if len(source.splitlines()) > LONGEST]
     assert long == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    names = Counter(
+        line.removeprefix("class ").split("(")[0].rstrip(":")
+        for source in modules().values()
+        for line in source.splitlines()
+        if line.startswith("class ")
+    )
+    assert {name for name, count in names.items() if count > 1} <= TWO_MEANINGS
 
 
 def test_the_engine_knows_no_operators() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.inprocess import printed
 from tests.measurement.test_compared import model_of
-from trtlint.measurement.choosing import Agreement, Choice, Choices, find_choices, notes
+from trtlint.measurement.choosing import ChoiceCounter, ChoosingNode, ChoosingNodes, find_choices, notes
 from trtlint.measurement.measurement import ChoiceShares, Measurement, most_changed, read_measurement
 from trtlint.model.load import load
 
@@ -48,33 +48,33 @@ def test_operators_that_choose(
     assert [note.startswith("after rounding") for note in notes(old)] == [True] * bool(names)
 
 
-CHOICES = Choices((Choice("top", "i", 0), Choice("nms", "n")))
+CHOICES = ChoosingNodes((ChoosingNode("top", "i", 0), ChoosingNode("nms", "n")))
 
 
 def test_shares_of_equal_choices() -> None:
-    agreement = Agreement(CHOICES)
+    counter = ChoiceCounter(CHOICES)
     right = {"i": np.array([[3, 0], [1, 2]]), "n": np.array([[0, 0, 5], [0, 1, 2]])}
-    agreement.add(right, {"i": np.array([[3, 2], [0, 0]]), "n": np.array([[0, 1, 2], [0, 0, 5], [0, 0, 6]])})
-    assert agreement.shares() == (ChoiceShares("top", 3 / 4, 1 / 4), ChoiceShares("nms", 2 / 3, 0))
-    agreement.add(right, right)
-    assert agreement.shares()[0] == ChoiceShares("top", 7 / 8, 5 / 8)
-    assert agreement.shares()[1].elements == 4 / 5
+    counter.add(right, {"i": np.array([[3, 2], [0, 0]]), "n": np.array([[0, 1, 2], [0, 0, 5], [0, 0, 6]])})
+    assert counter.shares() == (ChoiceShares("top", 3 / 4, 1 / 4), ChoiceShares("nms", 2 / 3, 0))
+    counter.add(right, right)
+    assert counter.shares()[0] == ChoiceShares("top", 7 / 8, 5 / 8)
+    assert counter.shares()[1].elements == 4 / 5
 
 
 def test_no_choice_has_no_share() -> None:
-    agreement = Agreement(CHOICES)
+    counter = ChoiceCounter(CHOICES)
     nothing = {"n": np.zeros((0, 3), np.int64), "i": np.zeros((0, 2), np.int64)}
-    agreement.add(nothing, nothing)
-    assert agreement.shares() == ()
+    counter.add(nothing, nothing)
+    assert counter.shares() == ()
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_choices_in_one_of_the_types_only(swapped: bool) -> None:
-    agreement = Agreement(CHOICES)
+    counter = ChoiceCounter(CHOICES)
     nothing = {"n": np.zeros((0, 3), np.int64), "i": np.zeros((0, 2), np.int64)}
     some = {"n": np.array([[0, 0, 1]]), "i": np.array([[0, 1]])}
-    agreement.add(*((some, nothing) if swapped else (nothing, some)))
-    assert agreement.shares() == (ChoiceShares("top", 0, 0), ChoiceShares("nms", 0, 0))
+    counter.add(*((some, nothing) if swapped else (nothing, some)))
+    assert counter.shares() == (ChoiceShares("top", 0, 0), ChoiceShares("nms", 0, 0))
 
 
 def test_notes_name_the_type_of_each_share() -> None:

@@ -17,7 +17,7 @@ from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
 from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import Findings, findings, regions
-from trtlint.measurement.choosing import Agreement
+from trtlint.measurement.choosing import ChoiceCounter
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -196,8 +196,8 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     converted = _rewritten(trial, Path(request["converted"]), FORMATS[request["type"]])
-    agreement = Agreement(model.choices)
-    errors = _errors(trial, RehearsalSession(converted), agreement)
+    counter = ChoiceCounter(model.choices)
+    errors = _errors(trial, RehearsalSession(converted), counter)
     compared = model.compared
     left = [name for name in trial.ranged.outputs[0] if name not in errors] if compared.sentence else []
     infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
@@ -211,7 +211,7 @@ def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, 
         "compared": compared.sentence + (infinite if errors and left else ""),
         "decides": compared.decides and not left,
         "changed": changed_shares(trial, converted),
-        "choices": [to_builtins(each) for each in agreement.shares()],
+        "choices": [to_builtins(each) for each in counter.shares()],
     }
 
 
@@ -334,20 +334,20 @@ class TrialErrors:
 
 
 def _errors(
-    trial: Trial, session: RehearsalSession, agreement: Agreement | None = None
+    trial: Trial, session: RehearsalSession, counter: ChoiceCounter | None = None
 ) -> dict[str, float | None]:
     """Return the largest error of each output over all batches.
 
     An error is the largest difference from FP32, divided by the largest magnitude. The function adds the
-    choices of operators such as TopK to ``agreement``.
+    choices of operators such as TopK to ``counter``.
     """
     least = _smallest_divisors(trial)
     found: dict[str, float | None] = dict.fromkeys(least, 0.0)
     ranged = trial.ranged
     for feeds, reference, chosen in zip(trial.fed, ranged.outputs, ranged.choices, strict=True):
         outputs, _ = session.run(feeds)
-        if agreement is not None:
-            agreement.add(chosen, outputs)
+        if counter is not None:
+            counter.add(chosen, outputs)
         for name, error in _compared(reference, outputs, least).items():
             before = found[name]
             found[name] = None if before is None or error is None else max(before, error)

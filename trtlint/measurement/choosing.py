@@ -32,7 +32,7 @@ FREE = "after rounding, these operators can choose other elements or another ord
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Choice(Struct, frozen=True):
+class ChoosingNode(Struct, frozen=True):
     """An operator that chooses elements by value.
 
     Attributes:
@@ -46,7 +46,7 @@ class Choice(Struct, frozen=True):
     axis: int | None = None
 
 
-class Choices(Struct, frozen=True):
+class ChoosingNodes(Struct, frozen=True):
     """The operators whose choice affects outputs of a model that has a float output.
 
     Attributes:
@@ -56,12 +56,12 @@ class Choices(Struct, frozen=True):
         outputs: names of the outputs that the choices affect.
     """
 
-    fixed: tuple[Choice, ...] = ()
+    fixed: tuple[ChoosingNode, ...] = ()
     free: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
 
 
-def find_choices(graph: Graph, opset: int) -> Choices:
+def find_choices(graph: Graph, opset: int) -> ChoosingNodes:
     """Find the operators whose choice affects outputs of a model. A model without float outputs has none.
 
     Args:
@@ -69,9 +69,9 @@ def find_choices(graph: Graph, opset: int) -> Choices:
         opset: the version of the default operator set.
     """
     if all(end.dtype not in FLOAT_DTYPES for end in graph.outputs):
-        return Choices()
+        return ChoosingNodes()
     counted = affecting(graph, (end.producer for end in graph.outputs if end.producer is not None))
-    fixed: list[Choice] = []
+    fixed: list[ChoosingNode] = []
     free: list[str] = []
     readers: list[Node] = []
     listed: set[Value] = set()
@@ -89,10 +89,10 @@ def find_choices(graph: Graph, opset: int) -> Choices:
             free.append(node.path)
         else:
             axis = node.attribute("axis", -1) if node.op == "TopK" else None
-            fixed.append(Choice(node.path, indices.name, axis))
+            fixed.append(ChoosingNode(node.path, indices.name, axis))
     reached = affected(graph, readers)
     names = tuple(end.name for end in graph.outputs if end.producer in reached or end in listed)
-    return Choices(tuple(fixed), tuple(free), names) if names else Choices()
+    return ChoosingNodes(tuple(fixed), tuple(free), names) if names else ChoosingNodes()
 
 
 def input_of(indices: str) -> str:
@@ -100,10 +100,10 @@ def input_of(indices: str) -> str:
     return f"trtlint/chosen/{indices}"
 
 
-class Agreement:
+class ChoiceCounter:
     """Counts how many elements an operator chooses in both of two runs."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: ChoosingNodes) -> None:
         self._choices = {each.indices: each for each in choices.fixed}
         self._counts = {name: [0, 0, 0] for name in self._choices}
 
@@ -140,7 +140,7 @@ def _numbered(array: Array, axis: int | None) -> Array:
     return (rows + (np.arange(len(rows)) << 32)[:, None]).reshape(-1)
 
 
-def notes(choices: Choices, changed: Mapping[str, ChoiceShares | None] | None = None) -> list[str]:
+def notes(choices: ChoosingNodes, changed: Mapping[str, ChoiceShares | None] | None = None) -> list[str]:
     """Return notes about operators that choose elements by value.
 
     Args:

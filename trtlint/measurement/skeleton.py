@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
-from trtlint.measurement.choosing import Choices, find_choices
+from trtlint.measurement.choosing import ChoosingNodes, find_choices
 from trtlint.measurement.compared import Compared, find_compared
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.external import unreadable_values
@@ -72,7 +72,7 @@ class Skeleton(Struct, frozen=True):
     typed: bool
     folding: Folding = field(default_factory=Folding)
     compared: Compared = field(default_factory=Compared)
-    choices: Choices = field(default_factory=Choices)
+    choices: ChoosingNodes = field(default_factory=ChoosingNodes)
 
     @property
     def narrow(self) -> frozenset[str]:

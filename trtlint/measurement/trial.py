@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.measurement.band import worst
-from trtlint.measurement.choosing import Agreement, input_of
+from trtlint.measurement.choosing import ChoiceCounter, input_of
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import ChoiceShares, Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
@@ -170,11 +170,11 @@ class Trial:
         magnitudes = dict.fromkeys(self.judged, 0.0)
         broken: set[str] = set()
         sound = np.ones(len(rewritten.probes), bool)
-        agreement = Agreement(self.skeleton.choices)
+        counter = ChoiceCounter(self.skeleton.choices)
         ranged = self.ranged
         for feeds, reference, chosen in zip(self.fed, ranged.outputs, ranged.choices, strict=True):
             named, figures = session.run(feeds)
-            agreement.add(chosen, named)
+            counter.add(chosen, named)
             if probed:
                 finite = np.isfinite(figures[:, 0])
                 sound &= finite[[probe.column for probe in rewritten.probes]]
@@ -192,7 +192,7 @@ class Trial:
             if name in self.judged
         }
         unsound = (probe.tensor for probe, fine in zip(rewritten.probes, sound, strict=True) if not fine)
-        return Rehearsed(errors, frozenset(unsound), agreement.shares())
+        return Rehearsed(errors, frozenset(unsound), counter.shares())
 
 
 def ratio(difference: float, magnitude: float) -> float:
