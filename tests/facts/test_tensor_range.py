@@ -13,8 +13,8 @@ from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
+from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
-from trtlint.measurement.measurement import ChoiceShares
 from trtlint.target.target import Target
 
 MODEL = model_of(NORM)

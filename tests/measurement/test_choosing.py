@@ -14,7 +14,8 @@ import pytest
 from tests.inprocess import printed
 from tests.measurement.test_compared import model_of
 from trtlint.measurement.choosing import ChoiceCounter, ChoosingNode, ChoosingNodes, find_choices, notes
-from trtlint.measurement.measurement import ChoiceShares, Measurement, most_changed, read_measurement
+from trtlint.measurement.chosen import ChoiceShares
+from trtlint.measurement.measurement import Measurement, read_measurement
 from trtlint.model.load import load
 
 TOPK = "a = MatMul (x, w) s = ReduceMax <axes = [1], keepdims = 0> (a) [top] v, i = TopK (s, two)"
@@ -85,14 +86,6 @@ def test_notes_name_the_type_of_each_share() -> None:
     assert "BF16" not in note
 
 
-def test_the_choice_that_changes_most() -> None:
-    same, swapped, other = ChoiceShares("a", 1, 1), ChoiceShares("b", 1, 0.5), ChoiceShares("c", 0.9996, 0.5)
-    assert most_changed([]) is None
-    assert most_changed([same]) is None
-    assert most_changed([same, swapped, other]) is other
-    assert other.words == "c itself would choose 99.9 % of the same elements, 50 % at the same position"
-
-
 # The scores are so close that FP16 chooses another order, as at the end of a detector:
 # https://github.com/Intellindust-AI-Lab/DEIMv2
 CLOSE = """s = ReduceSum <keepdims = 0> (x, axes) t = Mul (s, small) u = Add (t, one)
@@ -120,11 +113,28 @@ def test_a_measurement_compares_the_elements_that_fp32_chooses(tmp_path: Path) -
     close(tmp_path)
     found, words = measured(tmp_path)
     assert found.verdict == "fine"
-    assert "FP16: fine if top chooses the same elements" in words
+    assert "FP16: fine, except for the order of the elements that top chooses" in words
     assert WORDS.lower() in words.lower()
     (choice,) = found.choices
     assert (choice.node, choice.elements, choice.positions < 0.5) == ("top", 1, True)
     assert json.loads((tmp_path / "m.json").read_text())["choices"][0]["elements"] == 1
+
+
+def test_another_choice_is_not_fine(tmp_path: Path) -> None:
+    close(tmp_path)
+    half = HEAD.replace("k = {64}", "k = {32}").replace(
+        "float[64,8] y, float[64] z", "float[32,8] y, float[32] z"
+    )
+    onnx.save(onnx.parser.parse_model(f"{half} {{ {CLOSE} }}"), tmp_path / "m.onnx")
+    shown = printed(tmp_path, "measure", "m.onnx", "--inputs", "b.npz", "-o", "m.json")
+    found = read_measurement(tmp_path / "m.json")
+    assert (shown.code, found.verdict, found.verdict_on_errors, found.good) == (1, "depends", "fine", False)
+    assert found.choices[0].elements < 1
+    words = " ".join(shown.out.split())
+    assert (
+        "FP16: depends on the choice of top: with the elements that FP32 chooses, the errors are under"
+        in words
+    )
 
 
 def test_the_choices_of_every_type(tmp_path: Path) -> None:
@@ -171,4 +181,4 @@ def test_boxes_that_non_max_suppression_chooses(tmp_path: Path) -> None:
     found, words = measured(tmp_path)
     (choice,) = found.choices
     assert (choice.node, choice.elements, choice.positions < 1) == ("nms", 1, True)
-    assert "fine if nms chooses the same elements" in words
+    assert "fine, except for the order of the elements that nms chooses" in words

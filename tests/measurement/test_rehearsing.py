@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from trtlint.measurement.band import Band, BuildError, within
+from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.formats import BF16, FP16, TF32, Format
 from trtlint.measurement.fusion import FusedLayers
-from trtlint.measurement.measurement import ChoiceShares
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.trial import Rehearsed, Trial

@@ -15,9 +15,9 @@ from msgspec import Struct, convert, field
 from trtlint.conversion.result import ConversionCheck, ConversionError, Magnitude
 from trtlint.conversion.weight import flops
 from trtlint.knowledge.extras import how_to_install
+from trtlint.measurement.chosen import ChoiceShares, most_changed
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import usual_limits
-from trtlint.measurement.measurement import ChoiceShares, most_changed
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:

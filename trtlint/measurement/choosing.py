@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.files.problem import first_few
-from trtlint.measurement.measurement import ChoiceShares
+from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.reach import affected, affecting
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
 from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of, within
+from trtlint.measurement.chosen import ChoiceShares, most_changed
 from trtlint.measurement.formats import FORMATS, Range
 from trtlint.measurement.kept import KeptNodes as KeptNodes
 
@@ -145,42 +145,6 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
         return (self.error,) if self.band is None else self.band.errors
 
 
-class ChoiceShares(Struct, frozen=True):
-    """How many elements an operator such as TopK chooses both in FP32 and in the narrow type.
-
-    Attributes:
-        node: path of the operator.
-        elements: share of the elements that it chooses in both types, 0 to 1.
-        positions: share of the elements that also have the same position in both results, 0 to 1.
-    """
-
-    node: str
-    elements: float
-    positions: float
-
-    @property
-    def words(self) -> str:
-        """Return the operator and its shares as the end of a sentence."""
-        at = f"{_percent(self.positions)} at the same position"
-        return f"{self.node} itself would choose {_percent(self.elements)} of the same elements, {at}"
-
-
-def most_changed(choices: Iterable[ChoiceShares]) -> ChoiceShares | None:
-    """Return the operator with the smallest share of equal choices, or None if all choices are equal."""
-    changed = [each for each in choices if each.positions != 1]
-    return least_equal(changed) if changed else None
-
-
-def least_equal(choices: Iterable[ChoiceShares]) -> ChoiceShares:
-    """Return the operator with the smallest share of equal choices."""
-    return min(choices, key=lambda each: (each.positions, each.elements))
-
-
-def _percent(share: float) -> str:
-    """Format a share.  A share below 1 is never shown as 100 %."""
-    return f"{math.floor(share * 1000) / 10:g} %"
-
-
 class Measurement(Struct, frozen=True):
     """Result of a measurement.
 
@@ -231,6 +195,14 @@ class Measurement(Struct, frozen=True):
         return most_changed(self.choices)
 
     @property
+    def chooses_others(self) -> bool:
+        """Return whether an operator such as TopK would choose other elements in the narrow type.
+
+        Another order of the same elements does not count.
+        """
+        return any(each.elements < 1 for each in self.choices)
+
+    @property
     def on(self) -> str:
         """Describe the inputs, such as ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
@@ -269,8 +241,15 @@ class Measurement(Struct, frozen=True):
         """Return ``fine``, ``broken`` or ``depends``, or None if the narrow type was not simulated.
 
         If the layers of a build are known, only the error of this build is compared with the limit.
-        Otherwise, the errors of all rounding models are compared.
+        Otherwise, the errors of all rounding models are compared.  The verdict is not ``fine`` if an operator
+        such as TopK would choose other elements.
         """
+        found = self.verdict_on_errors
+        return "depends" if found == "fine" and self.chooses_others else found
+
+    @property
+    def verdict_on_errors(self) -> Verdict | None:
+        """Return the verdict if operators such as TopK choose the elements that they choose in FP32."""
         if not self.rehearsed or not self.judged:
             return None
         if self.build is not None:
@@ -290,10 +269,13 @@ class Measurement(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Return whether at least one output was compared, and all errors are within the limit."""
+        """Return whether at least one output was compared, and all errors are within the limit.
+
+        The result is False if an operator such as TopK would choose other elements.
+        """
         if not self.judged:
             return False
-        if self.build is not None:
+        if self.build is not None or self.chooses_others:
             return self.verdict == "fine"
         return all(within(error, self.bound) for output in self.judged for error in output.errors)
 

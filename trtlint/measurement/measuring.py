@@ -18,12 +18,13 @@ from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import findings, origins, overflowing_inputs, sites
 from trtlint.measurement.band import TypeBand, together
 from trtlint.measurement.choosing import notes as notes_of_choices
+from trtlint.measurement.chosen import most_changed
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import ALL, MeasurementRequest
-from trtlint.measurement.measurement import MeasuredOutput, Measurement, most_changed, to_data
+from trtlint.measurement.measurement import MeasuredOutput, Measurement, to_data
 from trtlint.measurement.narrowing import SecondLook
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.search import KeepSearch

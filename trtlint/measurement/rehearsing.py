@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.measurement.band import Band, BuildError, within
+from trtlint.measurement.chosen import ChoiceShares, least_equal
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
-from trtlint.measurement.measurement import ChoiceShares, least_equal
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.trial import Rehearsed, Trial
 

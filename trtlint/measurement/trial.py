@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from trtlint.measurement.band import worst
 from trtlint.measurement.choosing import ChoiceCounter, input_of
+from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.feeds import Feeds
-from trtlint.measurement.measurement import ChoiceShares, Closer
+from trtlint.measurement.measurement import Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite

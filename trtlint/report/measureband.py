@@ -116,8 +116,15 @@ def verdict_words(found: Measurement) -> str:
     if verdict != "depends":
         by = f" in {found.build.source}" if found.build is not None else ""
         changed = found.changed_choice if verdict == "fine" else None
+        order = (
+            "" if changed is None else f", except for the order of the elements that {changed.node} chooses"
+        )
+        return WORDS[verdict] + by + order
+    changed = found.changed_choice
+    if changed is not None and found.verdict_on_errors == "fine":
         return (
-            WORDS[verdict] + by + ("" if changed is None else f" if {changed.node} chooses the same elements")
+            f"depends on the choice of {changed.node}: with the elements that FP32 chooses, the errors are "
+            "under the bound"
         )
     if found.build is not None:
         return (
