@@ -108,3 +108,20 @@ def test_capped_scores() -> None:
     np.testing.assert_allclose(evaluated(text % "", q, k, v)[1], raw, rtol=1e-4, atol=1e-4)
     capped = evaluated(text % ", qk_matmul_output_mode = 1", q, k, v)[1]
     assert not np.allclose(capped, raw, atol=1e-2)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_gather_elements(axis: int) -> None:
+    """The evaluator itself rejects a negative axis, and an axis of more than 32 elements."""
+    x = np.arange(200, dtype=np.float32).reshape(5, 40)
+    indices = np.array([[4, -1, 0], [1, 2, 3]])
+    text = f"(float[5,40] x, int64[2,3] i) => (float[2,3] y) {{ y = GatherElements <axis = {axis}> (x, i) }}"
+    (found,) = evaluated(text, x, indices)
+    expected = [
+        [
+            x[indices[row, column], column] if axis == 0 else x[row, indices[row, column]]
+            for column in range(3)
+        ]
+        for row in range(2)
+    ]
+    np.testing.assert_array_equal(found, expected)

@@ -53,9 +53,12 @@ def more_ops() -> tuple[Any, ...]:
       (https://onnx.ai/onnx/operators/onnx__Attention.html).
     - If an output of ``Attention`` must be the scores before the soft cap, the evaluator returns the scores
       after the soft cap.
+    - ``GatherElements``: see :func:`~trtlint.measurement.referencesession.gather_elements`.
     """
     from onnx.reference.op_run import OpRun
     from onnx.reference.ops.op_attention import Attention_23
+
+    from trtlint.measurement.referencesession import gather_elements
 
     class GroupNormalization(OpRun):  # type: ignore[misc, unused-ignore] # onnx may come without stubs
         op_domain = ""
@@ -96,4 +99,4 @@ def more_ops() -> tuple[Any, ...]:
                 results = (*results[:-1], scores)
             return results
 
-    return GroupNormalization, Attention
+    return GroupNormalization, Attention, gather_elements()

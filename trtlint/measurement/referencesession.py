@@ -44,7 +44,7 @@ class ReferenceSession:
         self._rewritten = rewritten
         try:
             load_external_data_for_model(model, Path.cwd().anchor)
-            self._evaluator: Any = ReferenceEvaluator(model, new_ops=[_gather_elements()])
+            self._evaluator: Any = ReferenceEvaluator(model, new_ops=[gather_elements()])
         except Exception as error:  # the evaluator has no exception class of its own
             raise TrialError(
                 f"ONNX's reference evaluator cannot load the model: {type(error).__name__}: {error}"
@@ -76,7 +76,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 
 
 @cache
-def _gather_elements() -> Any:
+def gather_elements() -> Any:
     """Return an implementation of GatherElements.
 
     The one of the evaluator rejects a negative axis, and an axis of more than 32 elements
@@ -88,7 +88,9 @@ def _gather_elements() -> Any:
         op_domain = ""
 
         def _run(self, data: Array, indices: Array, axis: int | None = None) -> tuple[Array]:
-            return (np.take_along_axis(data, indices, axis or 0),)
+            axis = (axis or 0) % data.ndim
+            read = tuple(slice(None if at == axis else size) for at, size in enumerate(indices.shape))
+            return (np.take_along_axis(data[read], indices, axis),)
 
     return GatherElements
 
