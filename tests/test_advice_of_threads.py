@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,18 @@ HOST_POINTERS = (
     "[TRT] [E] IExecutionContext::enqueueV3: Error Code 1: Myelin ([cask.cpp:exec_with_offset:1448] Platform (Cuda) error)",
     "[TRT] [E] IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (an illegal memory access was encountered)",
 )
+
+
+def report(folder: Path, *lines: str) -> str:
+    """Return the report about a log with the given lines, as JSON."""
+    (folder / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    return printed(folder, "--isolated", "--no-cache", "--format", "json", "build.log").out
+
+
+def findings(folder: Path, *lines: str) -> list[dict[str, Any]]:
+    """Return the findings about a log with the given lines after a line that names TensorRT."""
+    found: list[dict[str, Any]] = json.loads(report(folder, "TensorRT", *lines))["models"][0]["findings"]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -140,9 +153,7 @@ HOST_POINTERS = (
     ],
 )
 def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
-    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
-    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
-    assert {each["rule"] for each in json.loads(out)["models"][0]["findings"]} == rules
+    assert {each["rule"] for each in findings(tmp_path, *lines)} == rules
 
 
 @pytest.mark.parametrize(
@@ -248,8 +259,7 @@ def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
     ],
 )
 def test_advice(tmp_path: Path, lines: tuple[str, ...], expected: str, unexpected: str) -> None:
-    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
-    found = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    found = report(tmp_path, "TensorRT", *lines)
     assert expected in found
     assert unexpected not in found
 
@@ -293,9 +303,7 @@ def test_advice(tmp_path: Path, lines: tuple[str, ...], expected: str, unexpecte
     ],
 )
 def test_messages_about_programs_that_do_not_compile(tmp_path: Path, line: str, message: str) -> None:
-    (tmp_path / "build.log").write_text(f"TensorRT\n{line}\n", "utf-8")
-    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
-    (finding,) = json.loads(out)["models"][0]["findings"]
+    (finding,) = findings(tmp_path, line)
     assert (finding["rule"], finding["message"]) == ("LOG195", message)
 
 
@@ -310,8 +318,7 @@ def test_messages_about_programs_that_do_not_compile(tmp_path: Path, line: str, 
     ],
 )
 def test_the_missing_member_is_named(tmp_path: Path, error: str) -> None:
-    (tmp_path / "build.log").write_text(f"TensorRT\na.cpp:9:5: error: {error}\n", "utf-8")
-    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    out = report(tmp_path, "TensorRT", f"a.cpp:9:5: error: {error}")
     assert "getNbBindings does not exist in the installed release" in out
 
 
@@ -321,9 +328,7 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
         # https://github.com/marcoslucianops/DeepStream-Yolo/issues/640
         "0:00:09.303505002 18243 0xaaaadb449980 ERROR                nvinfer gstnvinfer.cpp:676:gst_nvinfer_logger:<primary_gie> NvDsInferContext[UID 1]: Error in NvDsInferContextImpl::parseBoundingBox() <nvdsinfer_context_impl_output_parsing.cpp:60> [UID = 1]: Could not find output coverage layer for parsing objects",
     )
-    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
-    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
-    found = json.loads(out)["models"][0]["findings"]
+    found = findings(tmp_path, *lines)
     assert {(each["rule"], each["severity"]) for each in found} == {
         ("LOG172", "error"),
         ("LOG172", "warning"),
@@ -405,9 +410,7 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_remedy_of_the_thread(tmp_path: Path, line: str, advice: str) -> None:
-    (tmp_path / "build.log").write_text(f"TensorRT\n{line}\n", "utf-8")
-    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
-    (finding,) = json.loads(out)["models"][0]["findings"]
+    (finding,) = findings(tmp_path, line)
     assert advice in json.dumps(finding)
 
 
@@ -421,10 +424,9 @@ def test_quantized_constants_of_v3_plugins(tmp_path: Path, release: str, advised
 
 
 def test_a_program_that_is_found_later(tmp_path: Path) -> None:
-    missing = "sh: 1: trtexec: not found\n"
-    later = f"{missing}&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # /opt/bin/trtexec --onnx=m.onnx\n"
+    missing = "sh: 1: trtexec: not found"
+    later = f"{missing}\n&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # /opt/bin/trtexec --onnx=m.onnx"
     for text, severity, end in ((missing, "error", ", so no build ran"), (later, "note", "find trtexec")):
-        (tmp_path / "build.log").write_text(text, "utf-8")
-        out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
-        found = [each for each in json.loads(out)["models"][0]["findings"] if each["rule"] == "LOG200"]
+        every = json.loads(report(tmp_path, text))["models"][0]["findings"]
+        found = [each for each in every if each["rule"] == "LOG200"]
         assert [(each["severity"], each["message"].endswith(end)) for each in found] == [(severity, True)]
