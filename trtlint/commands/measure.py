@@ -35,7 +35,7 @@ from trtlint.measurement.measurement import Measurement, to_data
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
-from trtlint.model.writer import data_files_of
+from trtlint.model.writer import files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import require_local
@@ -91,7 +91,7 @@ def run_measure(options: MeasureOptions) -> int:
         request.inputs.require()
         with progress() as shown:
             model = load(path)
-            data = [path.parent / name for name in data_files_of(path)]
+            data = files_of(path)
             for file in results:
                 require_output(file, data, "the measurement to")
             require_outputs(options.outputs, data, results)
