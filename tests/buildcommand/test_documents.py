@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trtlint.buildcommand import CommandError, read_commands
-from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
+from trtlint.buildcommand.dialects import DOCUMENTS
+from trtlint.buildcommand.documents import commands_in_document
 from trtlint.files.limits import limit_work
 
 CALL = "trtexec --onnx=a.onnx --fp16"

@@ -27,6 +27,8 @@ Role = Literal["input", "output"]
 VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%[\d*]|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
+COMPUTED = "${_}"
+"""Stands for a part of a command that only a run of the script shows."""
 _OPTIONAL = re.compile(r"\[-")
 """Pattern of the start of an optional part in a usage text, such as ``[--fp16 | --int8]``."""
 _OF_PROGRAM = re.compile(r"_(?:path|bin|binary|exe|executable|cmd)$")

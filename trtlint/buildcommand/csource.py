@@ -13,12 +13,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Search
+from trtlint.buildcommand.command import COMPUTED, BuildCommand, CommandError, Option, Search
 from trtlint.buildcommand.dialects import PROGRAM
+from trtlint.buildcommand.providers import provider_command
 from trtlint.knowledge.providers import PROVIDERS, Provider, provider_options
-
-SOURCES = frozenset({".c", ".cc", ".cpp", ".cs", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".java"})
-"""The suffixes of source files."""
 
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])'"""
@@ -39,8 +37,6 @@ _APPENDED = re.compile(
 """Pattern of a function that adds the provider of TensorRT to a session in C, C++, C# or Java."""
 _FORMAT = re.compile(r"%[-+ #]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufx]|\{[^{}]{0,200}\}")
 """Pattern of a placeholder in a format of ``snprintf``, ``std::format`` or C#."""
-_VARIABLE = "${_}"
-"""Stands for a part of a command that the program computes."""
 _CALL = re.compile(rf"(?:{PROGRAM.pattern})(?:\.exe)?[\"']?\s+['\"]?-", re.IGNORECASE)
 _MOST_TOKENS = 400_000
 _MOST_VALUE = 40
@@ -113,14 +109,8 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
                 each.start for each in tokens if _APPENDED.fullmatch(_PARTS.split(each.text)[-1]) is not None
             ]
         if starts:
-            options = [Option("provider", provider), *_merged(own)]
-            shown = " ".join(["onnxruntime", *(each.text for each in options)])
             line = bisect(ends, starts[0]) + 1
-            found.append(
-                BuildCommand(
-                    "onnxruntime", tuple(options), complete=False, source=source, line=line, text=shown
-                )
-            )
+            found.append(provider_command(provider, _merged(own), source, line, complete=False))
     return tuple(sorted(found, key=lambda each: each.line))
 
 
@@ -333,7 +323,7 @@ def _shell(tokens: Sequence[_Token], source: str, search: Search) -> Iterator[Bu
             continue
         text, done = _joined(tokens, place)
         if _CALL.search(text):
-            text = text if _runs(tokens, place) else f"{text} {_VARIABLE}"
+            text = text if _runs(tokens, place) else f"{text} {COMPUTED}"
             yield from (replace(each, line=token.start) for each in search(text, source))
 
 
@@ -352,10 +342,10 @@ def _joined(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
     for token in tokens[place : place + 200]:
         if token.string is not None:
             text = token.string.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
-            parts.append(_FORMAT.sub(_VARIABLE, text))
+            parts.append(_FORMAT.sub(COMPUTED, text))
         elif token.text in (",", ";", "}", ")", "<"):
             break
         elif token.text not in ("+", "<<", "("):
-            parts.append(_VARIABLE)
+            parts.append(COMPUTED)
         end += 1
     return "".join(parts), end

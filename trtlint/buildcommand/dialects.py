@@ -7,6 +7,10 @@ import re
 from pathlib import PurePath
 
 _WINDOWS = frozenset({".bat", ".cmd", ".ps1", ".psm1"})
+DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".ipynb"})
+"""The suffixes of documents, whose code :mod:`~trtlint.buildcommand.documents` finds."""
+SOURCES = frozenset({".c", ".cc", ".cpp", ".cs", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".java"})
+"""The suffixes of programs that :mod:`~trtlint.buildcommand.csource` reads."""
 _WINDOWS_PATH = re.compile(r"[\w.)%}]\\(?:trtexec|tensorrt_rtx)(?:\.exe)?(?=[\"'\s])", re.IGNORECASE)
 """Pattern of a path of Windows that ends in a known program."""
 _REMARK = re.compile(r"^[ \t]*(?:@?rem\b|::).*$", re.IGNORECASE | re.MULTILINE)

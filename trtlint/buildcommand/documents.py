@@ -21,9 +21,6 @@ from trtlint.buildcommand.command import BuildCommand, tool_of
 from trtlint.buildcommand.dialects import PROGRAM, continued
 from trtlint.buildcommand.syntax import nodes_of
 
-DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".ipynb"})
-"""The suffixes of documents."""
-
 _FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?!`)|~{3,}(?!~))(?=[^`]*$)\s*\{?\.?([\w-]*)")
 """Pattern of the first line of a code block in Markdown, with the name of the language."""
 _INLINE = re.compile(r"(`+)(.+?)\1|<code>(.+?)</code>")

@@ -44,12 +44,12 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
             raise CommandError(f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
         options.append(Option(name, value))
     # If the user gives no option at all, the options count as unknown, not as omitted on purpose.
-    return _command(provider, options, "", 1, complete=bool(options))
+    return provider_command(provider, options, "", 1, complete=bool(options))
 
 
 def of_options(provider: Provider, options: Mapping[str, object]) -> BuildCommand:
     """Return a provider and its options as a build command."""
-    return _command(provider, _options(options), "", 1, complete=bool(options))
+    return provider_command(provider, _options(options), "", 1, complete=bool(options))
 
 
 def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
@@ -62,7 +62,9 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CommandError(f"{source or '--build'}: not JSON: {str(error)[:200]}") from None
-    return tuple(_command(provider, options, source, 1) for provider, options in _in_data(document, 0))
+    return tuple(
+        provider_command(provider, options, source, 1) for provider, options in _in_data(document, 0)
+    )
 
 
 def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
@@ -85,7 +87,7 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
         if provider not in linked and (provider not in best or given.rank > best[provider][0].rank):
             best[provider] = given, line
     return tuple(
-        _command(provider, [*given.options, *session], source, line, model, complete=given.complete)
+        provider_command(provider, [*given.options, *session], source, line, model, complete=given.complete)
         for provider, (given, line) in best.items()
     )
 
@@ -110,7 +112,7 @@ class _GivenOptions(Struct, frozen=True):
 _UNKNOWN = _GivenOptions(complete=False)
 
 
-def _command(
+def provider_command(
     provider: Provider,
     options: Iterable[Option],
     source: str,
@@ -119,6 +121,16 @@ def _command(
     *,
     complete: bool = True,
 ) -> BuildCommand:
+    """Return the options of an execution provider as a build command of ONNX Runtime.
+
+    Args:
+        provider: the provider.
+        options: its options.
+        source: the name of the file, for reports.
+        line: the line of the options in the file.
+        model: the model of the session; empty if unknown.
+        complete: whether the file certainly gives no other options.
+    """
     listed = [Option("provider", provider), *([Option("model", model)] if model else []), *options]
     del listed[_MOST_OPTIONS:]
     text = " ".join(["onnxruntime", *(option.text for option in listed)])

@@ -15,11 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import BuildCommand, Search, Tool, command, tool_of
+from trtlint.buildcommand.command import COMPUTED, BuildCommand, Search, Tool, command, tool_of
 from trtlint.buildcommand.syntax import nodes_of, single_values
 
-_VARIABLE = "${_}"
-"""Stands for a part of a word that the script computes."""
 _DEEPEST = 20
 _LONGEST_TEXT = 20_000
 """Maximum length of a text, in characters.  A longer text counts as computed."""
@@ -194,13 +192,13 @@ class _Reader:
         value, known = change.value, change.always and change.value is not None
         if value is not None and change.removes:
             removed = self._word(value)
-            known = known and removed in words and removed != _VARIABLE
-            words[:] = [word for word in words if word != removed or word == _VARIABLE]
+            known = known and removed in words and removed != COMPUTED
+            words[:] = [word for word in words if word != removed or word == COMPUTED]
         elif value is not None and change.always:
             elements = _elements(value)
             words += [self._word(each) for each in ([value] if elements is None else elements)]
         if not known:
-            words.append(_VARIABLE)
+            words.append(COMPUTED)
 
     def _tool(self, node: ast.expr) -> Tool | None:
         name = _last_name(node)
@@ -212,7 +210,7 @@ class _Reader:
 
     def _word(self, node: ast.expr) -> str:
         text = None if isinstance(node, ast.Starred) else self._text(node, 0)
-        return _VARIABLE if text is None else text[:_LONGEST]
+        return COMPUTED if text is None else text[:_LONGEST]
 
     def _text(self, node: ast.expr, depth: int) -> str | None:
         """Return an expression as text, with variables for computed parts, or None if it is no text."""
@@ -239,7 +237,7 @@ class _Reader:
     def _of_operation(self, node: ast.BinOp, depth: int) -> str | None:
         if isinstance(node.op, ast.Mod):
             left = self._text(node.left, depth + 1)
-            return None if left is None else _FORMAT.sub(_VARIABLE, left)
+            return None if left is None else _FORMAT.sub(COMPUTED, left)
         if not isinstance(node.op, ast.Add | ast.Div):
             return None
         texts = [self._text(each, depth + 1) for each in _operands(node)]
@@ -251,7 +249,7 @@ class _Reader:
         called = _called(node)
         if called == "format" and isinstance(node.func, ast.Attribute):
             text = self._text(node.func.value, depth + 1)
-            return None if text is None else _PLACEHOLDER.sub(_VARIABLE, text)
+            return None if text is None else _PLACEHOLDER.sub(COMPUTED, text)
         if called in _WRAPPERS and node.args:
             return self._text(node.args[0], depth + 1)
         return None
@@ -259,7 +257,7 @@ class _Reader:
 
 def _joined(texts: Sequence[str | None], between: str) -> str | None:
     """Join texts, with a variable for each None.  If the result is too long, return None."""
-    parts = [_VARIABLE if text is None else text for text in texts]
+    parts = [COMPUTED if text is None else text for text in texts]
     return between.join(parts) if sum(map(len, parts)) <= _LONGEST_TEXT else None
 
 

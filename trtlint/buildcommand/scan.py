@@ -13,10 +13,24 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, file_name, tool_of
-from trtlint.buildcommand.csource import SOURCES, commands_in_source
-from trtlint.buildcommand.dialects import PROGRAM, array_words, as_shell, continued, is_windows
-from trtlint.buildcommand.documents import DOCUMENTS, commands_in_document
+from trtlint.buildcommand.command import (
+    COMPUTED,
+    BuildCommand,
+    CommandError,
+    Tool,
+    command,
+    file_name,
+    tool_of,
+)
+from trtlint.buildcommand.dialects import (
+    DOCUMENTS,
+    PROGRAM,
+    SOURCES,
+    array_words,
+    as_shell,
+    continued,
+    is_windows,
+)
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
@@ -58,8 +72,6 @@ https://docs.nvidia.com/metropolis/deepstream/dev-guide/text/DS_plugin_gst-nvinf
 """
 _ASSIGNED = re.compile(r"\w+=(?=(\S+)\s)")
 """Pattern of the assignment of a command to a variable.  The group is the first word of the command."""
-_VARIABLE = "${_}"
-"""Stands for options that are unknown."""
 _RECIPE = re.compile(r"^(?:\s*(?:(?:RUN|CMD|ENTRYPOINT)(?![\w=])|-|\+|@|\$ |> )\s*)+")
 """Pattern of the text before a command in Dockerfiles, make recipes and quoted prompts."""
 
@@ -130,8 +142,12 @@ def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]
     """Return the commands in the text of a file.  The suffix determines the language of the file."""
     found: tuple[BuildCommand, ...] | None = None
     if suffix.casefold() in DOCUMENTS:
+        from trtlint.buildcommand.documents import commands_in_document
+
         return commands_in_document(content, source, suffix.casefold(), _in_part)
     if suffix.casefold() in SOURCES:
+        from trtlint.buildcommand.csource import commands_in_source
+
         return commands_in_source(content, source, find_commands)
     if suffix == ".py":
         found = commands_in_python(content, source, find_commands)
@@ -264,8 +280,8 @@ def _split(line: str) -> list[str] | None:
     if words is not None:
         return words
     line = _PARENTHESES.sub(r"${\1}", line)
-    line = _AUTOMATIC.sub("${_}", line)
-    line = _COMMAND_SUBSTITUTION.sub("${_}", line)
+    line = _AUTOMATIC.sub(COMPUTED, line)
+    line = _COMMAND_SUBSTITUTION.sub(COMPUTED, line)
     lexer = shlex.shlex(line, posix=True, punctuation_chars="".join(sorted(_OPERATORS)))
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -303,7 +319,7 @@ def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
         elif (assigned := _ASSIGNED.match(word)) and PROGRAM.search(assigned.group(1)):
             for _, inner in _logical_lines(word[assigned.end() :]):
                 # The script can add options to the variable before it runs the command.
-                yield from ((each, [*given, _VARIABLE]) for each, given in _invocations(inner))
+                yield from ((each, [*given, COMPUTED]) for each, given in _invocations(inner))
         elif not handles_files:
             tool = tool_of(word)
         previous = word

@@ -70,7 +70,7 @@ def _model_of(path: Path) -> Path:
 
 def has_no_model(path: Path) -> bool:
     """Return whether a path is a folder without ``*.onnx`` files."""
-    return os.path.isdir(path) and not any(_models(path))  # noqa: PTH112
+    return os.path.isdir(path) and not any(_models(path))  # noqa: PTH112 - False for an invalid name
 
 
 def _below(folder: Path) -> list[Path]:

@@ -27,7 +27,7 @@ def unmatched(
         models: the linted files.
         paths: the paths on the command line.
     """
-    folders = [os.path.realpath(path) for path in paths if os.path.isdir(path)]  # noqa: PTH112
+    folders = [os.path.realpath(path) for path in paths if os.path.isdir(path)]  # noqa: PTH112 - texts, not paths
     for configuration in configurations:
         if configuration.file is None:
             continue
@@ -35,8 +35,8 @@ def unmatched(
         for where, globs in _globs(configuration):
             for glob in globs:
                 base = os.path.realpath(configuration.file.parent / _base(glob))
-                gone = not os.path.exists(base)  # noqa: PTH110
-                listed = glob.endswith(_OF_MODELS) and os.path.isdir(base)  # noqa: PTH112
+                gone = not os.path.exists(base)  # noqa: PTH110 - base is a text
+                listed = glob.endswith(_OF_MODELS) and os.path.isdir(base)  # noqa: PTH112 - as above
                 known = gone or (listed and any(_is_within(base, each) for each in folders))
                 if known and not any(matches_path(glob, name) for name in names):
                     yield f"{where}path: {glob} matches no model"
@@ -63,4 +63,4 @@ def _base(glob: str) -> str:
 
 
 def _is_within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(os.path.join(folder, ""))  # noqa: PTH118
+    return path == folder or path.startswith(os.path.join(folder, ""))  # noqa: PTH118 - folder is a text
