@@ -7,7 +7,7 @@ https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
@@ -27,6 +27,8 @@ Role = Literal["input", "output"]
 VARIABLE = re.compile(r"\$|%\w+%|%~\w|%%~?\w|%[\d*]|`|\{\{")
 """Pattern of text that a shell, make, a batch file or a template expands."""
 
+_MOST_OPTIONS = 500
+"""Maximum number of options of a provider."""
 COMPUTED = "${_}"
 """Stands for a part of a command that only a run of the script shows."""
 _OPTIONAL = re.compile(r"\[-")
@@ -235,6 +237,31 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 def file_name(path: str) -> str:
     """Return the last part of a path of Linux or Windows."""
     return PureWindowsPath(path).name if "\\" in path else PurePath(path).name
+
+
+def provider_command(
+    provider: Provider,
+    options: Iterable[Option],
+    source: str,
+    line: int,
+    model: str = "",
+    *,
+    complete: bool = True,
+) -> BuildCommand:
+    """Return the options of an execution provider as a build command of ONNX Runtime.
+
+    Args:
+        provider: the provider.
+        options: its options.
+        source: the name of the file, for reports.
+        line: the line of the options in the file.
+        model: the model of the session; empty if unknown.
+        complete: whether the file certainly gives no other options.
+    """
+    listed = [Option("provider", provider), *([Option("model", model)] if model else []), *options]
+    del listed[_MOST_OPTIONS:]
+    text = " ".join(["onnxruntime", *(option.text for option in listed)])
+    return BuildCommand("onnxruntime", tuple(listed), complete=complete, source=source, line=line, text=text)
 
 
 def matches(name: str, pattern: str) -> bool:

@@ -13,9 +13,15 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.command import COMPUTED, BuildCommand, CommandError, Option, Search
+from trtlint.buildcommand.command import (
+    COMPUTED,
+    BuildCommand,
+    CommandError,
+    Option,
+    Search,
+    provider_command,
+)
 from trtlint.buildcommand.dialects import PROGRAM
-from trtlint.buildcommand.providers import provider_command
 from trtlint.knowledge.providers import PROVIDERS, Provider, provider_options
 
 _TOKEN = re.compile(

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trtlint.buildcommand.command import BuildCommand, CommandError, Option
+from trtlint.buildcommand.command import BuildCommand, CommandError, Option, provider_command
 from trtlint.buildcommand.syntax import nodes_of, single_values
 from trtlint.knowledge.providers import CLASSES, Provider, provider_options
 
@@ -22,7 +22,6 @@ _PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_
 """For each provider, the prefix of most of its options."""
 
 _DEEPEST = 50
-_MOST_OPTIONS = 500
 _LONGEST = 2000
 """Maximum length of a value, in characters."""
 
@@ -110,31 +109,6 @@ class _GivenOptions(Struct, frozen=True):
 
 
 _UNKNOWN = _GivenOptions(complete=False)
-
-
-def provider_command(
-    provider: Provider,
-    options: Iterable[Option],
-    source: str,
-    line: int,
-    model: str = "",
-    *,
-    complete: bool = True,
-) -> BuildCommand:
-    """Return the options of an execution provider as a build command of ONNX Runtime.
-
-    Args:
-        provider: the provider.
-        options: its options.
-        source: the name of the file, for reports.
-        line: the line of the options in the file.
-        model: the model of the session; empty if unknown.
-        complete: whether the file certainly gives no other options.
-    """
-    listed = [Option("provider", provider), *([Option("model", model)] if model else []), *options]
-    del listed[_MOST_OPTIONS:]
-    text = " ".join(["onnxruntime", *(option.text for option in listed)])
-    return BuildCommand("onnxruntime", tuple(listed), complete=complete, source=source, line=line, text=text)
 
 
 def _text(value: object) -> str | None:
