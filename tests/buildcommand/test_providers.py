@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.buildcommand import BuildCommand, CommandError, providers, read_commands
+from trtlint.buildcommand import BuildCommand, CommandError, command, providers, read_commands
 from trtlint.buildcommand.providers import of_command_line, of_json, of_options, of_python
 from trtlint.knowledge.providers import PROVIDERS, provider_options
 
@@ -392,7 +392,7 @@ def test_the_options_beyond_the_limit_are_left_out(monkeypatch: pytest.MonkeyPat
     """The provider name is the first option."""
     given = {f"o{number}": "1" for number in range(3)}
     for most in (3, 4):
-        monkeypatch.setattr(providers, "_MOST_OPTIONS", most)
+        monkeypatch.setattr(command, "_MOST_OPTIONS", most)
         (found,) = of_json(json.dumps({"TensorrtExecutionProvider": given}))
         assert list(options(found)) == [f"o{number}" for number in range(most - 1)]
 

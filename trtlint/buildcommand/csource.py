@@ -22,7 +22,8 @@ from trtlint.buildcommand.command import (
     provider_command,
 )
 from trtlint.buildcommand.dialects import PROGRAM
-from trtlint.knowledge.providers import PROVIDERS, Provider, provider_options
+from trtlint.buildcommand.providers import PREFIXES
+from trtlint.knowledge.providers import PROVIDERS, provider_options
 
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])'"""
@@ -108,7 +109,7 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
     given = list(_given(tokens, fields=fields))
     for provider in PROVIDERS:
         own = [each for each in given if each.name in provider_options(provider)]
-        own = own if any(_names(provider, each.name) for each in own) else []
+        own = own if any(each.name.startswith(PREFIXES[provider]) for each in own) else []
         starts = [each.start for each in own]
         if not starts and provider == "tensorrt":
             starts = [
@@ -118,10 +119,6 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
             line = bisect(ends, starts[0]) + 1
             found.append(provider_command(provider, _merged(own), source, line, complete=False))
     return tuple(sorted(found, key=lambda each: each.line))
-
-
-def _names(provider: Provider, name: str) -> bool:
-    return name.startswith("trt_" if provider == "tensorrt" else "nv_")
 
 
 def _merged(given: Sequence[_OptionValue]) -> Iterator[Option]:

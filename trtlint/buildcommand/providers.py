@@ -18,7 +18,7 @@ from trtlint.buildcommand.command import BuildCommand, CommandError, Option, pro
 from trtlint.buildcommand.syntax import nodes_of, single_values
 from trtlint.knowledge.providers import CLASSES, Provider, provider_options
 
-_PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
+PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
 """For each provider, the prefix of most of its options."""
 
 _DEEPEST = 50
@@ -269,7 +269,7 @@ class _Python:
                 continue
             owner = owners.get(id(node), "")
             given = self._dictionary(ast.Name(owner) if owner else node) or _UNKNOWN
-            for provider, prefix in _PREFIXES.items():
+            for provider, prefix in PREFIXES.items():
                 options = tuple(each for each in given.options if each.name in provider_options(provider))
                 if any(option.name.startswith(prefix) for option in options):
                     yield provider, _GivenOptions(options, complete=False), node.lineno
