@@ -46,7 +46,7 @@ def test_there_are_none_where_nothing_was_measured() -> None:
 def test_an_overflow_confirms_what_was_found_in_the_graph() -> None:
     found = findings("d -312 300\nsquare 0 97344 origin\nharm")["ACC101"]
     assert (found.standing, found.confidence, found.severity) == ("confirmed", "confirmed", "warning")
-    assert "the largest square is 97,344; the limit of FP16 is 65,504 (1 batch of batch.npz)" in found.said[0]
+    assert "the largest square is 97,344 (1 batch of batch.npz); the limit of FP16 is 65,504" in found.said[0]
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_ranges_within_refute_it() -> None:
     ]
     assert (found.standing, found.severity) == ("refuted", "note")
     assert (
-        "values in the block reach at most 1,156 on 1 batch of batch.npz; the limit of FP16 is 65,504"
+        "values in the norm reach at most 1,156 on 1 batch of batch.npz; the limit of FP16 is 65,504"
         in found.said[0]
     )
 
