@@ -6,7 +6,7 @@ import torch
 from model import Encoder
 
 torch.manual_seed(0)
-# The exporter notes module and source line of every node when it goes through torch.export.
+# With dynamo=True, the exporter records the module and the source line of every node.
 torch.onnx.export(
     Encoder().eval(),
     (torch.randn(1, 8, 32),),

@@ -1,4 +1,4 @@
-"""A small transformer encoder that shows a finding at its line of code."""
+"""A small transformer encoder. trtlint reports a finding at a line of this file."""
 
 from __future__ import annotations
 
