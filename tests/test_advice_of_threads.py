@@ -160,7 +160,7 @@ def test_rules(tmp_path: Path, lines: tuple[str, ...], rules: set[str]) -> None:
     ("lines", "expected", "unexpected"),
     [
         (LITTLE_MEMORY, "A larger workspace does not help", "Raise the workspace"),
-        (BAD_CACHE, "in binary mode", "from another version or GPU"),
+        (BAD_CACHE, "in binary mode", "from another TensorRT version or GPU"),
         # https://github.com/NVlabs/FoundationStereo/issues/209
         (
             ("RuntimeError: CUDA error code=35(b'cudaErrorInsufficientDriver')",),
