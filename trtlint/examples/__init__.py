@@ -1,1 +1,1 @@
-"""Run the examples that test rules, refusals, bad releases and rewrites."""
+"""Run the examples that test the rules, the rewrites and the tables of refused models and bad releases."""

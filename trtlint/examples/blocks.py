@@ -37,9 +37,11 @@ Kind = Literal[
 ]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
-"""Largest number of code blocks in a rule. Shape inference of each model starts a process."""
+"""Largest number of code blocks in a rule file. The limit exists because shape inference starts a process
+for each model.
+"""
 RELEASE = "--torch-tensorrt"
-"""Option for the release of Torch-TensorRT."""
+"""Option that names the release of Torch-TensorRT for a block."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
@@ -112,7 +114,7 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
     Raises:
         BuildFileError: layers or times are not in TensorRT's format, or a dry build is not in trtlint's
             format.
-        MeasuredTextError: the ranges are not a measurement.
+        MeasuredTextError: a block ``ranges`` is not a measurement, or the example has no model.
     """
     found: list[Evidence] = []
     files = [_read(block) for block in blocks if block.kind in _NAMES]
@@ -139,7 +141,10 @@ def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
 
 
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
-    """Return the dry build that a JSON block describes. ``record`` contains the log from another block."""
+    """Return the dry build that a JSON block describes.
+
+    ``record`` is the build that the remaining blocks describe, such as the log; None without such blocks.
+    """
     try:
         result = DryBuildResult.of(json.loads(text))
     except (ValueError, RecursionError) as error:

@@ -56,8 +56,9 @@ class ConditionExample(Struct, frozen=True):
 def run_condition_examples() -> Iterator[ExampleResult]:
     """Run the examples of every entry of conditions.yaml.
 
-    trtlint must refuse each model in ``refused`` for the reason of its entry, and accept each model in
-    ``accepted``.  An entry that lacks one of these two kinds of examples gives a failed result.
+    trtlint must predict that TensorRT refuses each model in ``refused`` for the reason of its entry, and
+    accepts each model in ``accepted``.  An entry that lacks one of these two kinds of examples gives a failed
+    result.
 
     Raises:
         ValueError: an entry is wrong.

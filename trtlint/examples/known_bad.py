@@ -61,7 +61,7 @@ def _outcome(
         return "unreadable", str(error)
     facts = facts_of(model, weights=True)
     report = evaluate(rules, facts, example.target)
-    # Two entries differ in their sentence or in their source.
+    # No two entries have both the same sentence and the same source.
     said = {
         fact.says
         for fact in facts.of(KIND)

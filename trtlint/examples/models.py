@@ -53,7 +53,7 @@ class BrokenTextError(ModelTextError):
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
-    """Write the model that a text describes to a file, and load the file.
+    """Parse the text of a model, write the model to a file, and load the file.
 
     Args:
         text: the model in ONNX's text form.
@@ -80,7 +80,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     except MemoryError:
         raise BrokenTextError("the model needs too much memory") from None
     except (DecodeError, EncodeError, RecursionError) as error:
-        # ONNX's parser accepts models that are nested too deeply for protobuf. Protobuf reports broken data.
+        # ONNX's parser accepts models that are nested too deeply for protobuf, which reports an error.
         raise BrokenTextError(f"the model cannot be stored: {' '.join(str(error).split())}") from None
 
 
@@ -89,8 +89,8 @@ def _proto(text: str) -> onnx.ModelProto:
 
     Raises:
         onnx.parser.ParseError: ONNX's parser refuses the text.
-        ModelTextError: a number does not fit its type.  The parser's C++ exceptions become ``IndexError``,
-            ``ValueError`` and ``RuntimeError``:
+        ModelTextError: a number is invalid or too large for its type.  The parser's C++ exceptions become
+            ``IndexError``, ``ValueError`` and ``RuntimeError``:
             https://pybind11.readthedocs.io/en/stable/advanced/exceptions.html
     """
     try:
@@ -115,7 +115,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Add zeros, or empty strings, to the initializers of a graph that have no elements."""
+    """Fill the initializers that have no elements with zeros or empty strings."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL

@@ -19,10 +19,10 @@ Blocks with a word other than ``onnx`` contain the files of a build or further e
 - ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
 - ``plan``: product and version of an engine.
 - ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
-- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.DryBuildResult`). A block
-  with the log precedes this block.
-- ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
-- ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
+- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.DryBuildResult`). The log of
+  the dry build, if the example has it, is in a ``log`` block.
+- ``torch-script``: a Python script. The option ``--torch-tensorrt`` names the release of Torch-TensorRT.
+- ``torch-program``: an exported program as JSON, with the same option.
 
 Adjacent blocks of different kinds, such as a model and the log of its build, are one example.  The options of
 the first block take precedence over the target in the log.
@@ -76,7 +76,7 @@ Outcome = Literal[
 
 - For a rule: ``fires`` (a finding), ``elsewhere`` (a finding at other nodes), ``conditional`` (a finding that
   depends on the target), ``silent`` (no finding).
-- For a model: ``unreadable`` (not a model), ``broken`` (ends its process or exceeds a limit).
+- For a model: ``unreadable`` (not a model), ``broken`` (ends the process that reads it, or exceeds a limit).
 - ``missing``: the rule lacks a required part.
 - For a condition: ``refused`` or ``accepted``.
 - For a rewrite: ``fixed``, ``left`` (unchanged), or ``different`` (different results).
@@ -115,8 +115,8 @@ class ExampleResult(Struct, frozen=True):
     """Result of an example, or of the check that a required example exists.
 
     Attributes:
-        rule: id of the rule, or the operators of a condition.
-        path: the rule file, or the table of conditions.
+        rule: id of the rule, or the operators of a table entry.
+        path: the rule file, or the table (conditions.yaml or known_bad.yaml).
         line: line of the example, or the line where a missing example is reported.
         expected: the expected outcome.
         got: the outcome.
@@ -145,7 +145,8 @@ class ExampleResult(Struct, frozen=True):
 Begin = Callable[[ExampleResult], bool]
 """Function that is called before each example, and returns whether to run it.
 
-The argument describes the example. Its outcome is only a placeholder, because the example has not run.
+The argument describes the example. The outcome in the argument is only a placeholder, because the example
+has not run yet.
 """
 
 
