@@ -294,7 +294,7 @@ def test_advice(tmp_path: Path, lines: tuple[str, ...], expected: str, unexpecte
         ),
         (
             "a.cpp:9:5: error: cannot declare variable 'x' to be of abstract type 'Plugin'",
-            "the source code does not fit the installed headers: a.cpp:9:5: error: cannot declare variable 'x' to be of abstract type 'Plugin'",
+            "the source code does not match the installed headers: a.cpp:9:5: error: cannot declare variable 'x' to be of abstract type 'Plugin'",
         ),
         (
             "a.cpp:9:5: error: expected ';' before 'return'",
@@ -385,7 +385,7 @@ def test_a_warning_about_classes_does_not_hide_an_error(tmp_path: Path) -> None:
         ),
         (
             "[TRT] [E] ModelImporter.cpp:149: ERROR: onnxOpImporters.cpp:191 In function importTRT_FP4DynamicQuantize:\n[6] Assertion failed: scale.shape().nbDims == 0: Scale input must be a scalar",
-            "keeps such scales unconcatenated",
+            "no longer concatenates these scales",
         ),
         # https://github.com/NVIDIA/TensorRT-RTX/issues/26
         (

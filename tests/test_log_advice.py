@@ -345,7 +345,7 @@ NO_ALLOCATION = (
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
         ((NO_CONSTANT,), "newer than the release", "In this release, the input must be a constant"),
         # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
-        ((NO_BUILDER,), "no longer supports an old GPU", "holds the memory of the GPU"),
+        ((NO_BUILDER,), "the GPU is too old for this TensorRT release", "holds the memory of the GPU"),
         # https://github.com/NVIDIA/TensorRT/issues/3110
         ((UNKNOWN,), "Restart the computer", "LOG124"),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/673
@@ -374,7 +374,7 @@ NO_ALLOCATION = (
         # https://github.com/NVIDIA/Stable-Diffusion-WebUI-TensorRT/issues/262
         ((NOT_EXPORTED,), "the export failed", "mounts of a container"),
         # https://github.com/AmusementClub/vs-mlrt/issues/138
-        ((OPERATOR,), "on the kind of GPU, that built the engine", "does not contain the reason"),
+        ((OPERATOR,), "only on the same kind of GPU", "does not contain the reason"),
         # https://github.com/levipereira/triton-server-yolo/issues/3
         ((NO_CREATOR_10,), "contains the plugin EfficientNMS_TRT", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/3640
@@ -413,7 +413,7 @@ NO_ALLOCATION = (
         # https://github.com/NVIDIA/TensorRT/issues/4253
         (
             (TYPED_FLAG, "[!] Invalid Engine."),
-            "the types of the ONNX file count",
+            "the ONNX file defines the types",
             "See the documentation of this call",
         ),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/2494
