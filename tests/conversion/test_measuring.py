@@ -119,7 +119,7 @@ class Process:
             {"choices": [SAME, OTHER]},
             "unproven",
             f"{WITHIN}, if TopK and similar operators choose the elements that FP32 chooses; "
-            "n itself would choose 99.9 % of the elements that FP32 chooses, 50 % at the same position",
+            "n itself would choose 99.9 % of these elements, 50 % at the same position",
         ),
         (
             {**TENSORS, "worst": None},

@@ -92,7 +92,10 @@ CLOSE = """s = ReduceSum <keepdims = 0> (x, axes) t = Mul (s, small) u = Add (t,
 [top] v, i = TopK (u, k) y = Gather (x, i) z = Mul (v, one)"""
 HEAD = """< ir_version: 8, opset_import: ["" : 17] > g (float[64,8] x) => (float[64,8] y, float[64] z)
 < int64[1] axes = {1}, float small = {0.00001}, float one = {1}, int64[1] k = {64} >"""
-WORDS = "the simulation uses their choices in FP32. In FP16, top itself would choose 100 % of the elements that FP32 chooses"
+WORDS = (
+    "the simulation uses the elements that they choose in FP32. "
+    "In FP16, top itself would choose 100 % of these elements"
+)
 
 
 def close(folder: Path) -> None:
@@ -139,7 +142,7 @@ def test_the_choices_of_every_type(tmp_path: Path) -> None:
     close(tmp_path)
     _, words = measured(tmp_path, "--type", "all")
     assert WORDS.lower() in words.lower()
-    assert "In BF16, top itself would choose 100 % of the elements that FP32 chooses" in words
+    assert "In BF16, top itself would choose 100 % of these elements" in words
 
 
 def test_a_choice_that_rounding_does_not_change(tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ def test_a_conversion_compares_the_elements_that_fp32_chooses(tmp_path: Path) ->
     assert shown.code == 1
     assert "100.0% of the FLOPs" in words
     assert "rehearsal: unproven: the largest error of any output is 0.000" in words
-    assert "top itself would choose 100 % of the elements that FP32 chooses" in words
+    assert "top itself would choose 100 % of these elements" in words
     assert "these operators choose elements by value: top" in words
 
 

@@ -62,7 +62,7 @@ def test_a_model_of_which_most_must_stay_in_fp32(folder: Path, capsys: pytest.Ca
     arguments = ["measure", "chain.onnx", "--inputs", "x.npz", "-o", "ranges.json"]
     assert run(arguments) == 1
     out = capsys.readouterr().out
-    assert "FP16 does not fit this model: 21 of its 21 nodes, and 19 of its 19 matrix products" in out
+    assert "FP16 is unsuitable for this model: 21 of its 21 nodes, and 19 of its 19 matrix products" in out
     assert "product_3" not in out.partition("does not fit")[2]
     assert "--layerPrecisions" not in out
     assert "trtlint convert" not in out
@@ -88,7 +88,7 @@ def test_what_reads_such_a_measurement_does_not_advise_to_keep_the_nodes(
     assert "trtlint measure prints the smallest set" not in out
     assert run(["fix", "chain.onnx", "--ranges", "ranges.json", "--trt", "11.0", "-o", "fixed.onnx"]) == 2
     err = capsys.readouterr().err
-    assert "FP16 does not fit this model: 21 of its 21 nodes" in err
+    assert "FP16 is unsuitable for this model: 21 of its 21 nodes" in err
     assert "nodes_to_exclude" not in err
 
 

@@ -180,7 +180,10 @@ def test_the_bar_of_bf16() -> None:
     assert bar(BF16.largest / 8, BF16) == "███" + "·" * 13
 
 
-NO_SET = "the search found no set of nodes to keep in FP32 that makes all outputs accurate enough in FP16"
+NO_SET = (
+    "the search found no set of nodes in FP32 that makes all outputs accurate enough, "
+    "with the other nodes in FP16"
+)
 MISFIT = KeptNodes(tuple(f"n{at}" for at in range(20)), 0.001, 5, True, 30, 0, 0)
 LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
 
@@ -193,12 +196,12 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         (KeptNodes(("a",), 0.1, 1, False), [f"keep in FP32: {NO_SET}", ""]),
         (
             MISFIT,
-            ["FP16 does not fit this model: 20 of its 30 nodes would have to stay in FP32", ""],
+            ["FP16 is unsuitable for this model: 20 of its 30 nodes would have to stay in FP32", ""],
         ),
         (
             KeptNodes(("a", "b"), 0.00123, 1, True, margin=("b",), complete=False),
             [
-                "keep in FP32: 2 nodes; the worst output error is then 0.0012, verified after 1 run",
+                "keep in FP32: 2 nodes, found and verified in 1 run; the worst output error is then 0.0012",
                 "  a",
                 "  b  (for margin)",
                 "note: each node marked (for margin) is optional: if you remove any one of these "
@@ -209,7 +212,11 @@ LIMITS = ["= note: Two inputs are few.", "= note: Weights are sampled."]
         ),
         (
             KeptNodes(("a",), 0.5, 2, True),
-            ["keep in FP32: 1 node; the worst output error is then 0.5, verified after 2 runs", "  a", ""],
+            [
+                "keep in FP32: 1 node, found and verified in 2 runs; the worst output error is then 0.5",
+                "  a",
+                "",
+            ],
         ),
     ],
 )
@@ -306,7 +313,7 @@ def test_markdown() -> None:
             MISFIT,
             [
                 "### Keep in FP32",
-                "FP16 does not fit this model: 20 of its 30 nodes would have to stay in FP32.",
+                "FP16 is unsuitable for this model: 20 of its 30 nodes would have to stay in FP32.",
             ],
         ),
         (

@@ -349,7 +349,7 @@ def test_the_reason_why_a_type_does_not_fit() -> None:
             "the measurement ran with --no-rehearse, which finds no nodes to keep; measure again without "
             "--no-rehearse",
         ),
-        (result(kept=MANY, typed=True), f"FP16 does not fit this model: {misfit(MANY)}"),
+        (result(kept=MANY, typed=True), f"FP16 is unsuitable for this model: {misfit(MANY)}"),
         (
             result(),
             "the model is an FP32 model; to keep nodes in FP32, use trtlint convert 'm 1.onnx' --to fp16 "

@@ -130,7 +130,10 @@ def test_without_a_simulation(model: Model) -> None:
     "kept", [None, KeptNodes(("first",), None, 1, True), KeptNodes(("first",), 0.1, 1, False)]
 )
 def test_no_set_of_nodes_to_keep(kept: KeptNodes | None, model: Model) -> None:
-    words = "The search found no set of nodes to keep in FP32 that makes all outputs accurate enough in FP16."
+    words = (
+        "The search found no set of nodes in FP32 that makes all outputs accurate enough, "
+        "with the other nodes in FP16."
+    )
     assert section(replace(FOUND, kept=kept), model, "Keep in FP32", ADVICE) == ([words] if kept else [])
 
 
@@ -138,8 +141,8 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
     nodes = tuple(f"n{at}" for at in range(20))
     kept = KeptNodes(nodes, 0.001, 5, True, 30, 4, 3)
     assert section(replace(FOUND, kept=kept), model, "Keep in FP32", MeasurementAdvice("use BF16")) == [
-        "FP16 does not fit this model: 20 of its 30 nodes, and 3 of its 4 matrix products and convolutions, "
-        "would have to stay in FP32.",
+        "FP16 is unsuitable for this model: 20 of its 30 nodes, and 3 of its 4 matrix products and "
+        "convolutions, would have to stay in FP32.",
         "Use BF16.",
     ]
 

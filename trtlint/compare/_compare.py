@@ -31,7 +31,7 @@ from trtlint.model.widening import FP32, FP64
 _MOST_BYTES = 1 << 30
 """Once the inputs of failed runs exceed this total number of bytes, no further input shapes are tried."""
 _SHARE = 8
-"""Inputs and outputs together may use the memory limit of the process divided by this number."""
+"""The memory limit for inputs and outputs together is the limit of the process, divided by this number."""
 _MOST_FOR_REFERENCE = 16 << 20
 """ONNX's reference evaluator, which is slow, runs only models with at most this number of bytes."""
 _MOST_FOR_TWO = 256 << 20

@@ -15,10 +15,10 @@ Outputs = Mapping[str, Array]
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""Smallest magnitude to which a tolerance is relative.
+"""Smallest magnitude to which a tolerance is relative, as a share of the largest element in all input sets.
 
-The magnitude is given as a share of the output's largest element in all sets of inputs. If large terms cancel
-each other in one set of inputs, the output for this set consists only of rounding errors.
+If large terms cancel each other in one set of inputs, the output for this set consists only of rounding
+errors. A tolerance relative to this output alone would be too small.
 """
 _LEAST = 1e-3
 """Smallest magnitude to which a tolerance is relative, for outputs near 0. This is an absolute number."""

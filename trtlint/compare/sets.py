@@ -52,7 +52,7 @@ class RandomSets(Struct, frozen=True):
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """Return one set of inputs of each kind, such as zeros. Little memory means fewer sets.
+        """Return one set of inputs of each kind, such as zeros, or fewer sets if they exceed ``most``.
 
         Args:
             beside: bytes of memory that the outputs for one set need.

@@ -56,14 +56,14 @@ _MOST_NEAR = 10_000
 _NAMED = 5
 """Largest number of tensors that a sentence names."""
 _LEAST_MAGNITUDE = 1e-4
-"""Smallest divisor of an error in one batch.
+"""Smallest divisor of an error in one batch, as a share of the output's largest magnitude in all batches.
 
-The unit is the output's largest magnitude in all batches, without their noisy copies.
+Noisy copies of batches do not count.
 """
 _MARGIN = 2.0
 """Safety factor for the limit of the 16-bit type.
 
-The limit is divided by this factor. Numbers above the result count as beyond the range.
+The limit is divided by this factor. Numbers above the reduced limit count as beyond the range.
 """
 
 Say = Callable[[Any], None]

@@ -162,7 +162,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that the user's function set, or None without such a type."""
+    """Return the name, the metadata and the type of a layer, or None if the user's function set no type."""
     said = layer._said
     if not said:
         return None

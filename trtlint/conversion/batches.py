@@ -13,7 +13,7 @@ from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialErr
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
-"""Smallest number of batches for which a quarter of the batches is used only for the check."""
+"""With at least this number of batches, a quarter of the batches is used only for the check."""
 _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4

@@ -20,13 +20,13 @@ from trtlint.target.target import Target
 _WEAK = "<11.0"
 _STRONGLY_TYPED = "--stronglyTyped"
 _TYPES = frozenset({"precision", "calibration", "layer-precision"})
-"""Groups of options that the types of a converted model replace."""
+"""Groups of options that set types. They are omitted, because a converted model already has its types."""
 _DROPPED = frozenset({"--onnx", "--loadEngine", _STRONGLY_TYPED, "--inputIOFormats", "--outputIOFormats"})
 _SHAPES = ("--minShapes", "--optShapes", "--maxShapes")
 
 
 def unbuildable(type_: str, targets: Iterable[Target]) -> str:
-    """Return why a target cannot build a converted model; empty if all targets can, or may be able to.
+    """Return why a target cannot build a converted model, or an empty text if no target is known to fail.
 
     Args:
         type_: ``fp16`` or ``bf16``.

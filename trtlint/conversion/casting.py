@@ -120,7 +120,7 @@ class Casting:
         return frozenset(value.name for value, wanted in self._wanted.items() if True in wanted)
 
     def name(self, value: Value, narrow: bool) -> str:
-        """Return the name of a value in 16 bits if ``narrow`` is true, or else in FP32."""
+        """Return the name of the 16-bit version of a value if ``narrow``, or else of the FP32 version."""
         if value.dtype != "f32":
             return value.name
         key = value, narrow

@@ -13,7 +13,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 
 def changed_shares(trial: Trial, converted: Rewritten) -> dict[str, float]:
-    """Return, for each output of an integer or boolean type, the share of the elements that changes.
+    """Return the share of changed elements for each output of an integer or boolean type.
 
     If an output gets another shape, each of its elements counts as changed.
 

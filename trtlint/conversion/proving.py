@@ -141,7 +141,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     )
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
-        why = "" if narrow is None else " with more operators in 16 bits; some operators must stay in FP32"
+        why = "" if narrow is None else " if more operators are in 16 bits; some operators must stay in FP32"
         return check(verdict, f"{text}, but {best}{why or ' in the source model'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import onnx
 
 _SCALABLE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
-"""Products for which scaling an operand scales the result by the same factor."""
+"""Products whose result is scaled by a factor if one operand is scaled by this factor."""
 _ROOM = 2.0**13
 """Largest magnitude allowed after scaling. The rest of the FP16 range is for inputs with larger numbers."""
 _MOST_POWER = 30

@@ -97,7 +97,7 @@ class Search(Struct, frozen=True):
     sample: Measure | None = None
 
     def chosen(self, bound: float) -> Choice:
-        """Return a small set of operators to keep in FP32, with which the error is within a limit."""
+        """Return a small set of operators to keep in FP32, so that the error is within a limit."""
         found, budget = self.found, self.budget
 
         def enough(paths: Paths) -> bool:

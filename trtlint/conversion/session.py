@@ -46,8 +46,8 @@ class ConversionRequest(Struct, frozen=True):
         model: the file.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
-        inputs: the user's inputs, for the search of operators that need FP32, and for the check of the
-            result; empty for generated inputs.
+        inputs: the user's inputs. They are used to find operators that need FP32, and to check the result.
+            Empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest allowed error of an output.
         measure: true to run the model in ONNX Runtime.
@@ -210,8 +210,8 @@ class ConversionSession:
         """Convert the model in memory.
 
         Args:
-            kept: true to keep operators in FP32 because of the numbers that they compute, false to convert
-                them.
+            kept: true to keep operators in FP32 if their numbers require this, false to convert these
+                operators, too.
         """
         if self.unchanged:
             request = self.request

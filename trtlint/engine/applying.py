@@ -89,10 +89,10 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 
 
 def scope_words(rule: Rule, subject: Subject, target: Target) -> str:
-    """Return the releases that a subject affects, in words, if the versions of the rule do not state them.
+    """Return the affected releases in words, or an empty text if the versions of the rule state them.
 
-    The condition of a rule can compare a property of the release. Then the condition is evaluated for each
-    release line. The result is empty if the versions of the rule state the releases.
+    If the condition of the rule compares a property of the release, the function evaluates the condition for
+    each release line. Otherwise, the result is the scope of the subject.
     """
     if rule.where is None or _OF_RELEASE not in rule.where.text:
         return subject.scope
@@ -106,8 +106,8 @@ def scope_words(rule: Rule, subject: Subject, target: Target) -> str:
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """Return the advice for the target's version, each with a prefix such as ``TensorRT 8.6: ``.
 
-    The prefix names the versions to which the advice applies.  The prefix is empty in two cases: if the
-    target has a version, and if the advice is for all versions that the rule affects.
+    The prefix names the versions to which the advice applies.  The prefix is empty if the target has a
+    version, or if the advice applies to all versions that the rule affects.
     """
     found = []
     product = target.product

@@ -117,7 +117,7 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Return whether a rule has a pattern, or facts of the rule's kind may exist."""
+        """Return whether a rule may have subjects: it needs a model for its pattern, or facts of its kind."""
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model
@@ -127,8 +127,8 @@ class Evaluation:
         """Return the findings of one rule. Targets that the rule cannot distinguish share a cached result."""
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
-            # Here, the findings of one rule depend on the findings of the preceding rules, so they are not
-            # cached.
+            # In these two cases, the findings of a rule depend on the findings of the preceding rules, so
+            # they are not cached.
             return search.findings()
         facets = self._facets
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
@@ -285,7 +285,7 @@ class _RuleSearch(Struct, frozen=True):
         return judge(self.evaluation.evidence, question)
 
     def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
-        """Return two results: the lines of the evidence in the report, and the operators' measured time."""
+        """Return the lines that evidence adds to the report, and the measured time of the operators."""
         if not self.evaluation.evidence:
             return (), None
         from trtlint.engine.evidence.judge import lines_of

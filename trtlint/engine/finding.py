@@ -1,6 +1,6 @@
 """Define findings: results of the rule engine, as plain data for reports.
 
-Findings do not refer to a graph or a rule, so they can be pickled, cached or sent to another process.
+Findings contain no graph or rule objects, so they can be pickled, cached or sent to another process.
 Instead, findings store positions of nodes and facts. The positions stay valid if the same file is read again.
 """
 

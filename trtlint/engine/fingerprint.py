@@ -112,10 +112,10 @@ class Fingerprints:
 
 
 def _producer(value: Value | None, constants: Constants) -> Node | None:
-    """Return the operator that computes a value at run time, or None for a constant.
+    """Return the operator that computes a value at run time, or None for a constant or an input.
 
-    A value that depends only on constants counts as a constant, because some exporters and simplifiers fold
-    such a value to an initializer or a ``Constant`` node, and others do not.
+    A value that depends only on constants counts as a constant. Some exporters and simplifiers fold such a
+    value to an initializer or a ``Constant`` node, but the fingerprint must not depend on this.
     """
     return None if value is None or constants.foldable(value) else value.producer
 

@@ -100,7 +100,7 @@ class Item(Struct, frozen=True):
     def mapping(
         self, what: str, keys: Iterable[str] | None = None, required: Iterable[str] = ()
     ) -> Mapping[str, Item]:
-        """Return the entries of a mapping.  If ``keys`` is given, it must contain all keys of the mapping.
+        """Return the entries of a mapping.  If ``keys`` is given, the mapping must not have other keys.
 
         Raises:
             FrontMatterError: the value is not a mapping, has an unknown key, or lacks a required key.  The

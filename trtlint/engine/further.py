@@ -84,7 +84,8 @@ def _is_about_the_model(message: LogMessage) -> bool:
     if entry is None or entry.tells == "unexplained":
         # A model can explain an error that trtlint does not know, if the builder printed the error.
         return message.stops and _BUILDS in message.message
-    # If an engine is unreadable, the missing plugin is needed at load time, so the model explains nothing.
+    # If later messages repeat the error about a missing plugin, an engine could not be loaded. The model
+    # does not explain this error.
     return (
         entry.phase in _OF_MODEL
         and message.name not in _ELSEWHERE

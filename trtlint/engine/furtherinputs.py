@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 _ABOUT_TYPES = re.compile(r"\bb?f16\b|\btarget\.(?:fp16|bf16|tf32)\b")
 """Pattern that finds 16-bit types and TF32 in the conditions of rules about accuracy."""
 _STORED = {"f16": "fp16", "bf16": "bf16"}
-"""For a model with weights of the given type, the argument of ``trtlint measure --type``."""
+"""The argument of ``trtlint measure --type`` for each 16-bit type that a model can have."""
 
 
 def measuring(

@@ -50,7 +50,7 @@ GROUPS: Mapping[str, str] = {
 """Groups of rules.  Keys are folders of rule files.  Values describe the problems."""
 
 Also = Literal["", "torch-tensorrt"]
-"""Another source of facts for a rule about the model; empty if the rule has no other source."""
+"""Additional source of facts for a rule about the model: networks of Torch-TensorRT; empty for no source."""
 
 Safety = Literal["safe", "unsafe"]
 
@@ -123,8 +123,8 @@ class Rule(Struct, frozen=True):
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact or match; None if every fact or match is a finding.
-        mark: the roles in the pattern that a report underlines, each with a label. None as a label stands
-            for the default label.
+        mark: the roles in the pattern that a report underlines, each with a label; None for the default
+            label.
         severity_when: severities with conditions.  The first severity with a true condition is used.
         message: the first line of the finding.
         advice: the advice, in the order of the file.
@@ -141,7 +141,7 @@ class Rule(Struct, frozen=True):
         also: ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
         default: True if the rule only reports problems that no other rule explains. Then the rule skips
-            log lines that have another finding. The rule reports a failed build only if no other rule
+            log lines with a finding of another rule. The rule reports a failed build only if no other rule
             reports an error.
     """
 

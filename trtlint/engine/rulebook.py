@@ -90,7 +90,7 @@ class Rulebook(Struct, frozen=True):
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[RuleEntry]) -> list[RuleEntry]:
-    """Return the rules whose kind of data, such as the model or a build, is available."""
+    """Return the rules for which the data, such as a model or a build, are available."""
     there = frozenset(grounds)
     network = "network" in there
     return [rule for rule in rules if ground_of(rule.find) in there or (network and rule.also)]

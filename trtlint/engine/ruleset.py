@@ -70,7 +70,7 @@ class RuleSet:
         return self
 
     def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
-        """Return the rules whose kind of data, such as the model or a build, is available."""
+        """Return the rules for which the data, such as a model or a build, are available."""
         if grounds not in self._looking:
             self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
         return self._looking[grounds]

@@ -38,7 +38,7 @@ def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
     """Return the releases that the expressions in ``texts`` compare with ``target.release``.
 
-    The result is None if an expression uses ``target.release`` in another way.
+    The result is None if an expression uses ``target.release`` in any other way.
     """
     uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
     compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]

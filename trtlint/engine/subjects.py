@@ -164,7 +164,7 @@ class Subjects:
         return self._made[kind, position]
 
     def _by_text(self, kind: str, name: str) -> Mapping[str, list[int]]:
-        """Group the facts of one kind by the text in one field, which is named by ``name``.
+        """Group the facts of one kind by the text in the field ``name``.
 
         For the field ``op``, an example is ``{"Conv": [0, 3]}``.  The numbers are the positions of the facts.
         """
@@ -200,8 +200,8 @@ def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
     The condition is evaluated without a target. If the result of this evaluation is false, the condition
-    is false for every target. A condition that asks whether a value of the target is known is an
-    exception. For such a condition, this function always returns True.
+    is false for every target. There is one exception: a condition can test whether a value of the target is
+    known. For such a condition, this function always returns True.
     """
     where = rule.where
     if where is None or ("target" in where.names and where.sees_unknown):

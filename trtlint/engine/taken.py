@@ -19,7 +19,7 @@ from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 _BY_PLUGIN = frozenset({"plugin", "library"})
-"""Reasons of refusals that depend on the loaded plugins."""
+"""Reasons for refusals that occur only if a plugin is not loaded."""
 _FIRST_RUN: Mapping[Product, str] = {"tensorrt": "10.16", "tensorrt-rtx": "1.4"}
 """The first release line whose parser can be tried without a GPU.
 
@@ -89,10 +89,10 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 def _taken(refusal: Refusal, target: Target) -> Refusal:
     """Return a copy of ``refusal`` with two release lines that accept the operator.
 
-    One is the last accepting line before the target, the other is the first accepting line after the target.
-    If the target has no version, the two lines are the last accepting line before the first refusing line,
-    and the first accepting line after the last refusing line.  If the newest line refuses the operator, the
-    first of the two is the newest accepting line.
+    ``last_taken`` is the last accepting line before the target. ``first_taken`` is the first accepting line
+    after the target. If the target has no version, the lines before the first refusing line and after the
+    last refusing line are searched instead. If in this case the newest line refuses the operator,
+    ``last_taken`` is the newest accepting line.
     """
     known = minors(target.product)
     held = [line in refusal.lines for line in known]

@@ -118,8 +118,8 @@ class Upgrade(Struct, frozen=True):
         conditional: findings that depend on unset options, each once.
         notes: sentences about parts that could not be evaluated.
         caveats: the caveats of the model.  Every report format shows them.
-        unsearched: for the last line of the range, the severities of rules about the graph whose search did
-            not finish.  Findings of these rules may be missing.
+        unsearched: the severities of graph rules with an unfinished search, for the last line of the range.
+            Findings of these rules may be missing.
     """
 
     path: str
@@ -163,9 +163,9 @@ class Upgrade(Struct, frozen=True):
 def targets(base: Target, first: str, last: str) -> list[Target]:
     """Return a target for each release line from ``first`` to ``last``.
 
-    The version of a target is the newest release of its line.  If ``first`` or ``last`` is a full release
-    number, the first or last target has this release as its version.  In all targets except the first,
-    ``previous`` is the version of the first target.
+    The version of a target is the newest release of its line.  But if ``first`` is a full release number, the
+    first target has this version, and the same applies to ``last`` and the last target.  In all targets
+    except the first, ``previous`` is the version of the first target.
 
     Raises:
         TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.
@@ -310,8 +310,8 @@ def _with_hidden(
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
-    A rule can name other rules in ``yields``.  If one of these other rules has a finding at a node, this
-    finding hides the findings of the first rule at the node.
+    A rule can name other rules in ``yields``.  If one of the named rules has a finding at a node, this
+    finding hides the findings of the naming rule at the node.
     """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:

@@ -17,11 +17,11 @@ from trtlint.model.operators import SHAPE_READERS
 
 _UNFOLDED = Folding()
 _NOT_COMPUTING = SHAPE_READERS | {"Constant"}
-"""Operators that compute with no float elements, so that their type has no effect."""
+"""Operators that do not compute with float elements. The narrow type has no effect on them."""
 
 
 class Findings(Struct):
-    """The tensors and nodes whose measured ranges exceed the narrow type (FP16, BF16 or TF32).
+    """The tensors and nodes with numbers beyond the range of the narrow type (FP16, BF16 or TF32).
 
     Attributes:
         beyond: names of the tensors that exceed the range of the narrow type, except constants.

@@ -14,14 +14,14 @@ from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES
 
 _DATA = {"TopK": 0, "NonMaxSuppression": 1}
-"""The input with the numbers by which an operator chooses."""
+"""For each operator, the input with the numbers that the operator compares to choose elements."""
 
 
 def write_choice(node: Node, inputs: Sequence[str], write: FormulaWriter) -> tuple[str, str]:
     """Add an operator that chooses elements, and set its indices to the choice of FP32.
 
-    The operator chooses by itself if it cannot choose these elements. Either a tensor has another shape than
-    in FP32, or numbers by which the operator chooses are infinite or NaN.
+    In two cases, the operator keeps its own choice instead: if a tensor has another shape than in FP32, or if
+    the operator compares numbers that are infinite or NaN.
 
     Args:
         node: the operator.

@@ -50,9 +50,9 @@ class ChoosingNodes(Struct, frozen=True):
     """The operators whose choice affects outputs of a model that has a float output.
 
     Attributes:
-        fixed: the operators that use the choice of FP32 in a simulation.
-        free: paths of the operators that choose again in a simulation. They are in a subgraph, or the opset
-            of the model is older than GatherElements.
+        fixed: the operators that return the choice of FP32 in a simulation.
+        free: paths of the operators that make a new choice in a simulation. They are in a subgraph, or the
+            opset of the model is older than GatherElements.
         outputs: names of the outputs that the choices affect.
     """
 
@@ -62,7 +62,7 @@ class ChoosingNodes(Struct, frozen=True):
 
 
 def find_choices(graph: Graph, opset: int) -> ChoosingNodes:
-    """Find the operators whose choice affects outputs of a model. A model without float outputs has none.
+    """Find the operators whose choice affects outputs of a model. Without float outputs, find none.
 
     Args:
         graph: the graph of the model.
@@ -154,7 +154,7 @@ def notes(choices: ChoosingNodes, changed: Mapping[str, ChoiceShares | None] | N
         operators = first_few([each.node for each in choices.fixed], _LISTED)
         found.append(
             f"these operators choose elements by value: {operators}. Unless their inputs overflow, the "
-            f"simulation uses their choices in FP32. {shares}{metric}"
+            f"simulation uses the elements that they choose in FP32. {shares}{metric}"
         )
     if choices.free:
         found.append(

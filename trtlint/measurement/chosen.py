@@ -24,8 +24,8 @@ class ChoiceShares(Struct, frozen=True):
     @property
     def words(self) -> str:
         """Return the operator and its shares as the end of a sentence."""
-        same = f"{_percent(self.elements)} of the elements that FP32 chooses"
-        return f"{self.node} itself would choose {same}, {_percent(self.positions)} at the same position"
+        at = f"{_percent(self.positions)} at the same position"
+        return f"{self.node} itself would choose {_percent(self.elements)} of these elements, {at}"
 
 
 def most_changed(choices: Iterable[ChoiceShares]) -> ChoiceShares | None:

@@ -33,9 +33,9 @@ class Compared(Struct, frozen=True):
     """The float tensors that trtlint compares instead of the outputs.
 
     Attributes:
-        reads: the names of the tensors. Each key names a value without a float type, and the index of an
-            input. The operator that computes the value reads the tensor at this index. These values have
-            the same names in a converted model.
+        reads: the names of the tensors. A key has two parts: the name of a value without a float type, and
+            an index. The operator that computes the value reads the tensor as its input with this index. A
+            conversion does not change the names of these values.
         sentence: the tensors, and why trtlint compares them. The sentence is empty if the model has a float
             output, or no such tensors.
         decides: true if the outputs are computed only from these tensors, from constants, and from inputs
@@ -56,8 +56,8 @@ def find_compared(graph: Graph) -> Compared:
     """Return the last float tensors that the outputs of a model are computed from.
 
     The result is empty if an output has a float type. Tensors do not count if only their shapes are read, or
-    if no element of an input affects them. The search ends at values of unknown type, because these values
-    may be floats.
+    if they do not depend on the elements of an input. The search ends at values of unknown type, because
+    these values may be floats.
     """
     if not graph.outputs or any(output.dtype in FLOAT_DTYPES for output in graph.outputs):
         return Compared()

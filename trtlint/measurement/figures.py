@@ -1,4 +1,4 @@
-"""Add operators to a model that compute statistics of its tensors, such as the largest magnitude.
+"""Add operators that compute statistics of a model's tensors, such as the largest magnitude.
 
 The model returns a few numbers for each tensor, so it need not return the tensors themselves.
 """

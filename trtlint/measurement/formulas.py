@@ -86,8 +86,8 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
     squares = write.step(node, write.add("Mul", [inputs[0], inputs[0]]), "square")
     total = _reduced("ReduceSum", squares, node.integer("axis", -1), write)
     norm = write.step(node, write.add("Sqrt", [write.step(node, total, "sum of squares")]))
-    # For zeros, the result is zero: 1 is added to a norm of zero, and NaN stays NaN.  Equal and Where would
-    # be simpler, but Equal supports floats only from opset 11 on, and Where exists only from opset 9 on.
+    # A norm of 0 becomes 1, so that the result for zeros is 0. NaN stays NaN. Equal and Where would be
+    # simpler, but Equal supports floats only from opset 11 on, and Where exists only from opset 9 on.
     some = write.add("Greater", [norm, write.constant(0.0)])
     empty = write.add("Cast", [write.add("Not", [some])], to=1)
     return write.add("Div", [inputs[0], write.add("Add", [norm, empty])])

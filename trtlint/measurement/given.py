@@ -19,7 +19,7 @@ class HasMeasurement(Protocol):
 
 
 def data_of(given: object) -> Measurement | None:
-    """Return a measurement, or the measurement of a result; None if the value is neither."""
+    """Return the measurement if ``given`` is or contains one, or None for any other value."""
     found = getattr(given, "measurement", given)
     return found if isinstance(found, Measurement) else None
 
@@ -27,7 +27,7 @@ def data_of(given: object) -> Measurement | None:
 def measurement_of(
     given: str | os.PathLike[str] | Measurement | HasMeasurement, model: Path | None
 ) -> Measurement:
-    """Return ``given``, or the measurement in the result or in the file ``given``.
+    """Return the measurement ``given``, or the measurement in the result or file ``given``.
 
     If ``model`` is not None, check that the measurement belongs to the model.
 

@@ -17,7 +17,7 @@ from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import LEFT, TensorStore
 
 _SAMPLE = 4096
-"""Number of bytes to hash at each end of a tensor. They are enough, because training changes both ends."""
+"""Number of bytes to hash at each end of a tensor. Few bytes are enough, as training changes both ends."""
 
 
 def digest(path: Path) -> str:

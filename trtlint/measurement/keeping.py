@@ -102,7 +102,7 @@ def least(
             if sum(weights[begin:middle]) < sum(weights[middle:end]):
                 halves.reverse()
             gone = drop(*halves[0], needed=False)
-            # If the range cannot be removed but one half was, the other half cannot be removed completely.
+            # The whole range cannot be removed. So if one half was removed, part of the other half stays.
             rest = drop(*halves[1], needed=gone and (needed or together))
             return gone and rest
         return False

@@ -10,7 +10,7 @@ from msgspec import Struct, convert
 _FEW = 12
 """Largest number of FP32 nodes that is acceptable in any model, however small."""
 _UNCOUNTED = 1 << 30
-"""Stands for the number of nodes if a measurement file does not contain the number."""
+"""Default for the number of nodes, if a measurement file does not contain this number."""
 _SHARE = 1 / 3
 """Largest acceptable share of FP32 nodes among all nodes, and of FP32 products among all products.
 
@@ -58,7 +58,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return the result as JSON data. For ``nodes``, the data have the number, not the paths."""
+        """Return the result as JSON data. The data contain the number of ``nodes``, but not their paths."""
         return {
             "error_fp16": self.error,
             "runs": self.runs,
@@ -75,7 +75,7 @@ class KeptNodes(Struct, frozen=True):
         """Read the result from JSON data.  Return None if ``data`` is None.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: the data have another form.
+            KeyError, TypeError, ValueError, AttributeError: the data have an unexpected form.
         """
         if data is None:
             return None

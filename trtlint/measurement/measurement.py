@@ -120,8 +120,8 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
             number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
         band: the error for each rounding model; None if the rounding models were not simulated.
-        trivial: the reason why a small error is not conclusive: the output is empty, 0 or constant. No text
-            for an output that varies.
+        trivial: the reason why a small error is not conclusive: the output is empty, 0 or constant. The text
+            is empty for an output that varies.
     """
 
     name: str
@@ -349,7 +349,7 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
     """Read a measurement from JSON data.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: the data have another form.
+        KeyError, TypeError, ValueError, AttributeError: the data have an unexpected form.
     """
     inputs, narrow = data["inputs"], data["type"]
     if narrow not in FORMATS:

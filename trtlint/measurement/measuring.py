@@ -68,7 +68,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
     notes: dict[str, None] = {}
     trial, files = _trial(model, request, notes)
     nodes = model.scopes.get("", ())
-    if not model.compared.sentence:  # else the ranges of tensors remain
+    if not model.compared.sentence:  # without a float output, the ranges are still a useful result
         _require_finite(trial, made_up=not files)
     found = findings(trial.ranged, format_)
     rehearsal = kept = None

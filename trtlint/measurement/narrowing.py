@@ -13,7 +13,7 @@ STATISTICS = "trtlint/statistics"
 EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
 """Operators for the statistics of a tensor in FP32.
 
-ReduceMax and ReduceMin can skip a NaN. The sum of ReduceL1 never does.
+ReduceMax and ReduceMin can skip a NaN. ReduceL1 never skips a NaN.
 """
 CLOSER = ("beyond", "vanishing", "smallest")
 """Names of the additional statistics of a tensor beyond the range.
@@ -96,7 +96,7 @@ class Rewritten(Struct, frozen=True):
         figures: number of statistics for each tensor.
         sums: number of products that accumulate in FP16.
         choices: names of outputs with indices that operators such as TopK choose. The values are the names
-            of the tensors with the choices of the rewritten model itself.
+            of the tensors with the indices that the rewritten model itself would choose.
         renamed: the names of outputs in the rewritten model, if they may differ from ``outputs``.
     """
 

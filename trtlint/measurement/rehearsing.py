@@ -46,7 +46,7 @@ class Rehearsal(Struct, frozen=True):
         return {name: Band(*(way.errors[name] for way in each)) for name in self.plain.errors}
 
     def choices(self) -> tuple[ChoiceShares, ...]:
-        """Return the operators such as TopK, each with its smallest share in the runs whose errors count."""
+        """Return, for each operator such as TopK, its smallest shares of equal choices in ``runs``."""
         found: dict[str, ChoiceShares] = {}
         for each in (each for _, run in self.runs for each in run.choices):
             found[each.node] = least_equal((found.get(each.node, each), each))

@@ -1,6 +1,6 @@
 """Rewrite a model so that it measures its tensors, and optionally simulates FP16, BF16 or TF32.
 
-Every tensor is FP32 in the rewritten model.  A tensor that gets the simulated type in a build is cast to this
+Every tensor is FP32 in the rewritten model.  If a tensor has the narrow type in a build, it is cast to this
 type and back, directly after its producer. Constants and inputs of the model are cast before each operator
 that reads them. So the results are the same as with arithmetic in the narrow type, except for sums inside
 operators.  Operators that compute squares or sums are decomposed, see :mod:`trtlint.measurement.formulas`.
@@ -163,7 +163,7 @@ class _Rewriting(FormulaWriter):
     def _input(self, value: Value) -> None:
         versions = self.versions[value] = _Versions(self.scope, exact=value.name)
         if value.dtype in NARROW:
-            # The numbers may be FP32 numbers, such as the inputs of the model before its conversion.
+            # Round the input, because it may have FP32 numbers, such as inputs of the unconverted model.
             format_ = FP16 if value.dtype == "f16" else BF16
             versions.exact = versions.rounded = rounded(value.name, "", format_, self)
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
@@ -228,7 +228,7 @@ class _Rewriting(FormulaWriter):
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 
     def _as_chosen(self, node: Node) -> bool:
-        """Set the choice of an operator such as TopK, and keep a copy that chooses by itself.
+        """Set the choice of an operator such as TopK. A copy of the operator makes its own choice.
 
         Return False if the choice of the operator is not set.
         """

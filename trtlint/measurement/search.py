@@ -1,9 +1,9 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with the set in FP32. To need fewer runs, the
-search combines the rounding models whose errors are too large if no node is in FP32. The search tests sets
-with this combination. The error of the combination is at least as large as the error of each of these
-rounding models. The search tests only its final set with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. If no node is in FP32, the
+errors of some rounding models are too large. The search combines these rounding models, and tests each set
+only with the combination, to need fewer runs. The error of the combination is at least as large as the error
+of each of these rounding models. At the end, the search tests its final set with all rounding models.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class KeepSearch:
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
         """Return the one or two rounding models with which the search tests each set.
 
-        A rounding model either clamps constants beyond the range or makes them infinite. For each of these
-        two treatments, the result has one rounding model, unless all errors with the treatment are small
-        enough. The other settings of the result combine all rounding models whose errors are too large.
+        Only the rounding models whose errors are too large are combined. A rounding model either clamps
+        constants beyond the range or makes them infinite. These two kinds are not combined with each other,
+        so the result can have one rounding model of each kind.
         """
         bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -176,7 +176,7 @@ class KeepSearch:
         return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """Return the union of ``fixed`` and a few units, so that the union passes."""
+        """Return the union of ``fixed`` and a few units. This union passes."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:
@@ -226,8 +226,8 @@ class KeepSearch:
         """Return the units that can be removed from a set.
 
         If the search removes any one of these units, the set still passes. To test a unit, the search runs
-        the model with only the rest of the set in FP32. If the budget has runs for only one more test, the
-        search removes the last two or three units together.
+        the model with only the rest of the set in FP32. If the budget is enough for only one more test, and
+        two or three units are left, the search tests these units together.
 
         Args:
             chosen: the set.

@@ -34,7 +34,7 @@ Tensors are copied if no file holds their elements in the required form.
 
 
 _OLDEST_OPSET = 7
-"""The oldest opset that ONNX Runtime supports. In it, arithmetic already broadcasts without an attribute:
+"""The oldest opset that ONNX Runtime supports. In this opset, operators broadcast without an attribute:
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _DEFAULT_OPSET = 17

@@ -80,7 +80,7 @@ class Trial:
         skeleton: the model.
         feeds: the batches.
         by_reference: true to run the model in ONNX's reference evaluator instead of ONNX Runtime.
-        noisy: number of batches, the last ones, that are noisy copies of other batches.
+        noisy: number of batches that are noisy copies of other batches. They come last in ``feeds``.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Trial:
         self.ranged = self._range()
         chosen = ({input_of(name): array for name, array in each.items()} for each in self.ranged.choices)
         self.fed = tuple({**given, **choice} for given, choice in zip(feeds, chosen, strict=True))
-        """The batches for a simulation. They contain the choices of operators such as TopK in FP32."""
+        """The batches for a simulation, with the choices that operators such as TopK make in FP32."""
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
@@ -106,7 +106,7 @@ class Trial:
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The names of outputs whose choices a simulation sets."""
+        """The names of the outputs with choices (of operators such as TopK) that a simulation sets."""
         return frozenset(self.ranged.choices[0])
 
     def _session(self, rewritten: Rewritten) -> RehearsalSession | ReferenceSession:

@@ -24,7 +24,10 @@ Batches = Sequence[Mapping[str, Array]]
 
 
 def blank(outputs: Batches) -> dict[str, str]:
-    """Return the outputs that are empty, or 0 and of a float type, in all batches, each with the reason."""
+    """Return the outputs that are empty in all batches, and the float outputs that are 0 in all batches.
+
+    Each output has the reason as its value.
+    """
     found = {}
     for name in outputs[0] if outputs else ():
         arrays = [np.asarray(batch[name]) for batch in outputs]

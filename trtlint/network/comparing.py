@@ -216,7 +216,7 @@ class Comparing:
         ]
 
     def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare network tensor number ``tensor`` with ONNX's tensor.
+        """Compare the network tensor at position ``tensor`` with ONNX's tensor.
 
         Return the value for the layers that follow.
         """
@@ -296,7 +296,7 @@ class Comparing:
             self._found.deviations.add(explained)
             return
         if any(each in self._found.differences for inner in region.nodes[:-1] for each in inner.output):
-            return  # a difference of an inner tensor explains this one
+            return  # a difference in an earlier tensor explains this difference
         if _involves_double(expected, known) and self._agrees_in_fp32(region, name, known, got, kind):
             self._found.deviations.add("DOUBLE is computed as FLOAT")
             return

@@ -31,7 +31,7 @@ from trtlint.network.refused import RuntimeRefusedError, reason_of
 _LEAST = 128 << 20
 """Smallest limit, in bytes, for the tensors of one part of a model."""
 _HEAVY = 64 << 20
-"""Size in bytes.  If the weights are this large, trtlint turns off prepacking, which copies the weights."""
+"""If the weights have at least this many bytes, trtlint turns off prepacking, because it copies weights."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Size in bytes of the largest model that trtlint computes with ONNX's slow reference evaluator."""
 _ROOT = Path("/")

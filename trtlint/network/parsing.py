@@ -26,7 +26,7 @@ from trtlint.model.tensors import is_left
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
-"""Size in bytes.  If the weights are this large, the parser gets pointers to them instead of the file."""
+"""If the weights have at least this many bytes, the parser gets pointers to the weights, not the file."""
 _LEAST = 1 << 16
 """Size in bytes of the smallest initializer that is passed by pointer."""
 _OUTSIDE = "weights"

@@ -27,7 +27,7 @@ _FIRST = 32
 _GROWTH = 4
 """Largest ratio of the number of nodes in a part to the number of nodes in the previous part."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
-"""If the name of an operator contains one of these words, some inputs or outputs are not tensors."""
+"""If an operator type contains one of these words, some inputs or outputs of the operator are not tensors."""
 
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 """16-bit types.  For most operators, ONNX Runtime converts tensors of these types to FP32 copies."""

@@ -96,7 +96,7 @@ def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int 
     Args:
         conditional: hidden findings that depend on unset options.
         accepted: counts of suppressed findings and findings in baselines.
-        folded: the number of findings that are shown only inside the finding that causes them.
+        folded: the number of findings that are merged into the finding about their cause.
     """
     words = [accepted.line] if accepted.line else []
     words += [f"{plural(folded, 'finding')} merged into other findings"] if folded else []

@@ -18,7 +18,7 @@ from trtlint.report.escape import clean
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
-"""Fields that every fact has. They are not part of the field list in the output, but printed apart."""
+"""Fields that every fact has. The output shows them separately, not in the list of fields."""
 
 
 class FactEntry(Struct, frozen=True):

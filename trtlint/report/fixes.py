@@ -140,7 +140,7 @@ def refused_groups(outcome: FixOutcome) -> dict[tuple[str, Severity, str | None,
 
 
 def remaining(outcome: FixOutcome) -> list[Finding]:
-    """Return the findings of the fixed model, except findings whose rewrite was refused."""
+    """Return the findings of the fixed model, except findings of rules with a refused rewrite."""
     reported = {refused.rule for refused in outcome.refused}
     return [finding for finding in outcome.after.findings if finding.rule not in reported]
 
@@ -186,7 +186,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the rule that recommends a rewrite, with the severity.
 
-    The text is empty if a measurement or the ONNX checker requires the rewrite, and no rule recommends it.
+    The text is empty if no rule recommends the rewrite, but a measurement or the ONNX checker requires it.
     """
     return f"{severity}[{rule}] " if rule else ""
 

@@ -60,7 +60,7 @@ TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
 """Formats of ``lint``."""
 REPORTS = ("text", "json", "markdown", "html")
-"""Report formats of all commands but ``lint``."""
+"""Report formats of all commands except ``lint``."""
 SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
 """The two names of the default text format: ``full`` in ``trtlint lint``, ``text`` in other commands."""
 

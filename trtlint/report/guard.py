@@ -1,7 +1,7 @@
 """Escape CI commands in printed text, to protect CI runners.
 
 Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub accepts
-``::`` as the first text of a line, also after blanks, and ``##[`` anywhere in a line. Azure Pipelines
+``::`` at the start of a line, even after blanks, and ``##[`` anywhere in a line. Azure Pipelines
 accepts ``##vso[``, and TeamCity accepts ``##teamcity[``. The runners of GitHub and Azure compare text with
 the culture rules of .NET. These rules ignore invisible characters. The set of invisible characters depends on
 the operating system, so this module ignores all non-ASCII characters.

@@ -33,7 +33,10 @@ _CARDS = 150
 _SECTIONS = 200
 """Largest number of models with a section."""
 _ROOM = 600_000
-"""Largest number of characters in all pictures. Further findings show nodes as text, or show no nodes."""
+"""Largest number of characters in all pictures together.
+
+Findings after this limit show their nodes as text or not at all.
+"""
 _LARGEST = 60_000
 """Largest number of characters in the HTML of one picture."""
 _NOTES = 20

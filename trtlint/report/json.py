@@ -42,7 +42,7 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return, by model path, the largest number of sites to list for each finding.
+    """For each model path, return the largest number of sites to list for a finding.
 
     The result contains only models that have more sites than the report may list.
     """
@@ -53,7 +53,7 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """Return the largest number of sites to list for each finding, to stay within ``_MOST_SITES``.
+    """Return the largest number of sites to list for a finding; in total, at most ``_MOST_SITES`` are listed.
 
     ``counts`` has the number of sites of each finding.
 

@@ -42,7 +42,7 @@ def dumps(overview: Overview) -> str:
 def text(plain: str) -> str:
     """Escape plain text for Markdown."""
     escaped = "".join(f"&#{ord(char)};" if char in _MARKS else char for char in clean(plain))
-    # Without a zero-width space, GitHub still finds mentions and references after rendering.
+    # GitHub finds mentions and references in the rendered text, unless it contains a zero-width space.
     escaped = escaped.replace("&#64;", "&#64;&#8203;").replace("&#35;", "&#35;&#8203;")
     return _WWW.sub("&#46;", escaped)
 
@@ -54,7 +54,7 @@ def code(plain: str) -> str:
         return ""
     fence = _fence(cleaned, 1)
     pad = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
-    # In a table a bar ends the cell even within code; GitHub removes the backslash.
+    # A bar ends a table cell, even in a code span, so escape the bar. GitHub removes the backslash.
     return f"{fence}{pad}{cleaned}{pad}{fence}".replace("|", "\\|")
 
 

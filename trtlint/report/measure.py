@@ -149,19 +149,19 @@ class MeasureReport(ConsoleReport):
         label = _format(found).label
         if kept.error is None or not kept.verified:
             text = (
-                f"the search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
-                f"enough in {label}"
+                f"the search found no set of nodes in FP32 that makes all {found.noun}s accurate enough, "
+                f"with the other nodes in {label}"
             )
             yield from self._hung("keep in FP32: ", text, "red")
             yield Text()
             return
         if not kept.fits:
-            yield from self._hung(f"{label} does not fit this model: ", misfit(kept), "red")
+            yield from self._hung(f"{label} is unsuitable for this model: ", misfit(kept), "red")
             yield Text()
             return
         text = (
-            f"{plural(len(kept.nodes), 'node')}; the worst {found.noun} error is then {kept.error:.2g}, "
-            f"verified after {plural(kept.runs, 'run')}"
+            f"{plural(len(kept.nodes), 'node')}, found and verified in {plural(kept.runs, 'run')}; "
+            f"the worst {found.noun} error is then {kept.error:.2g}"
         )
         yield from self._hung("keep in FP32: ", text)
         margin = frozenset(kept.margin)

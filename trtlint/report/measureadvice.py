@@ -17,7 +17,9 @@ from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
 _SEPARATORS = frozenset(",'")
-"""Characters that a layer name in trtexec cannot contain: it splits at commas, and removes single quotes.
+"""Characters that layer names in trtexec options cannot contain.
+
+trtexec splits the names at commas, and removes single quotes.
 
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp (``getLayerPrecisions``)
 """
@@ -113,7 +115,7 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice to build without the measured type (FP16, BF16 or TF32), which is unsuitable."""
+    """Yield the advice to use another type, if the measured type (FP16, BF16 or TF32) is unsuitable."""
     label = found.type.upper()
     if found.typed:
         yield MeasurementAdvice(f"export the model in FP32, because its types are {label}")
@@ -228,7 +230,7 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
         )
     nodes = () if found.kept is None else found.kept.nodes
     if found.kept is not None and found.kept.verified and not found.fits:
-        raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
+        raise MeasurementError(f"{found.type.upper()} is unsuitable for this model: {misfit(found.kept)}")
     if not found.typed:
         how = f"to keep nodes in FP32, use {conversion(found)}"
         raise MeasurementError(f"the model is an FP32 model; {how}")

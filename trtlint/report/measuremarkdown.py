@@ -94,12 +94,12 @@ def _kept(found: Measurement) -> Iterator[Block]:
     label = FORMATS[found.type].label
     if kept.error is None or not kept.verified:
         yield (
-            f"The search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
-            f"enough in {label}."
+            f"The search found no set of nodes in FP32 that makes all {found.noun}s accurate enough, "
+            f"with the other nodes in {label}."
         )
         return
     if not kept.fits:
-        yield f"{label} does not fit this model: {misfit(kept)}."
+        yield f"{label} is unsuitable for this model: {misfit(kept)}."
         return
     error = f"the worst {found.noun} error is then {error_words(kept.error)}"
     yield f"{plural(len(kept.nodes), 'node')}; {error}."

@@ -147,7 +147,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
     yield tag(
         "p",
         f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)} (middle line)."
-        " A bar to the left shows how many powers of two are left below the largest value. A bar to "
+        " A bar to the left shows by how many powers of two a tensor stays below this value. A bar to "
         "the right shows by how many powers of two a tensor exceeds this value.",
     )
     rows: list[list[Content]] = [
@@ -196,12 +196,12 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
     if kept.error is None or not kept.verified:
         yield tag(
             "p",
-            f"The search found no set of nodes to keep in FP32 that makes all {found.noun}s accurate "
-            f"enough in {FORMATS[found.type].label}.",
+            f"The search found no set of nodes in FP32 that makes all {found.noun}s accurate enough, "
+            f"with the other nodes in {FORMATS[found.type].label}.",
         )
         return
     if not kept.fits:
-        yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
+        yield tag("p", f"{FORMATS[found.type].label} is unsuitable for this model: {misfit(kept)}.")
     else:
         error = f"the worst {found.noun} error is then {error_words(kept.error)}"
         words = f"{plural(len(kept.nodes), 'node')}; {error}"

@@ -45,6 +45,6 @@ def remark(site: MeasuredTensor, format_: Format) -> str:
         elif site.closer is None or not site.closer.beyond:
             parts.append("beyond the range")
     else:
-        # A number slightly above the largest one rounds down to it.
+        # A number slightly above the largest number of the type rounds down to the largest number.
         parts.append(f"{max(0.0, math.log2(format_.largest / site.greatest)):.1f} powers of two left")
     return ", ".join(parts)

@@ -65,9 +65,9 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each node, with the part that contains the node.
+    """Yield an entry for each node: the part of the partition that contains the node.
 
-    If no part contains the node, the entry has the reason instead of the part.
+    If no part contains the node, the entry gives the reason instead.
     """
     found = partition_in(report)
     if found is None:

@@ -57,7 +57,7 @@ class NotebookUpgrade(Upgrade, frozen=True):
 
 
 def frame(page: Iterable[str]) -> str:
-    """Return the lines of an HTML page in a frame, so that the page and a notebook do not share styles.
+    """Return the lines of an HTML page in a frame, which separates the styles of page and notebook.
 
     https://ipython.readthedocs.io/en/stable/config/integrating.html#custom-methods
     """

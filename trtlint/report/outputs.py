@@ -145,10 +145,10 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_possible(output: ReportOutput, files: int) -> None:
-    """Check that the format of an output fits its file and the number of linted files.
+    """Check that the format of an output is suitable for its file and for the number of linted files.
 
     Raises:
-        SettingError: the format does not fit, or a required package is not installed.
+        SettingError: the format is unsuitable, or a required package is not installed.
     """
     if output.format in OVERLAYS and files > 1:
         raise SettingError(f"{output.format} is for one model, but {files} models are given")

@@ -27,7 +27,7 @@ class ReportRow(Struct, frozen=True):
         status: ``found``, ``conditional`` (the finding depends on unset options), ``suppressed`` or
             ``caveat``. The row of a model without findings has ``clean``, ``skipped`` or ``unreadable``.
         rule: id of the rule. In a row without a finding, rule, name, severity and confidence are empty. A
-            ``caveat`` has the ids of all rules whose findings may be missing, separated by spaces.
+            ``caveat`` row has the ids of all rules whose findings may be missing, separated by spaces.
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.

@@ -13,7 +13,7 @@ from trtlint.facts.kinds import ground_of
 from trtlint.report.counts import plural
 
 _OTHER = "other"
-"""Group of the rules that are in no group folder."""
+"""Group of the rules whose folder is not a group."""
 
 
 _LOG = frozenset({"build", "log_message"})

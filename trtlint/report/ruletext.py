@@ -13,7 +13,7 @@ _EXAMPLES = ("Fires", "Stays silent", "Fixed")
 """Sections of a rule's documentation that contain example models."""
 _FIX = "How to fix"
 _SHORTEST = 20
-"""Advice with fewer characters outside of ``{...}`` is not listed by :func:`sections`."""
+"""Smallest number of characters outside of ``{...}`` in advice that :func:`sections` lists."""
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 

@@ -94,7 +94,7 @@ def _result(spot: Spot, indexes: Mapping[str, int]) -> dict[str, Any]:
         location["logicalLocations"] = logical
     result: dict[str, Any] = {
         "ruleId": finding.rule,
-        # SARIF calls a conditional finding open.
+        # The SARIF kind of a conditional finding is "open".
         "kind": "open" if spot.conditional else "fail",
         "level": "none" if spot.conditional else finding.severity,
         "message": {"text": _text(full(spot))},

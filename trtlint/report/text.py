@@ -46,7 +46,7 @@ _UNSOURCED = "to see lines of your Python code, export the model with torch.onnx
 https://docs.pytorch.org/docs/stable/onnx_export.html
 """
 _CLEAN = 10
-"""Largest number of files of a run in which each file without findings gets a line."""
+"""In a run with more files than this number, files without findings get no line."""
 
 
 def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
@@ -342,7 +342,7 @@ def _lacks_lines(model: ModelReport) -> bool:
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:
-    """Return a rich console for a stream, or None for plain text, which needs no console.
+    """Return a console of the package rich for a stream, or None if the stream gets plain text.
 
     rich treats a file as a terminal if some environment variables are set:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables

@@ -84,7 +84,7 @@ class Decision(Struct, frozen=True):
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
     """Choose the release line with the fewest errors over all models.
 
-    If several release lines tie, the fewest warnings decide, and then the newest release line.
+    Ties are decided by the fewest warnings, then by the newest release line.
     """
     lines = range(len(upgrades[0].lines))
     usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
@@ -170,7 +170,7 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def _options(finding: Finding) -> Iterator[str]:
-    """Yield the options of the build command at which a finding is, such as ``--workspace``."""
+    """Yield the options of the build command that a finding is about, such as ``--workspace``."""
     for site in finding.sites:
         if option := _OPTION.search(site.node):
             yield option[0]

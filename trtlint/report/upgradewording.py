@@ -133,7 +133,7 @@ def first_to_last(first: str, last: str) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions that have a finding. Add a remark if the first version has the finding, too."""
+    """Format the versions that have a finding. Add a remark if the first version already has the finding."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 

@@ -46,7 +46,7 @@ class Verdict(Struct, frozen=True):
 
     Attributes:
         standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
-        said: sentences for the report. Each names a line of a file, a layer or a tensor.
+        said: sentences for the report. Each names a layer, a tensor, or a line of a file.
         cited: ``file:line`` of the log messages in ``said``.
         support: the lowest confidence that the finding can have, if the evidence supports the finding but
             cannot confirm it; else None.

@@ -37,7 +37,7 @@ Stage = Literal["parse", "build"]
 _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 """Kinds of facts that come only from a dry build."""
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
-"""Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
+"""Kinds of facts about kernels, times and settings.  See :meth:`DryBuildEvidence.holds_for`."""
 
 _INTERNAL = frozenset({"data_files", "unfit", "tried", "network"})
 """Fields of a dry build that do not appear in reports, or appear in another form."""
@@ -161,8 +161,9 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence) -> Verdict | None:
     """Judge a finding that predicts an error of the parser or builder.
 
-    Errors at the nodes of the finding count first. Without such errors, the success of the stage that the
-    finding is about counts. The result is None if this stage did not succeed either.
+    An error at a node of the finding is evidence for the finding. If there is no such error, a success of the
+    predicted stage (parser or builder) is evidence against the finding. If this stage did not succeed, the
+    result is None.
     """
     facts, subject, holds = question.facts, question.subject, question.holds
     refusal, stage = subject.refusal, _reached(result)

@@ -50,7 +50,7 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
 def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
 ) -> tuple[tuple[str, ...], BlockTimes | None]:
-    """Return two results: the lines that evidence adds to a finding, and the time of its operators."""
+    """Return the lines that evidence adds to a finding, and the measured time of the finding's operators."""
     words = (line for subject, verdict in places for line in (*cited_message(subject), *verdict.said))
     said = bounded(words, CITED_IN_ALL)
     subjects = [subject for subject, _ in places]

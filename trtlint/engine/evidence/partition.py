@@ -91,7 +91,10 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Compare the partition in a log with the prediction ``expected``. Return both results as JSON data."""
+    """Compare the partition in a log with the prediction ``expected``.
+
+    Return the partition in the log, and the verdict on the prediction, as JSON data.
+    """
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]

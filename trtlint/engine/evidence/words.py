@@ -18,7 +18,7 @@ _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
 """Largest length of a message or a layer's name in a finding, in characters."""
 _ECHOES = 2
-"""Limit of additional log lines that a finding cites because they repeat the same failure."""
+"""Largest number of log lines that a finding cites as repetitions of the same failure."""
 CITED = 3
 """Largest number of sentences about one node."""
 CITED_IN_ALL = 6

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 MOST_ROWS = 18
-"""Largest number of drawn nodes. If more nodes are marked, all of these are drawn, up to ``MOST_MARKED``."""
+"""Largest number of drawn nodes. Marked nodes are drawn even above this limit, up to ``MOST_MARKED``."""
 MOST_MARKED = 40
 """Largest number of drawn nodes in any case. Further marked nodes are not drawn."""
 _MOST_OUTSIDE = 6

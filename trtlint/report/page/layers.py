@@ -1,8 +1,8 @@
 """Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations. A few rounds of the barycentre heuristic order the boxes of a layer
+Layers are topological generations. The barycentre heuristic sorts the boxes of a layer in a few rounds
 (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). The order with the fewest crossings is used.
-A box is centred below the boxes whose tensors the box reads, as far as the neighbouring boxes allow.
+A box is centred below the boxes that write its inputs, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Picture of a finding's nodes as SVG, readable even without the style sheet of the page.
 
-Colours are SVG presentation attributes, because security policies that forbid inline styles allow these
-attributes.  The style sheet overrides the colours for dark themes and for printing.  The widths of texts are
+Colours are SVG presentation attributes. These attributes work even if a security policy forbids inline
+styles.  The style sheet overrides the colours for dark themes and for printing.  The widths of texts are
 estimates, which tend to be too large.
 """
 
