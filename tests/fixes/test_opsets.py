@@ -47,7 +47,7 @@ def test_operators_of_one_opset() -> None:
 
 
 QUANTIZED = "(uint8[2] y) < uint8 z = {1} > { y = QuantizeLinear (x, s, z) }"
-QUANTIZES = "QuantizeLinear divides in the type of the scale only in opset 23 and newer"
+QUANTIZES = "QuantizeLinear divides in the type of the scale only since opset 23"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     Most facts belong to a node.  All facts of one kind come from one module,
     ``trtlint/facts/of_<ground>/<kind>.py``.  The module defines
 
-    - a frozen subclass of this class, whose docstring documents the fields,
+    - a frozen subclass of this class, with a docstring that documents the fields,
     - the function ``find(facts)``, which yields the facts in graph order.
 
     A field is None if its value is unknown.
@@ -70,7 +70,7 @@ class Fact(Struct, frozen=True, kw_only=True):
         """The versions for which the fact is true, by product, or None for all versions.
 
         A fact about the contents of the file is true for all versions.  A fact about the parsed network may
-        be true for some versions only.  The version ranges have the same syntax as ``applies`` in a rule.
+        be true only for some versions.  The version ranges have the same syntax as ``applies`` in a rule.
         """
         return None
 

@@ -27,7 +27,7 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Interface of evidence, such as a build log or a measurement. trtlint computes facts from it."""
+    """Interface of the evidence from which trtlint computes facts, such as a build log or a measurement."""
 
     @property
     def grounds(self) -> frozenset[Ground]:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Ground = Literal["model", "build", "command", "trial", "weights", "torch", "network"]
 """Sources of facts.  The folder ``trtlint/facts/of_<ground>/`` contains the kinds of facts from this source.
 
-The source ``network`` is a network that Torch-TensorRT makes.  For this source, trtlint finds some kinds of
-the source ``model`` (see :data:`NETWORK_KINDS`).  The source ``network`` therefore has no folder.
+The source ``network`` is a network that Torch-TensorRT makes.  In such a network, trtlint finds some kinds of
+facts that it also finds in models (see :data:`NETWORK_KINDS`).  The source ``network`` therefore has no
+folder.
 """
 NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
 """The kinds of facts that trtlint finds in ONNX models and in networks of Torch-TensorRT."""
@@ -47,8 +48,7 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground (source) of a kind of facts, such as ``model``.
 
-    A rule can search for things that are not facts, such as a ``pattern``.  For such a name, the function
-    returns ``model``.
+    For a name that is not a kind of facts, such as ``pattern``, the function returns ``model``.
     """
     return _homes().get(kind, "model")
 

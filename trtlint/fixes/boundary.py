@@ -39,14 +39,14 @@ _CHANGING = ("away", "zeros", "tiny")
 _WHOLE = 40
 """Largest magnitude of integers of kind ``large``. For indices, the size of the indexed axis is the limit."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""For each element type, the largest bound outside of which trtlint generates numbers.
+"""For each element type, the largest bound that trtlint tests with numbers outside the bound.
 
 Bounds are limits of Clips and constants in comparisons. trtlint ignores a larger bound, because such a bound
-only stands for the limit of the type.
+is only the limit of the type.
 """
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""For some kinds of inputs, the index of the row that allows no key in each generated mask."""
+"""Kinds of inputs whose masks have a fully masked row, each with the index of this row."""
 _BEYOND = 4
 """Scale of the numbers outside a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
@@ -324,7 +324,7 @@ def _scaled_to(bound: Bound, numbers: Array, dtype: str) -> Array:
     """
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
-    shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
+    shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # rows differ, and numbers are near both ends
     ends = low if high == -least else np.where(numbers < 0, low, high)
     return np.asarray(ends * shares)
 

@@ -29,7 +29,7 @@ A smaller increase can come from a single added operator: each call takes micros
 _FEWEST = 5
 """Minimum number of runs of each model for a comparison of the run times."""
 _MOST_OUTLIERS = 0.2
-"""Largest share of pairs of runs without a slowdown. Above this share, trtlint reports no slowdown."""
+"""If more than this share of the pairs of runs shows no slowdown, trtlint reports no slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -150,7 +150,7 @@ _SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 """Units, the largest first."""
 _ROUNDED_UP = 0.9995
-"""From this fraction of a unit on, rounding to three digits gives one whole unit."""
+"""Smallest fraction of a unit that becomes one whole unit if it is rounded to three digits."""
 
 
 def _size(count: int) -> str:

@@ -15,7 +15,7 @@ def with_output_shapes(proto: onnx.ModelProto) -> onnx.ModelProto | None:
     ``onnx_graphsurgeon`` writes outputs without shapes
     (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/tests/models). TensorRT and ONNX Runtime
     accept such models, but the ONNX checker rejects them. The copy declares no types of intermediate values,
-    because these types can be wrong too.
+    because these types can also be wrong.
 
     Returns:
         The copy, or None if ONNX cannot infer the shape of an output.

@@ -22,7 +22,7 @@ _HAS_FREE_INITIALIZERS = 4
 
 
 class EditError(TrtlintError):
-    """Error: a patch does not fit the model. The message is the reason."""
+    """Error: a patch cannot be applied to the model. The message is the reason."""
 
 
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
@@ -38,7 +38,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
         patches: the patches.
 
     Raises:
-        EditError: a patch does not fit the model.
+        EditError: a patch cannot be applied to the model.
     """
     edited = deepcopy(proto)
     by_scope: dict[str, list[Patch]] = defaultdict(list)

@@ -111,7 +111,7 @@ def fix_file(
         return checker_error(source.proto)
 
     def checked_once(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-        """Run the ONNX checker. For the model that was checked last, return the same result again."""
+        """Run the ONNX checker. If the last check was of the same model, return its result."""
         nonlocal latest
         if latest is None or latest[0] is not proto:
             latest = proto, checked(proto, source_error)

@@ -213,7 +213,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """Return a copy of a model with declared input types, which ONNX Runtime requires.
+    """Return a copy of a model that declares the input types. ONNX Runtime requires declared types.
 
     ``feeds`` contains the input arrays by name.  The function declares their types and shapes.
     """

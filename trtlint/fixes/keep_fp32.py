@@ -5,8 +5,8 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision
 
 A measurement of errors may list only some nodes of a norm. Before TensorRT 11, Casts around only these nodes
 are not enough, because ``--fp16`` lets the builder run FP32 layers in FP16. A finding about the norm covers
-all nodes of the norm. So trtlint first applies the rewrite for this finding, which converts all of them.
-https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
+all nodes of the norm. So trtlint first applies the rewrite for this finding. This rewrite converts all nodes
+of the norm. https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 
 def _sets_output_type(node: Node) -> bool:
-    """Return whether an attribute of a node names a 16-bit type, which must change to FP32."""
+    """Return whether an attribute of a node names a 16-bit type. Such an attribute must change to FP32."""
     widened = deepcopy(node.proto)
     _widen(widened)
     return bool(widened != node.proto)

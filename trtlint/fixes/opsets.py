@@ -87,7 +87,7 @@ def difference(node: Node, old: int, new: int) -> str:
     if op == "QuantizeLinear" and old < _DIVIDES_AS_ITS_SCALE <= new:
         scale = node.input(1)
         if scale is None or scale.dtype != "f32":
-            return f"{op} divides in the type of the scale only in opset {_DIVIDES_AS_ITS_SCALE} and newer"
+            return f"{op} divides in the type of the scale only since opset {_DIVIDES_AS_ITS_SCALE}"
     if same_but_types(op, old, new):
         return ""
     (inputs, _), (new_inputs, _) = _formals(op, old), _formals(op, new)

@@ -62,7 +62,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def difference(self) -> float:
-        """The largest difference between results, or 0 if the proof computed no difference."""
+        """The largest difference between results, or 0 if the proof did not compute one."""
         return float(self.figures.get("difference", 0.0))
 
     @property
@@ -116,7 +116,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 
 
 class RefusedFix(Struct, frozen=True):
-    """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
+    """A rewrite that trtlint refused at one node. ``fix`` is None if the rule has no rewrite.
 
     ``rule`` is empty if no finding requested the rewrite. The request then came from a measurement or from
     the ONNX checker.

@@ -23,11 +23,11 @@ MOST_ELEMENTS = 1 << 24
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Constants with at most this number of elements are stored only once if they are equal."""
+"""Equal constants are stored only once if they have at most this number of elements."""
 
 
-class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """Error: the rewrite does not apply.
+class NotApplicable(TrtlintError):  # noqa: N818 - an ordinary result, not a failure
+    """Exception: the rewrite does not apply.
 
     The message is the reason, such as ``the scores are an output of the model``.
     """
@@ -79,7 +79,7 @@ class Patch(Struct, frozen=True):
             instead of the whole patch.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
-        limit: the reason why the patch changes only a part; empty if it changes all.
+        limit: the reason why the patch makes only a part of the change; empty if it makes the whole change.
         condition: a text about the bounds and other assumptions of a proof, such as ``scores above -5e+08``.
     """
 

@@ -207,7 +207,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         if isinstance(after, NoImplementationError):
             raise RegionError(str(after))
         if isinstance(after, Exception):  # the rewrite must run if the original does
-            if guessed:  # the sizes may not match; the original nodes do not reveal this
+            if guessed:  # perhaps the sizes are wrong; the original nodes do not reveal this
                 failure, unfit = "the shapes of the inputs of the rewritten nodes are unknown", True
                 continue
             return Proof(False, f"the rewritten nodes fail: {after}".splitlines()[0][:200], {})
@@ -229,7 +229,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
     if unfit and not sizes:  # the rewritten nodes fail for all sizes
         return Proof(False, "the rewritten nodes fail on all inputs that the original accepts", {})
-    if not sizes or (unfit and max(sizes) == 1):  # size 1 fits any shape, so these runs prove nothing
+    if not sizes or (unfit and max(sizes) == 1):  # size 1 hides wrong shapes: these runs prove nothing
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
     words = (

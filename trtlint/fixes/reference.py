@@ -29,8 +29,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class NoImplementationError(ExperimentError):
     """Error: ONNX's reference evaluator does not implement an operator.
 
-    Running the model in a newer opset does not help: in all opsets in which the evaluator implements the
-    operator, the operator has another meaning.
+    Running the model in a newer opset does not help: the operator has a different meaning in every opset in
+    which the evaluator implements it.
     """
 
 

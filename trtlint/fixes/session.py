@@ -297,7 +297,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model. Return the reason why not, or an empty string."""
+        """Apply patches if they improve the model. If not, return the reason; otherwise, an empty string."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:

@@ -55,8 +55,8 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
     Args:
         many: closure that computes the tuple or mapping.
         index: the index or key.
-        name: the name of the tuple, if ``many`` does nothing but read this name; else None. The closure is
-            faster if the name is given.
+        name: the name of the tuple, if ``many`` only reads this name; else None. The closure is faster if the
+            name is given.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)

@@ -90,8 +90,8 @@ class Expression:
                 function ``const`` is unknown.
 
         Returns:
-            The truth value. It is unknown if the value of the expression is unknown, or is neither true nor
-            false. For example, a field without a declared type can hold a number.
+            The truth value. If the value of the expression is unknown, or is neither true nor false, the
+            truth value is unknown. For example, a field without a declared type can hold a number.
         """
         return truth((self._compiled or self._ready()).code(names))
 

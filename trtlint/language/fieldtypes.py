@@ -151,7 +151,7 @@ def members(cls: type) -> Mapping[str, Kinds]:
         if isinstance(member, property) and member.fget is not None:
             try:
                 hints = get_type_hints(member.fget, include_extras=True)
-            except NameError:  # a property only for Python code, with types that only type checkers import
+            except NameError:  # not for expressions: only type checkers import its types
                 continue
             found[name] = kinds_of(hints.get("return", Any))
     return {name: kinds for name, kinds in found.items() if not name.startswith("_")}
@@ -165,7 +165,7 @@ def has(kinds: Kinds, name: KindName) -> bool:
 def items_fit(kind: Kind, want: Kind) -> bool:
     """Return whether two tuple types have an element type in common.
 
-    The result is True if ``want`` allows all element types.
+    The result is also True if ``want`` allows all element types.
     """
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 

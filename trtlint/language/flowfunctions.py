@@ -88,7 +88,7 @@ def _operands(node: Node) -> Sequence[Value | None]:
 
 
 def _is_partial(node: Node) -> bool:
-    """Return whether a node is a ``Shape`` whose attributes ``start`` or ``end`` select some dimensions."""
+    """Return whether a node is a ``Shape`` whose attributes ``start`` or ``end`` omit dimensions."""
     shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
     start, end = node.number("start", 0), node.number("end", None)
     if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):
@@ -137,16 +137,16 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "partial_shapes": Function(
         "partial_shapes(vs)",
-        "whether one of several values is the result of a Shape with start or end, or is computed from it "
-        "by element-wise operators or Concat",
+        "whether one of several values is the result of a Shape with start or end, or is computed from "
+        "such a result by element-wise operators or Concat",
         (TUPLE,),
         TRUTH,
         _partial_shapes,
     ),
     "empty_lists": Function(
         "empty_lists(vs)",
-        "whether one of several values is the value_ints of a Constant, or is computed from it by "
-        "element-wise operators or Concat",
+        "whether one of several values is the value_ints of a Constant, or is computed from such "
+        "a value by element-wise operators or Concat",
         (TUPLE,),
         TRUTH,
         _empty_lists,

@@ -177,7 +177,7 @@ _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
         "const(v)",
-        "the number that every element of the constant v has; unknown if elements differ or v depends on "
+        "the value of the constant v if all its elements are equal; unknown if they differ or v depends on "
         "inputs",
         (VALUE,),
         NUMBER,
@@ -219,8 +219,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "split_heads": Function(
         "split_heads(v)",
-        "whether a Reshape and a Transpose compute v, of shape [batch, heads, length, size], from a tensor "
-        "of shape [batch, length, width]",
+        "whether a Reshape and a Transpose turn a tensor of shape [batch, length, width] into v, of shape "
+        "[batch, heads, length, size]",
         (VALUE,),
         TRUTH,
         _split_heads,
@@ -234,15 +234,15 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "stored": Function(
         "stored(v)",
-        "whether v is stored in the file; v may also be the result of Identity or Cast on a stored tensor",
+        "whether v is a tensor stored in the file, or the result of Identity or Cast on such a tensor",
         (VALUE,),
         TRUTH,
         _stored,
     ),
     "fed": Function(
         "fed(v)",
-        "the element types of the model inputs whose elements affect v; inputs of which only the shape "
-        "matters are left out",
+        "the element types of the model inputs whose elements affect v; an input is left out if only "
+        "its shape affects v",
         (VALUE,),
         _DTYPES,
         _fed,
@@ -318,7 +318,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "repeated": Function(
         "repeated(axes, rank)",
-        "whether a tuple of axes has an axis twice; a negative axis counts from the end of rank dimensions",
+        "whether a tuple of axes has an axis twice; for example, -1 and 3 are the same axis if rank is 4",
         (TUPLE, NUMBER),
         TRUTH,
         _repeated,

@@ -1,4 +1,4 @@
-"""Functions of the rule language for types and origins of values after TensorRT's parser."""
+"""Functions of the rule language for types and origins of values after the import by TensorRT's parser."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return input ``port`` of the ``op`` node upstream of a value, past nodes that only move elements."""
+    """Return input ``port`` of the nearest ``op`` node upstream. Skip nodes that only move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 
@@ -278,7 +278,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "scale_rank": Function(
         "scale_rank(v)",
-        "the number of dimensions of the scale in the dequantization of v",
+        "the number of dimensions of the scale with which v was dequantized",
         (VALUE,),
         NUMBER,
         _scale_rank,
@@ -335,7 +335,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether a tensor with the given sizes can be broadcast with v, by the sizes of v in the file",
+        "whether a tensor with the given sizes can be broadcast with v, according to the sizes in the file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
@@ -359,8 +359,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "unsigned": Function(
         "unsigned(vs)",
-        "whether one of several values is uint8, and is a stored tensor or computed from one; the "
-        "parser imports such a value as int32",
+        "whether one of several values is a uint8 tensor that is stored, or computed from a stored uint8 "
+        "tensor; the parser imports such a value as int32",
         (TUPLE,),
         TRUTH,
         _unsigned,

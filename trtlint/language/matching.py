@@ -94,7 +94,7 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return the nodes that are in ``among`` (see :class:`Matcher`)."""
+        """Keep only the nodes that are in ``among`` (see :class:`Matcher`)."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
@@ -361,7 +361,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value and the values upstream of it, as far as layout operators connect them.
+    """Return a value, and the upstream values that only layout operators connect to it.
 
     The nearest value comes first.
     """

@@ -6,7 +6,7 @@
     z = Add(y, b)           # Add(b, y) matches as well: Add is commutative
     o = Clip(z, lo?, hi)    # lo may be missing, and is then unknown
 
-- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
+- ``A|B(x)`` is the operator A or B; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
 - ``a, b = Split(x)`` names outputs. Unnamed outputs must not have readers.
 - ``_`` is any value.
 - ``...`` as the last input or output matches any number of further inputs or outputs. Without ``...``, the
@@ -110,9 +110,8 @@ class Pattern(Struct, frozen=True):
     def search(self, graph: Graph, constants: Constants) -> Matches:
         """Search a graph, and return one match for each set of nodes, in topological order.
 
-        The search is limited: its steps, and the readings (ways to match) that it finds, are at most a
-        multiple of the number of nodes. If the search reaches a limit, a second search covers only the nodes
-        that affect an output.
+        The numbers of steps and of readings (ways to match) are limited in proportion to the number of nodes.
+        If the search reaches a limit, a second search covers only the nodes that affect an output.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)

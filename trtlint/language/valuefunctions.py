@@ -103,7 +103,7 @@ def _first_not_in(_: object, many: tuple[Any, ...], known: tuple[Any, ...]) -> o
 VALUE_FUNCTIONS: Mapping[str, Function] = {
     "never_negative": Function(
         "never_negative(v)",
-        "whether trtlint can show that v is never negative, for any input",
+        "whether trtlint can prove that v never has a negative element",
         (VALUE,),
         TRUTH,
         _never_negative,
@@ -118,7 +118,7 @@ VALUE_FUNCTIONS: Mapping[str, Function] = {
     ),
     "first_not_in": Function(
         "first_not_in(xs, ys)",
-        "the first element of the tuple xs that is not in the tuple ys; unknown if ys has all elements",
+        "the first element of the tuple xs that is not in the tuple ys; unknown if all of xs are in ys",
         (TUPLE, TUPLE),
         TEXT,
         _first_not_in,

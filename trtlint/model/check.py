@@ -18,7 +18,7 @@ _UNREAD = "Cannot parse data from external tensors"
 The full check does not read external data.
 """
 _FOREIGN = {"SimplifiedLayerNormalization": None, "LayerNormalization": 17}
-"""Operators that ONNX Runtime defines in ONNX's domain, each with the opset in which ONNX itself defines it.
+"""Operators that ONNX Runtime adds to ONNX's domain, each with the first opset in which ONNX defines it.
 
 ONNX Runtime's fusions write these operators into models of any opset, and TensorRT imports them:
 https://github.com/microsoft/onnxruntime/blob/v1.20.0/onnxruntime/core/graph/contrib_ops/contrib_defs.cc
@@ -74,7 +74,7 @@ def _name_domain(proto: onnx.ModelProto) -> None:
 def _check(path: bytes) -> bytes:
     try:
         onnx.checker.check_model(path.decode(), full_check=True)
-    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
+    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own classes
         # The full check infers shapes last, so the model has passed all other checks here.
         if _UNREAD not in str(error):
             lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]

@@ -62,7 +62,7 @@ def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
-    # Do not use the declared type of an attribute: it may be wrong, and no part may be skipped.
+    # Do not use the declared type of an attribute: if the type is wrong, the search would skip a body.
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("g"):

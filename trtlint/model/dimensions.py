@@ -2,8 +2,8 @@
 
 A cleared dimension has an unknown size.  The ONNX file does not change.
 
-TensorRT's parser reads the declared shapes of the network inputs only.  To the parser, a
-negative number is a dimension of unknown size, and 0 means an empty tensor.  Source: ``convertOnnxDims`` in
+TensorRT's parser reads only the declared shapes of the network inputs.  To the parser, a negative number is a
+dimension of unknown size, and 0 means an empty tensor.  Source: ``convertOnnxDims`` in
 https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp.  But ONNX's shape inference would treat
 negative numbers and 0 as sizes.  Old releases of Paddle2ONNX write -1 for a dynamic size
 (https://github.com/PaddlePaddle/Paddle2ONNX).  Other exporters write 0.

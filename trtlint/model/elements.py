@@ -27,7 +27,7 @@ class Value:
     Attributes:
         name: ONNX name of the value, unique only within its scope.
         producer: the node that computes the value; None for graph inputs and initializers.
-        port: index of the output of ``producer``.
+        port: index of the value among the outputs of ``producer``.
         uses: the nodes that read the value, each with the index of the input.
         initializer: the stored tensor.  A large tensor contains no elements, but their location in the file.
         is_input: whether the value is an input of the main graph that the caller must feed.

@@ -49,7 +49,10 @@ def misplaced(tensor: onnx.TensorProto) -> str:
 
 
 def unreadable_values(tensor: onnx.TensorProto) -> str:
-    """Return an error about a tensor whose values cannot be read, with its file if it is an external file."""
+    """Return an error about a tensor whose values cannot be read.
+
+    The error names the external data file of the tensor, if there is one.
+    """
     place = place_of(tensor)
     # No file name contains a NUL, which marks a tensor in the model file.
     named = "" if place is None or not place[0].isprintable() else f" file {place[0]!r}"

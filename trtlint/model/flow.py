@@ -25,7 +25,7 @@ RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
 
 _MOST_NESTED = 500
-"""Largest number of nested constructs to search, because each search visits all scopes of the graph."""
+"""Largest number of nested constructs to search. Each search visits all scopes of the graph."""
 
 _INITIAL_STATES = (5, 6)
 """Indices of the inputs of a recurrent operator that are initial states."""
@@ -49,8 +49,8 @@ class Flow(Struct, frozen=True):
             - Another construct depends on the operator.
         past_loops: constructs inside a loop that read a value from outside the loop.  Only loops in a branch
             of an ``If`` count.
-        packed: recurrent operators after an earlier loop or recurrence, whose initial state is an element of
-            the last dimension of a tensor with four dimensions.
+        packed: recurrent operators that come after a loop or another recurrence. The initial state of such an
+            operator is an element of the last dimension of a tensor with four dimensions.
     """
 
     repeated: frozenset[Node]
@@ -250,7 +250,7 @@ class _Constructs:
 
 
 def _drops_last(data: Value, result: Value) -> bool:
-    """Return whether ``result`` is ``data``, a tensor with four dimensions, without the last dimension."""
+    """Return whether ``result`` is ``data`` without its last dimension. ``data`` has four dimensions."""
     before, after, slicing = data.shape or (), result.shape or (), data.producer
     if not before or not after or before[-1] != 1 or after[-1] != before[-2] or after[-1] == 1:
         return False

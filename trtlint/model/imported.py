@@ -35,7 +35,7 @@ _OF_SIZES = frozenset(
         *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "DepthToSpace", "SpaceToDepth", "Trilu"),
     }
 )
-"""Operators that TensorRT-RTX 1.4.0 to 1.7.1 can use to compute sizes.  Each was tested with its own model.
+"""Operators that TensorRT-RTX 1.4.0 to 1.7.1 can use to compute sizes, each tested in a separate model.
 
 TensorRT-RTX cannot compute sizes with Conv, LSTM, ArgMax, TopK, Softmax, Resize, MaxPool, Einsum, CumSum,
 PRelu, ScatterElements, GridSample and LayerNormalization.

@@ -28,7 +28,7 @@ _MEMORY_PER_BYTE = 16
 """Bytes of memory by which the limit grows for each byte of the model, not counting its weights."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
-"""Limit of the child's answer in bytes: a fixed number, plus a number for each byte of the request."""
+"""Size limit, in bytes, of the child's answer: a fixed number, plus a number for each byte of the request."""
 _GIVEN, _FAILED, _REFUSED = range(3)
 """First byte of the child's answer: the library succeeded, failed, or rejected the model."""
 
@@ -82,7 +82,7 @@ def _infer(data: bytes) -> bytes:
         inferred: bytes = library.infer_shapes(data, False, False, True)
     except MemoryError:
         raise InferenceError("the ONNX library exceeded the memory limit") from None
-    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
+    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own classes
         lines = str(error).strip().splitlines()
         raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
     return inferred

@@ -98,7 +98,7 @@ def inline(proto: onnx.ModelProto) -> Inlined:
     misread = misreadings(proto)
     try:
         inliner.graph(proto.graph)
-    except (DecodeError, RecursionError):  # graph attributes that functions nest in each other
+    except (DecodeError, RecursionError):  # functions with too deeply nested graph attributes
         raise _too_deep() from None
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):

@@ -115,7 +115,7 @@ class _MemoryTensors(TensorStore):
 
 
 def _package(model: Any) -> str:
-    """Return the Python package that defines an ONNX IR model, or an empty string for another object."""
+    """Return the Python package that defines an ONNX IR model, or an empty string for any other object."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""

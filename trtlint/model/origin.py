@@ -56,7 +56,8 @@ class Origin(Struct, frozen=True):
     Attributes:
         module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node. None
             if the module is unknown, or is the outermost module.
-        stable_module: the module path from metadata only.  It does not change when nodes are renamed.
+        stable_module: the module path, if it is in the metadata; else None. It does not change when nodes are
+            renamed.
         source: the line of code; None if it is unknown.
     """
 

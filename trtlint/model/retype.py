@@ -170,5 +170,5 @@ def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
         else:
             found.append(_UNKNOWN)
     many = schema.outputs and schema.outputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
-    # A variadic output, as in Split, repeats the last source.
+    # The last output can be variadic, as in Split. All further outputs then have the same source.
     return (*found, *found[-1:] * 255) if many else tuple(found)

@@ -16,7 +16,7 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 _MOST_PARTS = 12
 """Largest number of path components that are kept from the path of an installed file."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
-"""By first component of a path: number of components in a home directory, such as 2 for ``/home/name``."""
+"""For each first component of a path, the number of components of a home directory: ``/home/name`` has 2."""
 
 
 class Frame(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Read the elements of stored tensors in parts, so that large tensors need little memory.
 
-A tensor is read in parts only if its elements have the same encoding in the file as in memory.  A tensor in
-another encoding, or a small tensor that is already loaded, is returned as one part.
+A tensor is read in parts only if its elements have the same encoding in the file as in memory.  A tensor in a
+different encoding, or a small tensor that is already loaded, is returned as one part.
 """
 
 from __future__ import annotations

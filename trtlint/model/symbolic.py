@@ -210,7 +210,7 @@ class SymbolicShapes:
         target = self._elements(node.input(1))
         if target is None or 0 in target or target.count(-1) > 1:
             return None
-        if None in target:  # an unknown size may be -1 as well
+        if None in target:  # an unknown size may also be -1
             return tuple(None if dim == -1 else dim for dim in target)
         if -1 not in target:
             return target

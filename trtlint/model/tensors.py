@@ -304,7 +304,7 @@ def is_left(tensor: onnx.TensorProto) -> bool:
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:
-    """Return the bytes that a tensor's elements need, or -1 if its element type or shape is invalid."""
+    """Return the number of bytes of a tensor's elements, or -1 if its element type or shape is invalid."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
     count = math.prod(tensor.dims)

@@ -93,7 +93,7 @@ class Constants:
         return written if isinstance(written, tuple) else None
 
     def foldable(self, value: Value | None) -> bool:
-        """Return whether a value of any size depends only on constants and static shapes."""
+        """Return whether a value, even a large one, depends only on constants and static shapes."""
         if value is None:
             return False
         self._fold()

@@ -45,7 +45,7 @@ quantizes a model to symmetric INT8 leaves Q/DQ pairs between Conv and Clip.
 """
 _MAX_BETWEEN = 4
 _UNBOUNDED = 3.4e38
-"""Magnitude from which a bound of a Clip means "no bound".
+"""Smallest magnitude of a Clip bound that means "no bound".
 
 In opset 6 to 10, the default bounds of a Clip are the lowest and the largest finite float.
 """
@@ -140,7 +140,7 @@ def _activation(
 
 
 def _is_half(node: Node, clip: _Clip, value: Value, constants: Constants) -> bool:
-    """Return whether another operator keeps the part of the value that this operator cuts off.
+    """Return whether a second operator keeps the part of ``value`` that the clip ``node`` cuts off.
 
     An example is a written-out PRelu, ``Max(x, 0) + slope · Min(x, 0)``, in which nothing limits the results.
     """

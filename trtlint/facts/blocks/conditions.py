@@ -73,7 +73,7 @@ Tests check that the conditions use only these names.  trtlint does not repeat t
 """
 
 INPUT, OUTPUT, INITIALIZER, NODE = "(input)", "(output)", "(initializer)", "(any)"
-"""Values of ``op``, in this order: a model input, a model output, a stored tensor, any operator."""
+"""Values of ``op`` that mean a model input, a model output, a stored tensor, and any operator."""
 
 
 class Condition(Struct, frozen=True, eq=False):
@@ -94,8 +94,8 @@ class Condition(Struct, frozen=True, eq=False):
         types: element types.  The condition holds only if an input or output has one of these types.  If
             ``types`` is empty, the condition holds for all types.
         once: whether trtlint reports the condition only for the first matching operator of a model.
-        unused: whether the builder refuses even an operator that affects no output.  Other conditions of the
-            builder ignore such operators, because the builder removes them.
+        unused: whether the builder refuses the node even if it affects no output. Other conditions of the
+            builder apply only to nodes that affect an output, because the builder removes all other nodes.
         min_sm: ten times the lowest compute capability of the GPUs that support the node; None if the
             condition does not depend on the GPU.
         source: public URL of the evidence.

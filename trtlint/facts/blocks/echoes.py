@@ -45,13 +45,13 @@ in which an old parser names the node.
 _CACHE = "timing_cache_unused"
 """Name of a pattern for TensorRT's statement that it does not use the timing cache.
 
-The patterns ``OF_FILES`` also match the error above this statement, which is about the cache and not about an
-engine.
+The patterns ``OF_FILES`` also match the error above this statement. This error is about the cache, not about
+an engine.
 """
 _ENCRYPTED, _ENCRYPTED_LINES = "encrypted_model", 2
-"""Name of a pattern for an encoded model that cannot be decoded, and a distance in lines.
+"""Name of a pattern for an encoded model that TensorRT cannot decode, and a distance in lines.
 
-Above such a line, the parser reports the temporary file with the decoded model.
+Above such a line, the parser reports an error about the temporary file for the decoded model.
 """
 _INVALID = ": Invalid Node - "
 """Text of a message that names a refused node.  The reason for the refusal is on another line."""
@@ -115,7 +115,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the name of the model part without an engine, from a framework's message.
+    """Return the name of the model part that has no engine, according to a framework's message.
 
     The name is empty if the message names no part.
     """
@@ -123,7 +123,7 @@ def part_of(record: Record) -> str:
 
 
 def _restated(record: Record, above: Record | None) -> Record | None:
-    """Return the line ``above`` if ``record`` repeats its statement about the timing cache, or None."""
+    """Return ``above`` if ``record`` repeats the statement of ``above`` about the timing cache, or None."""
     near = record.pattern == _CACHE and above is not None and record.line - above.line <= CACHE_LINES
     return above if near else None
 
@@ -173,7 +173,7 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Map each error that repeats another error about the same file to the repeated error.
+    """Map each repetition of an error about a file to the error that it repeats.
 
     The keys are the ``id()`` of the repeating errors.
     """

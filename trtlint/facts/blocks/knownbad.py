@@ -47,7 +47,7 @@ class BadRelease(Struct, frozen=True, eq=False):
         applies: the affected releases, by product.
         sms: ten times the compute capability of each affected GPU; empty for all GPUs.
         types: the affected element types; empty for all types.
-        hurts: the consequence, ``accuracy``, ``performance`` or ``build``.
+        hurts: the property that the defect harms: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
         evidence: how the defect is known, such as ``measured``.
         where: an expression that is true for the nodes or facts with the defect.

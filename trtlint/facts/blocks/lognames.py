@@ -10,15 +10,15 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Groups of a regular expression that contain names, unless the pattern lists other groups.
+"""Default groups of a regular expression that contain names. A pattern can list other groups instead.
 
 The text of one group may contain several joined names.
 """
 _NO_PLUGIN = "plugin_not_found"
 _NO_MEMORY, _REQUEST, _NEXT_TO = "tactic_memory", "tactic_device_request", 2
-"""Names of two patterns for a tactic without memory, and the largest distance in lines between their matches.
+"""Names of two patterns about a tactic that lacks memory, and the largest distance in lines of their matches.
 
-The second pattern matches the line that states how much memory of the GPU was free.
+The second pattern matches the line that states how much GPU memory was free.
 """
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
@@ -136,7 +136,7 @@ def cause_of(record: Record, log: Log) -> Record | None:
 
 
 def _with_free_memory(cause: Record, log: Log) -> Record:
-    """Return the line that states how much GPU memory was free, if it precedes the warning ``cause``.
+    """Return the line about free GPU memory that precedes the warning ``cause``, or else ``cause``.
 
     TensorRT prints this line before the warning that a tactic was skipped for lack of memory.
     """

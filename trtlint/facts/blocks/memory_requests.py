@@ -38,8 +38,8 @@ class Request(Struct, frozen=True):
     Attributes:
         size: the requested memory.
         free: the memory that was free at the time of the request.
-        largest: the largest request in the log. If ``free`` is known, the text also gives the memory that was
-            free at the largest request. Requests for which this amount is unknown are then left out.
+        largest: if ``free`` is known, the largest request with known free memory, and the memory that was
+            free at this request. If ``free`` is unknown, the largest request with unknown free memory.
     """
 
     size: str = ""

@@ -25,9 +25,9 @@ def in_brackets(value: Value) -> str:
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options of a program that add an optimization profile to a build.
+    """Return the options that add an optimization profile to a build with ``program``.
 
-    The program is, for example, trtexec.
+    ``program`` is, for example, trtexec.
 
     trtlint guesses the shapes in the profile.  The result is an empty string if no input is dynamic, or if
     the profile would have too many inputs.
@@ -41,7 +41,7 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the program's options for an optimization profile with an example input."""
+    """Return the options of ``program`` for an optimization profile of an example input."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 

@@ -31,7 +31,7 @@ Reason = Literal[
 * ``library``: the parser imports the operator as a plugin that the product does not include.
 * ``constant``: the value of an input must be known when the network is built.
 * ``type``: the type of an operand is not supported.
-* ``interface``: the type of an input of the model or of a stored tensor is not supported.
+* ``interface``: the type of a model input or of a stored tensor is not supported.
 * ``attribute``: the value of an attribute is not supported.
 * ``arity``: the node has more outputs or inputs than the parser supports.
 * ``shape``: a rank or a size is not supported.

@@ -27,7 +27,7 @@ def is_training(op: str) -> bool:
 
 
 def refused_contrib(found: Counter[str]) -> str:
-    """Return the reason for refusals of operators of ONNX Runtime.
+    """Return, as a text, why TensorRT's parser refuses operators of ONNX Runtime.
 
     Args:
         found: the operators of ONNX Runtime that the parser cannot import, with their counts.

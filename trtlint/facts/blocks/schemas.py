@@ -13,11 +13,12 @@ from trtlint.model.schemas import schema_at
 _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
 
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
-"""Indexes of the inputs that must have the same type in TensorRT, but not in ONNX, by operator.
+"""For each operator, the indexes of inputs that must have the same type in TensorRT, but not in ONNX.
 
 The following errors were measured on TensorRT-RTX 1.7.1.  The parser refuses a GridSample whose grid and data
 have different types (``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an
-Attention whose mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
+Attention whose mask or V has a different type than Q (``Input 0's element type (half) differs from input
+1's``).
 """
 
 _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
@@ -25,7 +26,7 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Pad": (2,),
 }
-"""Indexes of the constant inputs that the parser converts to the type of the layer, by operator.
+"""For each operator, the indexes of constant inputs that the parser converts to the type of the layer.
 
 The parser of TensorRT-RTX 1.7.1 was tested with constants whose type differs from the type of the layer.  For
 tested operators that are not in this table, the parser refused such constants.

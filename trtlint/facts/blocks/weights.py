@@ -1,8 +1,8 @@
 """Find the origin of the weight of a convolution or matrix product.
 
-TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. TensorRT can merge
-operators after the layer into this weight. A weight that another layer computes at run time remains an input
-tensor of the layer. For such a layer, the layer information contains ``HasDynamicFilter``
+TensorRT stores a constant weight in the engine, in the layout of the chosen kernel. TensorRT can merge the
+operators that follow the layer into this weight. A weight that another layer computes at run time remains an
+input tensor of the layer. For such a layer, the layer information contains ``HasDynamicFilter``
 (https://github.com/pytorch/TensorRT/issues/3561).
 """
 

@@ -36,10 +36,10 @@ class BuildFact(Fact, frozen=True):
         plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
         tool: the program that built the engine, such as ``trtexec``, ``polygraphy`` or ``onnxruntime``.
         verbose: whether the log has messages of TensorRT's verbose level.
-        louder: the option or call of the tool that enables verbose messages.
-        plugin_option: the option or call of the tool that loads a plugin library.
-        memory_option: the option or call of the tool that limits the builder's workspace.
-        profile_option: the options or calls of the tool that set the shapes of an example input.
+        louder: the tool's option or call that enables verbose messages.
+        plugin_option: the tool's option or call that loads a plugin library.
+        memory_option: the tool's option or call that limits the builder's workspace.
+        profile_option: the tool's options or calls that set the shapes of an example input.
         rebuild: how to build the engine again with the tool.
         tool_version: release of the tool, if the tool has its own version number.
         gpu: name of the GPU as printed.
@@ -59,9 +59,9 @@ class BuildFact(Fact, frozen=True):
         torch: settings of Torch-TensorRT as printed, by name.
         options: the values in the option lines that trtexec prints, by name.
         counts: number of log lines for each kind of message, by the name of the kind (see ``log_message``).
-        seconds: durations of ``parse``, ``graph``, ``engine`` and ``build`` in seconds, as far as printed.
+        seconds: durations of ``parse``, ``graph``, ``engine`` and ``build`` in seconds, if printed.
         memory: the memory in bytes by purpose, such as ``Total Weights Memory``. If the log has several
-            numbers for a purpose, the largest.
+            numbers for a purpose, the field has the largest.
         workspace_wanted: the largest number of bytes that a skipped tactic needed. The builder skips tactics
             that need too much memory.
         errors: number of errors in the log, including internal and fatal errors.
@@ -164,7 +164,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
 
 
 def _entries(log: Log) -> Iterator[LogPattern]:
-    """Return the entries of trtlint/buildfiles/patterns.yaml that match a line of the log."""
+    """Return the entries of trtlint/buildfiles/patterns.yaml that match at least one line of the log."""
     return (entry for name in log.counts if (entry := table().named(name)) is not None)
 
 

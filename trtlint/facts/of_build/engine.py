@@ -31,7 +31,7 @@ class EngineFact(Fact, frozen=True):
         timed_layers: number of layers in the profile with a time above zero.
         detailed: True if the file has details of the layers; False if the file has only the names of the
             layers.
-        joined: number of model nodes that trtlint found in a layer.
+        joined: number of model nodes for which trtlint found a layer of the engine.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
         precisions: the types in which the layers compute. Reformat layers and unknown types are left out.
         profiles: number of optimization profiles.

@@ -63,10 +63,9 @@ _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
 Asked = Callable[[Iterable[str]], AskedType | None]
-"""A function that looks up layer names in a command.
+"""A function that returns the type that a command sets for one of several layer names.
 
-The function skips names for which the command sets no type.  It returns the type of the first remaining name,
-or None if no name remains.
+The result is the type of the first name for which the command sets a type, or None if there is no such name.
 """
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
@@ -83,7 +82,7 @@ class LayerFact(Fact, frozen=True):
         type: the layer type in the engine, such as ``CaskConvolution``, ``Reformat`` or ``kgen``.
         nodes: in graph order, the model nodes that the layer computes; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: trtlint's name for the layer type, which is the same for all releases.  ``generated`` is a
+        family: trtlint's name for the layer type. This name is the same for all releases.  ``generated`` is a
             kernel that Myelin generated, and ``none`` is a layer that computes nothing.  The field is None if
             the file contains only layer names.
         reformat: whether the layer only copies a tensor into another layout or type.

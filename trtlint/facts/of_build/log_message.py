@@ -132,8 +132,9 @@ class LogMessage(Fact, frozen=True):
         requested: for a message about memory, the requested size, such as ``1024 MiB``. The size comes from
             this message or a nearby message.
         free: the memory that was free at the time of this request, as a text.
-        most_requested: the largest request in the log. If ``free`` is known, the text also gives the memory
-            that was free at the largest request. Requests for which this amount is unknown are then left out.
+        most_requested: if ``free`` is known, the largest request in the log with known free memory, and the
+            memory that was free at this request. If ``free`` is unknown, the largest request with unknown
+            free memory.
         old: True if a release before TensorRT 8 printed the message. If the log does not name the release,
             the form of the message decides.
         loading: the option or call with which the building program loads the library of the missing plugin.
@@ -210,7 +211,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal that this message reports if it ended a dry build; None for other messages."""
+        """If this message ended a dry build, the refusal that the message reports; otherwise None."""
         if not self.refuses:
             return None
         op = self.op or (self.ops[0] if len(self.ops) == 1 else "")

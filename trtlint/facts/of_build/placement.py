@@ -90,8 +90,8 @@ def find(facts: Facts) -> Iterator[Placement]:
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
     """Return whether a node only computes tensor sizes.
 
-    ``Shape`` and ``Size`` are such nodes.  Any other node is such a node if each of its inputs is a stored
-    tensor, or the result of a node in ``shapes``.
+    This is true for ``Shape`` and ``Size``. For any other node, it is true if each input of the node is a
+    stored tensor, or the result of a node in ``shapes``.
 
     Args:
         node: the node.

@@ -35,14 +35,15 @@ class BuildCommandFact(Fact, frozen=True):
         values: the value of each option, by option. A value that a variable or script computes is left out.
         words: the arguments that do not begin with a dash.
         complete: whether all options are known; False if a shell variable may contain further options.
-        shapes: whether the command gives a shape for any input.
+        shapes: whether the command gives a shape for at least one input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 if the command gives no shapes.
         varying: the inputs whose smallest and largest shapes differ, with their names as written in the
             command.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether all inputs and outputs of the model have static shapes; None if unknown.
-        library_tactics: the tactic sources of separate libraries in ``--tacticSources``, such as ``CUBLAS``.
+        library_tactics: the tactic sources in ``--tacticSources`` that are separate libraries, such as
+            ``CUBLAS``.
         byte_pools: the pools in ``--memPoolSize`` whose unit ends in ``B``, such as ``workspace:1024MiB``.
         unknown_accelerators: the GPU accelerators of a Triton configuration that the ONNX Runtime backend
             does not support.
@@ -108,7 +109,7 @@ def find(facts: Facts) -> Iterator[BuildCommandFact]:
 
 
 def _listed(command: BuildCommand, name: str, prefixes: str = "") -> list[str]:
-    """Return the entries of an option whose value is a list, without their prefixes."""
+    """Split the value of an option at its commas. Remove the characters ``prefixes`` before each entry."""
     option = command.option(name)
     if option is None or option.value is None:
         return []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _LISTED = 2
-"""Largest number of inputs without a shape that ``InputShape.unset`` lists."""
+"""Largest number of inputs in ``InputShape.unset``."""
 
 
 class InputShape(Fact, frozen=True):
@@ -195,6 +195,6 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 def _at_most(smaller: Shape, larger: Shape) -> bool:
     """Return True if each size in ``smaller`` is at most the size of the same dimension in ``larger``.
 
-    The result is True if the shapes have different numbers of dimensions.
+    The result is also True if the shapes have different numbers of dimensions.
     """
     return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

@@ -59,14 +59,14 @@ class ProviderOptionFact(Fact, frozen=True):
         name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
         value: the value as written; empty if a script computes it.
         state: ``known`` if the given provider has the option; ``other-provider`` if only the other TensorRT
-            provider has it; ``unknown`` if both lack it.
+            provider has it; ``unknown`` if neither provider has it.
         instead: for an unknown option, the most similar known option; empty if no option is similar.
         fits: whether the option allows the value.  None if a script computes the value, or if the option is
             unknown.
         takes: the allowed values, as a text.
         on: whether a boolean option is on; None for a non-boolean option or a computed value.
         since: the first release with the option; empty if all known releases have the option.
-        only: the build of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
+        only: the only build of the RTX provider with the option: ``in-tree`` (part of ONNX Runtime) or
             ``plug-in`` (a separate library); empty if both builds have the option.
         group: ``precision`` or empty.
         served: whether Triton passes the option on; true if Triton is not used.

@@ -21,11 +21,11 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types of model inputs that every release also uses for the engine's inputs."""
+"""Types of model inputs that do not change in the engine, in any release."""
 
 
 _BACKENDS = frozenset({"onnxruntime", "tensorrt"})
-"""The backends that take their tensors from the model."""
+"""The backends whose inputs and outputs are the inputs and outputs of the model."""
 
 
 class ServedTensorFact(Fact, frozen=True, kw_only=True):

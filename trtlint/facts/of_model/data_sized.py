@@ -44,7 +44,7 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield, in graph order, a fact for each operator whose output size depends on the data.
 
-    Only one fact lists each model output and each compute operator, even if they depend on several operators
+    Each model output and each compute operator is in only one fact, even if it depends on several operators
     with a data-dependent output size. If a node reads several such outputs, only the first of them counts.
     """
     graph = facts.model.graph

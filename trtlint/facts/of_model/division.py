@@ -199,7 +199,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
         low = node.attribute("min")
         bound = float(low) if low is not None else constants.scalar(node.input(1))
         if bound is None and node.input(1) is None:
-            return node.input(0)  # bounded from above only
+            return node.input(0)  # only an upper bound
         return node.input(0) if walk.guard("clipped", bound, node) else None
     if len(node.inputs) != 2:
         return None

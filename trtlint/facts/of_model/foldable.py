@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
-"""Operators that do not count as a computation, because they return a stored tensor, a size or the input."""
+"""Operators that do not count as a computation: they return a stored tensor, a size or their input."""
 _MOST_VALUES = 1000
 """Largest number of values to search in one computation.
 

@@ -74,7 +74,7 @@ def find(facts: Facts) -> Iterator[Gemm]:
 
 
 def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
-    """Return the input index of the data of a matrix product, and its weight.
+    """Return the input index of the data of a matrix product, and the weight of the product.
 
     The result is None if both operands of a ``MatMul`` are activations, or if both operands are constants.
     """

@@ -24,7 +24,7 @@ class KnownBad(Fact, frozen=True):
     """A known defect of some releases that affects this model. There is one fact for all affected nodes.
 
     Attributes:
-        hurts: the consequence, ``accuracy``, ``performance`` or ``build``.
+        hurts: the property that the defect harms: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
         sure: True if the defect is documented, measured or confirmed by a maintainer; False if it is only
             inferred, or if only users reported it.
@@ -118,7 +118,7 @@ def _with_gpus(text: str, sms: Sequence[int]) -> str:
     """Replace ``this GPU`` in a text by the names of the affected GPUs.
 
     If there are more than ``_FEW`` GPUs, the function inserts ``these GPUs``.  The result must not say
-    ``this GPU``, because the user may not have given a GPU.
+    ``this GPU``, because the user perhaps named no GPU.
     """
     gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"
     return text.replace("this GPU", gpus) if sms else text

@@ -19,9 +19,9 @@ class Pooling(Fact, frozen=True):
 
     Attributes:
         op: operator type.
-        ceil_mode: whether the node rounds the sizes of its output up.
-        beyond: whether rounding up adds, on any axis, a last window that begins in the end padding.  ONNX
-            ignores such a window.  False if ``ceil_mode`` is False; None if unknown.
+        ceil_mode: whether the node rounds up the sizes of its output.
+        beyond: whether rounding up adds, on at least one axis, a last window that begins in the end padding.
+            ONNX ignores such a window.  False if ``ceil_mode`` is False; None if unknown.
         sizes: the sizes of the output along the spatial axes, as ONNX defines them; empty if unknown.
         rounded: the output sizes that a program computes if it does not ignore this last window (see
             ``beyond``); empty if unknown.

@@ -55,7 +55,7 @@ class Rejection(Fact, frozen=True, kw_only=True):
         stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of the reason, such as ``type`` for an unsupported element type.
-        problem: a label of the problem for rules, such as ``antialias``; empty if no rule compares it.
+        problem: a label of the problem for rules, such as ``antialias``; empty if no rule uses it.
         says: the description of the problem, a sentence without its full stop.
         way: a sentence about the remedy; empty if the description of the problem makes the remedy clear.
         plugin: the name of the missing plugin; empty if no plugin would help.
@@ -376,13 +376,13 @@ def _missing(node: Node, reason: Reason) -> str:
     if any(bundled(node.op, product) for product in PRODUCTS):
         return f"{node.op} needs a plugin that is not in TensorRT's plugin library"
     return (
-        f"the parser imports {node.op} of the domain {node.domain or 'ai.onnx'} only if a plugin of the "
-        f"name {node.op} is loaded"
+        f"the parser imports {node.op} of the domain {node.domain or 'ai.onnx'} only if a plugin "
+        f"named {node.op} is loaded"
     )
 
 
 def _contrib(nodes: Iterable[Node]) -> str:
-    """Return the reason for refusals in models that ONNX Runtime optimized or quantized, or that it trains.
+    """Return why the parser refuses a model that ONNX Runtime optimized, quantized or prepared for training.
 
     The text lists the operators of ONNX Runtime that the parser cannot import, with their counts.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Form = Literal["asymmetric", "operators", "dynamic", "optimised", "training"]
 _FORMS: tuple[Form, ...] = ("training", "dynamic", "operators", "optimised", "asymmetric")
-"""The forms in the order in which they decide the form of a model."""
+"""The forms by precedence: if a model has operators of several forms, the first of these forms counts."""
 
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
@@ -119,9 +119,9 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 
 
 def _family(rejection: Rejection) -> Form | None:
-    """Return how ONNX Runtime's tools changed a model so that TensorRT refuses it.
+    """Return the form of a refused operator, as in ``RuntimeForm.form``.
 
-    The result is None if the tools of ONNX Runtime did not cause the refusal.
+    The result is None if ONNX Runtime's tools did not cause the refusal.
     """
     op = rejection.op
     if op in QUANTIZERS or op in DEQUANTIZERS:

@@ -34,8 +34,8 @@ class SharedName(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[SharedName]:
     """Yield the node names that occur more than once in a graph.
 
-    The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph. The names are in the order in which they
-    occur for the second time.
+    The body of an ``If``, ``Loop`` or ``Scan`` is a separate graph. The names are in the order of their
+    second occurrences.
     """
     if not facts.model.graph.has_repeated_names:
         return

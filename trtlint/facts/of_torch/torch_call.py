@@ -37,24 +37,24 @@ class TorchCallFact(TorchFact, frozen=True):
         minor: the minor number of the release, such as 13.
         route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
             ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
-            Windows, ``engine`` and ``convert`` for the conversion of a program or a module to a serialized
-            engine, and ``mutable`` for ``MutableTorchTensorRTModule``.
+            Windows, ``engine`` for the conversion of a program to a serialized engine, ``convert`` for the
+            same conversion of a module, and ``mutable`` for ``MutableTorchTensorRTModule``.
         given: the names of the arguments that the call passes.
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the call omits this
             argument.
         bare_precision: the value of ``enabled_precisions`` if it is one type instead of a set of types; empty
             for any other value.
-        explicit_typing: whether networks are strongly typed; always True for releases that support no weakly
-            typed networks.
+        explicit_typing: whether networks are strongly typed; always True for releases that do not support
+            weakly typed networks.
         autocast: the setting ``enable_autocast``.
         immutable_weights: True if the user cannot refit the engine with new weights.
         refit_identical: the setting ``refit_identical_engine_weights``.
         strip_weights: the setting ``strip_engine_weights``.
-        refit: ``refit`` or ``make_refittable``, if the call passes this argument. They are former names of
-            ``immutable_weights``. Empty if the call passes neither.
+        refit: the former name of ``immutable_weights`` that the call uses, ``refit`` or ``make_refittable``;
+            empty if the call uses neither.
         weight_streaming: the setting ``enable_weight_streaming``.
         full_compilation: the setting ``require_full_compilation``.
-        torch_operators: whether ``torch_executed_ops`` names operators.
+        torch_operators: whether ``torch_executed_ops`` names at least one operator.
         truncated_twice: True if the call sets ``truncate_double`` to True, and also passes the former name of
             this argument, ``truncate_long_and_double``.
         data_dependent_fallback: the setting ``fallback_data_dependent_ops``.

@@ -1,4 +1,4 @@
-"""Find the operators in a program that known faults of Torch-TensorRT converters affect."""
+"""Find the operators of a program that are affected by known faults of Torch-TensorRT converters."""
 
 from __future__ import annotations
 

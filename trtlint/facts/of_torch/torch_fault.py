@@ -1,4 +1,4 @@
-"""Find the functions in a script that known faults of a Torch-TensorRT release affect."""
+"""Find the functions in a script that are affected by known faults of a Torch-TensorRT release."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLLOWS = "getitem"
 """Name of the operator that selects one result of another operator.
 
-``getitem`` runs where the other operator runs.
+``getitem`` runs in the same place as the operator whose result it selects.
 """
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
@@ -32,7 +32,7 @@ class TorchOperatorFact(TorchFact, frozen=True):
         reason_kind: the kind of reason. ``none``: there is no converter. ``validator``: the converter's
             validator refuses the operator. ``static``: the converter accepts only static shapes.
             ``excluded``: the options exclude the operator. ``complex``: the operator uses complex numbers.
-            ``data``: the option ``fallback_data_dependent_ops`` leaves the operator to PyTorch.
+            ``data``: the option ``fallback_data_dependent_ops`` makes the operator run in PyTorch.
         measured: True if Torch-TensorRT reported in a dry run that the operator runs in PyTorch; False if the
             fact comes from trtlint's table of releases.
         release: the release of Torch-TensorRT, such as ``2.13.0``.

@@ -1,4 +1,4 @@
-"""Find calls that save or export a program, and that fail in a release."""
+"""Find calls that save or export a program and fail in the given release of Torch-TensorRT."""
 
 from __future__ import annotations
 

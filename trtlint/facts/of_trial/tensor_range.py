@@ -31,8 +31,8 @@ class TensorRange(Fact, frozen=True):
         greatest: the largest magnitude among the elements of the tensor and among the squares and sums that
             the operator computes internally.
         words: ``greatest`` as a text, such as ``97,344``.
-        inside: the internal result of the operator with the magnitude ``greatest``, such as ``square`` or
-            ``sum``; empty if the tensor itself has this magnitude.
+        inside: the internal result of the operator that reaches the magnitude ``greatest``, such as
+            ``square`` or ``sum``; empty if the tensor itself reaches this magnitude.
         fits: the effect of the narrow type (see ``type``) on the tensor, ``overflow``, ``underflow`` or
             ``ok``.
         origin: True if the values first leave the range of the narrow type at this tensor. The tensor is then
@@ -45,8 +45,8 @@ class TensorRange(Fact, frozen=True):
         reader: the first operator that reads the tensor; empty if no operator reads it.
         guards: True for an epsilon constant, which prevents a zero in a root, a logarithm or a divisor.
         harm: whether an output of the model becomes inaccurate in a 16-bit type. None if trtlint did not
-            simulate this, if no output can be compared, or if the accuracy depends on the operators that
-            TensorRT fuses, or on the choice of an operator such as TopK.
+            simulate this, or if no output can be compared. Also None if the accuracy depends on the operators
+            that TensorRT fuses, or on the elements that an operator such as TopK selects.
         tf32: whether an output of the model becomes inaccurate in TF32; None if trtlint did not simulate
             TF32.
         keep: whether the operator that computes the tensor must stay in FP32.
@@ -155,8 +155,9 @@ class _Common:
 def _harm(found: Measurement) -> bool | None:
     """Return whether an output of the model becomes inaccurate in the narrow type.
 
-    The result is None if trtlint did not simulate this, if no output can be compared, or if the accuracy
-    depends on the operators that TensorRT fuses, or on the choice of an operator such as TopK.
+    The result is None if trtlint did not simulate this, or if no output can be compared. It is also None if
+    the accuracy depends on the operators that TensorRT fuses, or on the elements that an operator such as
+    TopK selects.
     """
     if FORMATS[found.type].operands_only:
         return False

@@ -95,7 +95,7 @@ class Weights(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[Weights]:
     """Yield the stored float tensors of a model that at least one node reads.
 
-    The order is that of the first node that reads each tensor.
+    The tensors are in the order of the first nodes that read them.
     """
     graph, constants = facts.model.graph, facts.model.constants
     streamer = Streamer(facts.model.tensors)

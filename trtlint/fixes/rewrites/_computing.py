@@ -75,7 +75,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node whose tensor attributes contain the weights from the file."""
+    """Copy a node, and fill the tensor attributes of the copy with the weights from the file."""
     proto = deepcopy(node.proto)
     for attribute in proto.attribute:
         if attribute.HasField("t"):

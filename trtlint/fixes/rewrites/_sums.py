@@ -125,7 +125,7 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
         return [(0, len(terms))]
     if operands.grouped:
         raise NotApplicable(
-            "the integer sums can exceed 2^24, up to which FP32 is exact, and "
+            "the integer sums can exceed 2^24, the limit of exact integers in FP32, and "
             "trtlint cannot split a convolution with groups"
         )
     added = np.cumsum(terms, axis=0, dtype=np.float64)
@@ -138,7 +138,7 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
             fits = float((added[middle - 1] - before).max()) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
         if low == start or len(found) == _MOST_PARTS:
-            raise NotApplicable("the integer sums are far above 2^24, up to which FP32 is exact")
+            raise NotApplicable("the integer sums are far above 2^24, the limit of exact integers in FP32")
         found.append((start, low))
         start, before = low, added[low - 1]
     return found

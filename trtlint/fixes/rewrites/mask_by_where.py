@@ -59,7 +59,7 @@ class _MaskedValue(Struct, frozen=True):
             - ``rows``: the positions as a vector, because the mask has one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, the name of the other tensor, which also has the elements that are not selected.
+        full: for ``picked``, the name of the other tensor, with all its elements, selected or not.
         rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension.
         thin: for ``picked``, True if ``full`` has one set of elements, to be broadcast to all positions.
     """
@@ -218,7 +218,7 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions of a tensor that follow those of the mask.
+        """Return the dimensions of a tensor that come after the dimensions of the mask.
 
         The result is None if the mask does not match the tensor.
         """

@@ -28,7 +28,7 @@ _MOST_TAPS = 64
 The gathered tensor is larger than the result by this factor.
 """
 _NOTHING = 1e-6
-"""Share of the largest weight below which a weight counts as a rounding error."""
+"""A weight below this share of the largest weight counts as a rounding error."""
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )

@@ -1,7 +1,7 @@
 """Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
 
-A carried value is a value that the loop passes from one iteration to the next. After
-unrolling, the shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the
+A carried value is a value that the loop passes from one iteration to the next. After unrolling, no condition
+remains, and carried values can have a different shape in each iteration. If a Loop cannot be unrolled, the
 rewrite adds a missing initial condition. If such a Loop also has no trip count, the rewrite adds a carried
 value that counts the iterations.
 
@@ -298,8 +298,8 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
 def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
     """Create a patch that adds a missing initial condition and an iteration counter to a Loop.
 
-    Only a Loop without a trip count gets the counter. The result is None if the Loop needs neither addition,
-    or if an addition would change the results.
+    Only a Loop without a trip count gets the counter. The result is None if the Loop needs neither a
+    condition nor a counter, or if adding them would change the results.
     """
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)
