@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="documents, one <version>.md a release")
+    parser.add_argument("folder", type=Path, help="folder with one document <version>.md for each release")
     parser.add_argument("--fetch", action="store_true", help="download documents that are missing")
     parser.add_argument("--add", nargs=2, action="append", default=[], metavar=("VERSION", "URL"))
     options = parser.parse_args(arguments)

@@ -1,12 +1,13 @@
-"""Record which operators a release of Torch-TensorRT leaves to PyTorch.
+"""Record which operators run in PyTorch in a release of Torch-TensorRT.
 
 ``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX.
 WHEEL is a folder with the unpacked wheel of the release. The script exports each operator alone.
 ``python scripts/torch_operators.py --join FOLDER`` merges the files of all releases into the table
 ``trtlint/knowledge/torch_operators.yaml``.
 
-An operator counts if the release falls back to PyTorch because no converter is registered. Fallbacks by a
-converter's validator do not count, because they depend on more than the operator.
+The table contains an operator only if it runs in PyTorch because the release has no converter for it. A
+converter's validator can also cause a fallback. The table does not contain such fallbacks, because they
+depend on the arguments of the operator, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 HEAD = """\
-# Operators of exported programs that releases of Torch-TensorRT leave to PyTorch. Do not edit: the script
+# Operators of exported programs that run in PyTorch, by release of Torch-TensorRT. Do not edit: the script
 # scripts/torch_operators.py runs Torch-TensorRT's partition on one-operator programs and writes this file.
 #
 # The keys are operators of a program before decomposition. `asked` lists the tested releases (with torch
@@ -245,7 +246,7 @@ def operators_of(torch: Any, program: Any) -> list[str]:
 
 
 def ask(release: str, wheel: str) -> dict[str, Any]:
-    """Return, for each operator, whether the release leaves it to PyTorch."""
+    """For each operator, return the operators of its decomposition that have no converter in the release."""
     sys.path.insert(0, str(HERE))
     from trtlint.knowledge.torchreleases import torch_release
     from trtlint.torch_tensorrt import _dryrun, _stand_in

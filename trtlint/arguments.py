@@ -102,7 +102,7 @@ def read_paths(name: str, value: object) -> tuple[str, ...]:
 
 
 def _switch(name: str, value: object) -> bool:
-    if type(value).__name__ not in ("bool", "bool_"):  # the type of NumPy has one of these names, too
+    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's type is called bool or bool_
         raise ArgumentError.of(name, value, "True or False")
     return bool(value)
 

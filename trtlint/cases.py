@@ -308,7 +308,7 @@ class _Given:
         compare = keywords.get("compare", ())
         return DryJob(
             find(release, None if folder is None else Path(folder)).version,
-            None if folder is None else os.path.abspath(folder),  # noqa: PTH100 - links stay
+            None if folder is None else os.path.abspath(folder),  # noqa: PTH100 - keeps symbolic links
             level,
             shapes,
             Limits(

@@ -53,7 +53,7 @@ def cli() -> None:
     trtlint models/ --trt 10.7..11.4 --gpu L4 --fp16
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --build build.sh
     trtlint rule ACC102
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
 
 
 @cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models (the default command).")
@@ -125,7 +125,7 @@ def fix(**options: Any) -> int:
 
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.fix import run_fix
     from trtlint.commands.fixrequest import FixOptions
 
@@ -185,7 +185,7 @@ def upgrade(**options: Any) -> int:
     \b
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
     trtlint upgrade build.py program.pt2 --from 2.7 --to 2.14   # Torch-TensorRT
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
     target = target_options({"trt": (), "rtx": (), **options})
@@ -213,7 +213,7 @@ def measure(**options: Any) -> int:
     Exit code: 0 all outputs are within tolerance in every build, 1 an output exceeds the tolerance in at
     least one build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in
     trtlint.
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.measure import MeasureOptions, run_measure
 
     outputs = take_outputs(options)
@@ -298,7 +298,7 @@ def suppress(**options: Any) -> int:
 
     \b
     trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.suppress import run_suppress
     from trtlint.policy.suppressing import SuppressOptions
 

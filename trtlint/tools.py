@@ -122,7 +122,7 @@ def write_report(report: Report, format: str, file: AnyPath) -> None:
 
     Raises:
         ArgumentError: ``report`` is not a report.
-        SettingError: the format is unknown or does not fit, or the path of the file cannot be used.
+        SettingError: the format is unknown or cannot show this report, or the path cannot be used.
         OSError: an error occurs while the file is written.
     """
     from trtlint.report.formats import Style, known

@@ -139,7 +139,7 @@ def _parameters(function: griffe.Function) -> list[str]:
 
 
 def _fields(class_: griffe.Class) -> list[griffe.Attribute]:
-    """Return the fields of a class and, after them, the fields with a type that the class inherits."""
+    """Return the fields of a class, and then the inherited fields that have a type."""
     targets = {name: alias.final_target for name, alias in class_.inherited_members.items()}
     inherited = {
         name: each for name, each in targets.items() if isinstance(each, griffe.Attribute) and each.annotation

@@ -50,7 +50,7 @@ class Worker:
         print(json.dumps(request), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         if not answer:
-            raise SystemExit("the worker ended; its last words are above")
+            raise SystemExit("the worker ended; its last output is above")
         found: dict[str, Any] = json.loads(answer)
         if found["status"] == "broken":
             raise SystemExit(f"the tests of {request['file']} do not run: {' '.join(found['by'])}")

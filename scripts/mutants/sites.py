@@ -28,7 +28,7 @@ _COMPARISONS = {
     "Is": ("IsNot",),
     "IsNot": ("Is",),
 }
-"""Replacements of each comparison. ``==`` does not replace ``is``, because most results are equal."""
+"""Replacements of each comparison. ``==`` does not replace ``is``: most results would be the same."""
 _ARITHMETIC = {
     "Add": ("Sub",),
     "Sub": ("Add",),

@@ -67,8 +67,8 @@ def serve(copy: Path) -> None:
 _VERDICTS = {0: "survived", 1: "killed", 2: "killed", None: "timeout"}
 """Verdict for each exit code of pytest: https://docs.pytest.org/en/stable/reference/exit-codes.html.
 
-Exit code 2 means that a test module cannot be imported. A process that a signal ends is ``killed``, too.
-After any other exit code, the tests did not run."""
+Exit code 2 means that a test module cannot be imported. If a signal ends the process, the verdict
+is ``killed``. After any other exit code, the tests did not run."""
 _USAGE = 4
 _NO_IMPORT = ("ImportError while loading conftest", "ERROR tests/")
 """Prefixes of the lines that pytest prints if a test module cannot be imported, because of the mutant."""

@@ -30,9 +30,10 @@ _TOKEN = re.compile(
     r"""|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*|\d[\w']*|<<|[=!<>]=|[^\s\w"]""",
     re.DOTALL,
 )
-"""Pattern of a comment, a text, a character, a name such as ``a.trt_fp16_enable``, a number or an operator.
+"""Pattern of one token: a comment, string, character, name, number or operator.
 
-An open comment ends with the file, and an open text with the line.
+A name is for example ``a.trt_fp16_enable``. An unclosed comment ends at the end of the file, and an unclosed
+string at the end of the line.
 """
 _PARTS = re.compile(r"\.|->|::")
 _STRUCT = re.compile(r"OrtTensorRTProviderOptions\b")
@@ -57,7 +58,7 @@ _SETTER = re.compile(r"(?:try_?)?(?:add|emplace|put)|insert_or_assign|set\w*", r
 Other functions with these arguments, such as ``get`` or ``value``, can take a default or a description.
 """
 _RUNNERS = frozenset({"exec", "popen", "_popen", "system"})
-"""Functions that run the command that is their argument."""
+"""Functions that run their argument as a command."""
 _DEEPEST_LIST = 4
 """Maximum number of brackets between a pair and the function that takes its list."""
 
@@ -77,7 +78,7 @@ class _Token(Struct, frozen=True):
 
     @property
     def string(self) -> str | None:
-        """The content of a text, or None for another token."""
+        """The content of a string literal, or None for any other token."""
         return self.text[1:].removesuffix('"') if self.text.startswith('"') else None
 
 
@@ -180,9 +181,9 @@ def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_OptionValue]:
 
 
 def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
-    """Return the number of open blocks where each name occurs first.
+    """For each name, return the number of open blocks at its first occurrence.
 
-    For a parameter of a function, the block of the function counts.
+    The block of a function is counted for the parameters of the function.
     """
     found: dict[str, int] = {}
     parentheses = 0
@@ -194,19 +195,22 @@ def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
 
 
 def _certain(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> bool:
-    """Return whether a statement always runs if the declaration of its first name runs."""
+    """Return whether the statement at a position runs whenever the declaration of its first name runs."""
     token = tokens[place]
     owner = _PARTS.split(token.text)[0]
     return token.depth <= first.get(owner, 0) and _text(tokens, place - 1) not in (")", "else")
 
 
 def _text(tokens: Sequence[_Token], place: int) -> str:
-    """Return the token at a place, or an empty text outside of the program."""
+    """Return the token at a position, or an empty text outside of the program."""
     return tokens[place].text if 0 <= place < len(tokens) else ""
 
 
 def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
-    """Return the texts of a list that begins at a place, or an empty list if it has other elements."""
+    """Return the strings of a list. If the list also has other elements, return an empty list.
+
+    ``place`` is the position of the first element.
+    """
     found: list[str] = []
     while place < len(tokens) and (string := tokens[place].string) is not None:
         found.append(string)
@@ -220,9 +224,9 @@ def _strings(tokens: Sequence[_Token], place: int) -> list[str]:
 
 
 def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iterator[_OptionValue]:
-    """Yield the options of a list of names and of the list of values after it.
+    """Yield the options of two lists: a list of names, and the list of values that follows.
 
-    If the next list has another length, the values are unknown.
+    If the lists differ in length, the values are unknown.
     """
     end = place + 2 * len(names)
     opening = next((at for at in range(end, min(end + 60, len(tokens))) if tokens[at].text == "{"), None)
@@ -241,7 +245,7 @@ def _columns(tokens: Sequence[_Token], place: int, names: Sequence[str]) -> Iter
 def _pair(
     tokens: Sequence[_Token], place: int, opened: Sequence[int], first: dict[str, int]
 ) -> Iterator[_OptionValue]:
-    """Yield the option whose name is at a place: ``{"a", "1"}``, ``f("a", "1")`` or ``x["a"] = "1"``."""
+    """Yield the option whose name is at a position: ``{"a", "1"}``, ``f("a", "1")`` or ``x["a"] = "1"``."""
     before, following, owner = _text(tokens, place - 1), _text(tokens, place + 1), place - 2
     at = place + 2
     certain = owner >= 0 and _certain(tokens, owner, first)
@@ -261,7 +265,7 @@ def _pair(
 
 
 def _function(tokens: Sequence[_Token], opened: Sequence[int]) -> int | None:
-    """Return the place of the function that takes the innermost open list, or None without a function."""
+    """Return the position of the function whose argument is the innermost open list, or None."""
     for at in reversed(opened[-_DEEPEST_LIST:]):
         before = _text(tokens, at - 1)
         if tokens[at].text == "(":
@@ -287,7 +291,7 @@ def _length(tokens: Sequence[_Token], place: int) -> int:
 
 
 def _value(tokens: Sequence[_Token], place: int) -> str | None:
-    """Return the text or number that an expression of constants is, or None for other expressions."""
+    """Return the value of an expression of constants as text, or None for any other expression."""
     length = _length(tokens, place)
     words = [each.text for each in tokens[place : place + min(length, _MOST_VALUE + 1)]]
     if len(words) == 1 and tokens[place].string is not None:
@@ -298,7 +302,7 @@ def _value(tokens: Sequence[_Token], place: int) -> str | None:
 
 
 def _product(words: Sequence[str]) -> str | None:
-    """Return the value of a product of numbers, or of a number that is shifted to the left."""
+    """Return the value of a product of numbers, or of a left shift such as ``1 << 30``, or None."""
     numbers = [_NUMBER.fullmatch(word) for word in words[::2]]
     operators = set(words[1::2])
     if not numbers or len(words) % 2 == 0 or len(words) > _MOST_VALUE:
@@ -315,10 +319,10 @@ def _product(words: Sequence[str]) -> str | None:
 
 
 def _shell(tokens: Sequence[_Token], source: str, search: Search) -> Iterator[BuildCommand]:
-    """Yield the commands in the texts of a program.  The line of a command is its position in the text.
+    """Yield the commands in the strings of a program.  The field ``line`` has the position in the program.
 
-    Texts that are joined with ``+`` or ``<<`` are one command.  Its computed parts are variables.  If the
-    program does not run the text at once, it can add options.
+    Strings that ``+`` or ``<<`` joins are one command.  Its computed parts are shown as variables.  If the
+    string is not the argument of a function that runs commands, the program may add further options.
     """
     done = 0
     for place, token in enumerate(tokens):
@@ -331,7 +335,7 @@ def _shell(tokens: Sequence[_Token], source: str, search: Search) -> Iterator[Bu
 
 
 def _runs(tokens: Sequence[_Token], place: int) -> bool:
-    """Return whether the text at a place is the argument of a function that runs a command."""
+    """Return whether the string at a position is the argument of a function that runs a command."""
     function = place - 1
     while _text(tokens, function) == "(":
         function -= 1
@@ -339,7 +343,7 @@ def _runs(tokens: Sequence[_Token], place: int) -> bool:
 
 
 def _joined(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
-    """Return the text that an expression joins, and the place after the expression."""
+    """Join the strings of an expression.  Return the text and the position after the expression."""
     parts: list[str] = []
     end = place
     for token in tokens[place : place + 200]:

@@ -177,10 +177,10 @@ def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def python_of_notebook(text: str) -> str:
-    """Return the Python code of a notebook.  Its lines have the numbers of the lines in the notebook.
+    """Return the Python code of a notebook.  Each line has the same number as in the notebook file.
 
-    A cell that is not valid Python is left out.  If the notebook has several cells in one line, the numbers
-    are larger.
+    A cell that is not valid Python is left out.  If one line of the file contains several lines of code, the
+    numbers of the later lines are too large.
     """
     lines: list[str] = []
     for part in _notebook(text):

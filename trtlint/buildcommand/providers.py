@@ -104,7 +104,7 @@ class _GivenOptions(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """The number of options.  Of two empty places, the incomplete place counts more."""
+        """Sort key: the number of known options, then whether there may be unknown options."""
         return len(self.options), not self.complete
 
 

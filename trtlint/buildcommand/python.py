@@ -46,7 +46,7 @@ _PRINTERS = frozenset(
         "write",
     }
 )
-"""Functions that show a text and run nothing."""
+"""Functions that only print a text, and run nothing."""
 _CHANGING = frozenset({"append", "extend", "insert", "remove"})
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FORMAT = re.compile(r"%(?:\(\w+\))?[-+ 0#]*\d*(?:\.\d+)?[sdifr]")
@@ -67,9 +67,10 @@ class _Change(Struct, frozen=True):
 
 
 _Changes = Mapping[str, Sequence[tuple[int, _Change | None]]]
-"""For each name, the places in a block that change its value.
+"""For each name, the changes of its value in a block.
 
-A place is the index of a statement, and the change.  The change is None for a new value.
+Each entry has the index of a statement, and the change.  The change is None if the statement assigns a new
+value.
 """
 
 
@@ -95,9 +96,9 @@ class _Reader:
         self._source = source
         self._search = search
         self._silent: set[int] = set()
-        """The ids of texts that the script only shows."""
+        """The ids of the strings that the script only prints, raises or has as documentation."""
         self._known: dict[str, str] = {}
-        """The texts of the names that have one value in the whole script."""
+        """For each name that has exactly one value in the whole script, this value as text."""
         self._module = nodes[0]
         for name, value in single_values(nodes).items():
             text = self._text(value, 0)
@@ -107,7 +108,7 @@ class _Reader:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
-        """Record the texts that the script only shows."""
+        """Record the strings that the script only prints, raises or has as documentation."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             self._silent.add(id(node.value))  # a documentation string
         elif isinstance(node, ast.Raise) and node.exc is not None:
@@ -160,7 +161,7 @@ class _Reader:
             pending += [each for each in ast.iter_child_nodes(node) if id(each) not in inner]
 
     def _of(self, node: ast.expr, changes: Sequence[_Change]) -> Iterator[BuildCommand]:
-        """Yield the command that an expression is."""
+        """Yield the command in an expression, which is a list of words or a text."""
         elements = _elements(node)
         if elements is not None:
             yield from self._of_list(elements, changes)
@@ -188,7 +189,7 @@ class _Reader:
                 return
 
     def _apply(self, change: _Change, words: list[str]) -> None:
-        """Change the words of a command."""
+        """Apply a change to the words of a command."""
         value, known = change.value, change.always and change.value is not None
         if value is not None and change.removes:
             removed = self._word(value)
@@ -213,7 +214,7 @@ class _Reader:
         return COMPUTED if text is None else text[:_LONGEST]
 
     def _text(self, node: ast.expr, depth: int) -> str | None:
-        """Return an expression as text, with variables for computed parts, or None if it is no text."""
+        """Return the text of an expression, with variables for computed parts, or None if it has none."""
         if depth > _DEEPEST:
             return None
         if isinstance(node, ast.Constant):
@@ -301,7 +302,7 @@ def _operands(node: ast.BinOp) -> list[ast.expr]:
 def _elements(node: ast.expr) -> list[ast.expr] | None:
     """Return the elements of a list, a tuple or a sum of lists, or None for other expressions.
 
-    In a sum, an operand that is not a list is an element with a star.
+    In a sum, an operand that is not a list becomes an element with a star: ``*operand``.
     """
     if isinstance(node, ast.List | ast.Tuple):
         return node.elts
@@ -317,7 +318,7 @@ def _elements(node: ast.expr) -> list[ast.expr] | None:
 
 
 def _changes(body: Sequence[ast.stmt]) -> _Changes:
-    """Return the places in a block that change or set the value of a name."""
+    """For each name, return the statements of a block that change or set its value."""
     found: dict[str, list[tuple[int, _Change | None]]] = defaultdict(list)
     for position, statement in enumerate(body):
         name, _ = _assigned(statement)
@@ -332,7 +333,7 @@ def _changes(body: Sequence[ast.stmt]) -> _Changes:
 
 
 def _following(places: Sequence[tuple[int, _Change | None]], position: int) -> Iterator[_Change]:
-    """Yield the changes after a statement, up to the next new value."""
+    """Yield the changes of a name after a statement, until a statement assigns a new value."""
     for _, change in places[bisect(places, position, key=lambda each: each[0]) :]:
         if change is None:
             return

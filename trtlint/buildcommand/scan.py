@@ -44,7 +44,7 @@ _MAX_JOINED = 400
 With this limit, an open quote in a comment cannot join the rest of the file.
 """
 _SHOWING = frozenset({"--help", "--version"})
-"""Options that only show a text."""
+"""Options with which a program only prints a text."""
 _OPERATORS = frozenset("();<>|&")
 _PARENTHESES = re.compile(r"\$\((\w+)\)")
 """Pattern of a make variable such as ``$(NAME)``, which a shell would read as a command substitution."""
@@ -62,7 +62,7 @@ _FILE_PROGRAMS = frozenset(
         "make", "mkdir", "mv", "ninja", "patchelf", "pushd", "rm", "strip", "tar", "test", "type", "which",
     }
 )  # fmt: skip
-"""Programs that take a file or folder such as ``trtexec``, but do not run it."""
+"""Programs that can get a file or folder called ``trtexec`` as an argument, but do not run it."""
 _BUILDER = re.compile(r"create_?builder_?config|BuilderFlag", re.IGNORECASE)
 """Pattern of a program that builds an engine with the API of TensorRT."""
 _DEEPSTREAM = re.compile(r"^\s*(?:network-mode|model-engine-file)\s*[=:]", re.MULTILINE)
@@ -163,7 +163,7 @@ def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]
 
 
 def _in_part(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
-    """Return the commands in a part of a document.  In Python, provider options count, too."""
+    """Return the commands in a part of a document.  If Python code has none, search for provider options."""
     found = _in_file(content, source, suffix)
     return found or (of_python(content, source) if suffix == ".py" else ())
 
@@ -206,7 +206,8 @@ def _logical_lines(text: str, *, docker: bool = False) -> Iterator[tuple[int, li
     """Yield the number and the words of each line.
 
     A line that ends in a backslash or inside a quote is joined with the next line.  A comment ends a command.
-    A line with only a comment does not end it in a Dockerfile, or if the comment ends in a backslash.
+    In a Dockerfile, a line with only a comment does not end the command.  In other files, such a line does
+    not end the command if the comment ends in a backslash.
     https://docs.docker.com/reference/dockerfile/#format
     """
     lines = text.splitlines()

@@ -36,7 +36,7 @@ def nodes_of(text: str) -> list[ast.AST] | None:
 
 
 def single_values(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
-    """Return the values of the names that get one value in the whole script.
+    """Return the values of the names that get exactly one value in the whole script.
 
     Parameters of functions, targets of loops and imported names count as further values.
     """

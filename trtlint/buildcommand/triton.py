@@ -1,7 +1,7 @@
 """Read configurations of Triton Inference Server, ``config.pbtxt``: build options and served tensors.
 
 A configuration is a ``ModelConfig`` message in protobuf's text format.  This module declares the fields that
-it reads, and skips all other fields.  Only a list of messages must be declared even to skip it.
+it reads, and skips all other fields.  A list of messages must be declared even if it is skipped.
 https://github.com/triton-inference-server/common/blob/08365ea/protobuf/model_config.proto
 
 TensorRT builds an ONNX model if the ONNX Runtime backend has an accelerator ``tensorrt``:

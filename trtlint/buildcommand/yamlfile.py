@@ -81,7 +81,7 @@ class _Yaml:
                     yield whole
 
     def _of_list(self, nodes: Sequence[yaml.Node]) -> BuildCommand | None:
-        """Return the command that a list of words is."""
+        """Return the command whose words are the nodes of a list, or None if the list is no command."""
         words = [each.value if isinstance(each, yaml.ScalarNode) else "" for each in nodes]
         tool = tool_of(words[0]) if words else None
         if tool is None or len(words) < 2:

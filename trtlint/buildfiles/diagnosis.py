@@ -34,7 +34,7 @@ _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 CACHE_LINES = 2
-"""Largest distance in lines between an error about the timing cache and TensorRT's statement about it."""
+"""Largest distance in lines from an error to the statement that TensorRT does not use the timing cache."""
 OF_FILES = ("engine_damaged", "engine_version")
 """Patterns of errors about an engine. TensorRT prints the same errors about a timing cache."""
 _VAIN_LINES = 3
@@ -164,10 +164,10 @@ def diagnose(log: Log) -> Diagnosis:
 
 
 def _lines_about_timing_cache(log: Log) -> frozenset[int]:
-    """Return the numbers of the lines above a statement that TensorRT does not use the timing cache.
+    """Return the line numbers of errors that are about the timing cache, not about an engine.
 
-    TensorRT reports an unreadable timing cache like an unreadable engine. The build continues without the
-    cache.
+    TensorRT reports an unreadable timing cache like an unreadable engine. But then a statement follows that
+    TensorRT does not use the cache, and the build continues without the cache.
     """
     stated = log.records.get("timing_cache_unused", ())
     return frozenset(record.line - above for record in stated for above in range(1, CACHE_LINES + 1)) & {

@@ -53,7 +53,7 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files that have no model, and group them by build.
 
     If all files differ in kind, they belong to one build. If two files have the same kind, such as two logs,
-    each file is a separate build.  A build of only a log without a line of TensorRT is a problem.
+    each file is a separate build.  A build that has only a log, without a line of TensorRT, is a problem.
     """
     listed = list(files)
     read, problems = _read(listed)

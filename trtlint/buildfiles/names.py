@@ -26,7 +26,9 @@ _ISLAND = "{ForeignNode["
 
 
 class NodeRange(Struct, frozen=True):
-    """A Myelin island. TensorRT names only its first and its last node.
+    """A Myelin island: nodes that TensorRT's compiler Myelin fuses into one layer.
+
+    TensorRT names only the first and the last node of the island.
 
     The first and the last node can each be several fused nodes.
     """

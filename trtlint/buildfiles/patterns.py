@@ -21,7 +21,7 @@ SEARCHED = 1500
 The limit is necessary, because some expressions take cubic time. Patterns for whole messages have no limit.
 """
 _BEFORE = 500
-"""Of the ``SEARCHED`` characters, the number before the text that made the message a candidate."""
+"""Number of searched characters that come before the text that made the message a candidate."""
 KEY = 6
 """Length, in bytes, of the beginning of a message that selects the entries to try.
 

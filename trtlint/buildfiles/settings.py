@@ -28,7 +28,7 @@ _TOOLS = (
     "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy",
     "vs-mlrt", "polygraphy", "python", "logger",
 )  # fmt: skip
-"""Names of programs that use TensorRT. A program comes before the programs that it contains."""
+"""Names of programs that use TensorRT. A program comes before the programs that it uses."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
 _TORCH_DTYPE = re.compile(
     r"(?:torch\.|dtype\.)(float16|half|bfloat16|float32|float|int8|float8\w*|f16|f32|bf16|i8|f8)\b"

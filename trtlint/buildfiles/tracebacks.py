@@ -72,7 +72,7 @@ class Traceback:
         self._ended = 0  # number of the line after the traceback
         self._code: bytes | None = b""  # the code of the last frame; None right after the frame
         self._code_next = False
-        self._last = 0  # ``_ended``, if that line can be the start of an exception's name
+        self._last = 0  # equal to ``_ended`` if that line may begin the name of an exception
 
     def begin(self, number: int, line: bytes) -> None:
         """Begin a traceback with its heading, ``Traceback (most recent call last):``."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.settings import BuildSettings
 
     BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
-    """The contents of a file."""
+    """The parsed contents of a build file."""
 
 FileKind = Literal["log", "layers", "profile"]
 

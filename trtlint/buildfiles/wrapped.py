@@ -23,7 +23,7 @@ _HEAD = 200
 """The search for the severity and the library name covers this number of bytes of a line."""
 _LOOKED_AT = 4000
 """The search for ``MARKS`` covers this number of bytes of a line."""
-_MANY = 1000  # number of searched lines of a batch after which only the marks in the batch are used
+_MANY = 1000  # after this number of lines, search only for the marks that occur in the batch
 _SHORTEST = 6
 """Length of the shortest informative line, ``Killed``, in bytes."""
 _LAYERS = 4

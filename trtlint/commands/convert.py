@@ -123,7 +123,7 @@ def run_convert(options: ConvertOptions) -> int:
         except (KeepError, InputsError) as error:
             if not several:
                 raise SettingError(str(error)) from error
-            one = Problem(str(request.model), str(error))  # The options may fit the remaining models.
+            one = Problem(str(request.model), str(error))  # the options may be valid for other models
         if isinstance(one, Problem):
             print(clean(f"error: {one}"), file=sys.stderr)
             ended = max(ended, Exit.UNREADABLE)
@@ -140,8 +140,8 @@ def run_convert(options: ConvertOptions) -> int:
 def _models(options: ConvertOptions) -> list[Path]:
     """Return the models to convert.
 
-    If a file has the default output name of another given model, an earlier run wrote the file. Such files
-    are left out.
+    Leave out files that have the default output name of another model of the command. An earlier run wrote
+    these files.
 
     Raises:
         SettingError: ``-o`` names a file, but there are several models.
@@ -251,7 +251,7 @@ def _layers(options: ConvertOptions, model: Path, command: BuildCommand | None) 
 
 
 def _build_command(options: ConvertOptions, model: Path) -> BuildCommand | None:
-    """Return the trtexec command of ``--build``, or None without one."""
+    """Return the trtexec command of ``--build``, or None if ``--build`` has none."""
     if options.build is None or of_polygraphy(options.build) is not None:
         return None
     return choose_command(model, read_commands(options.build), notify)

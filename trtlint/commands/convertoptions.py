@@ -83,7 +83,7 @@ def convert_command(**options: Any) -> int:
 
     Exit code: 0 all checks proved the result, 1 the model was written, but not proven, 2 invalid usage or
     inputs, 3 the model cannot be read or converted, or a check failed, 4 a bug in trtlint.
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.convert import ConvertOptions, run_convert
 
     outputs = take_outputs(options)

@@ -41,7 +41,7 @@ from trtlint.target.target import Target
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
 """Kinds of facts that list every node, tensor, layer or log line.  They are shown only on request."""
 _OF_BUILDS = frozenset({"log_message", "layer", "placement"})
-"""Kinds of ``_NUMEROUS`` that JSON contains without a request, because build files consist of them."""
+"""Kinds in ``_NUMEROUS`` that JSON always contains, because build files consist of such facts."""
 
 
 def run_facts(
@@ -107,7 +107,7 @@ def run_facts(
 
 
 def _hidden(format: str) -> frozenset[str]:
-    """Return the kinds of facts that a format shows only if the user names the kind."""
+    """Return the kinds of facts that a format shows only on request."""
     return _NUMEROUS - _OF_BUILDS if format == "json" else _NUMEROUS
 
 

@@ -51,7 +51,7 @@ _BUILD = """\
 
 """
 _BASELINE = """\
-# To accept the present findings, so that only new errors fail:
+# To accept the present findings, so that only new errors make the command fail:
 #   trtlint models/ --write-baseline baseline.json
 # Then add this line to {file}. The step, the job and the hook above read this file:
 baseline = "baseline.json"

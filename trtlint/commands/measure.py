@@ -189,7 +189,7 @@ def _nodes(finding: Finding) -> set[str]:
 
 
 def _broken(found: Measurement) -> bool:
-    """Return whether the measured type makes an output of the model wrong, or no output can be compared.
+    """Return whether the measured type makes an output wrong, or whether no output can be compared.
 
     If the type was not simulated, return whether a tensor exceeds the range of the type.
     """

@@ -24,7 +24,7 @@ def init(build: str | None, output: str, **options: Any) -> int:
 
     \b
     trtlint init --trt 10.8 --gpu L4 --build 'trtexec --onnx=model.onnx --fp16'
-    """  # noqa: D301 - click's mark of lines that stay
+    """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.init import run_init
 
     return run_init(target_options(options), build, output)

@@ -88,7 +88,7 @@ class Verifier:
 
 
 def require_weights(source: SourceModel, out: Path) -> None:
-    """Raise an error if a model would be written to another folder than its external data.
+    """Raise an error if the output folder differs from the folder of the model's external data.
 
     Raises:
         SettingError: the folders differ.

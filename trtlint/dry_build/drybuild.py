@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""Environment that hides GPUs, so that a dry build gives the same result on every machine."""
+"""Environment variables that hide GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
 """Measured memory, in bytes, that a build needs in addition to its weights (see benchmarks)."""
 _TIMES = 4

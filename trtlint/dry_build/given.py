@@ -38,7 +38,7 @@ def command_shapes(command: BuildCommand | None) -> Iterator[ShapeRange]:
 
 
 def wrong_shape(shapes: Iterable[ShapeRange], inputs: Sequence[Value], *, named: bool = True) -> str:
-    """Return an error about the first shape that does not fit the inputs of a model, or an empty text.
+    """Return an error about the first shape that contradicts the inputs of a model, or an empty text.
 
     An integer input with at most one dimension may be a shape tensor.  Its shape is not checked, because the
     user then gives the values of the tensor.

@@ -1,7 +1,7 @@
 """Guess input sizes from the constants of a network.
 
-A model with dynamic sizes can contain a table that fits only one size. An example is the position table of a
-vision transformer. This table has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process
+A model with dynamic sizes can contain a table that allows only one size. An example is the position table of
+a vision transformer. This table has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process
 imports this module, so the module uses only the standard library.
 """
 

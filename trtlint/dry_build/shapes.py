@@ -35,7 +35,7 @@ _MEL_BANDS = (64, 80, 128)
 _HALVED = 4
 """Number of image sizes to try. Each size is half of the previous size: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Sizes to try for all chosen dimensions at once, because equal sizes may fit together."""
+"""Sizes to try for all chosen dimensions at once, because equal sizes may be compatible."""
 _CROSSED = 3
 """Number of suggested image sizes, and of suggested lengths, to try in all combinations."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)

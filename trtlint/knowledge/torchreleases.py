@@ -44,7 +44,9 @@ _FILES: Mapping[str, str] = {
     "backend": "dynamo/backend/backends.py",
 }
 _PASSED_ON: Mapping[tuple[str, str], int] = {("mutable", "compile"): 8}
-"""For a kind of call and a table, the minor number of the first release that passes on these arguments.
+"""For a kind of call and a table, the first release in which the call passes on the table's arguments.
+
+The value is the minor number of the release.
 
 ``MutableTorchTensorRTModule`` ignores its ``**kwargs`` before 2.8:
 https://github.com/pytorch/TensorRT/blob/v2.7.0/py/torch_tensorrt/dynamo/runtime/_MutableTorchTensorRTModule.py
@@ -52,7 +54,7 @@ https://github.com/pytorch/TensorRT/blob/v2.7.0/py/torch_tensorrt/dynamo/runtime
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
 """Arguments that ``torch_tensorrt.compile`` itself reads.
 
-:func:`argument` looks up these arguments in the table ``front``, too, for every kind of call.
+For every kind of call, :func:`argument` also looks up these arguments in the table ``front``.
 """
 
 

@@ -88,7 +88,7 @@ def _type(text: str, shape: Sequence[int | str | None] | None) -> onnx.TypeProto
     found = onnx.TypeProto()
     name = text.removeprefix("tensor(").removesuffix(")").upper()
     found.tensor_type.elem_type = onnx.TensorProto.DataType.Value(name) if name in _NAMES else 0
-    if shape:  # ONNX Runtime gives an empty list for an unknown rank, too
+    if shape:  # an empty list means a scalar or an unknown rank
         found.tensor_type.shape.SetInParent()
         for each in shape:
             dimension = found.tensor_type.shape.dim.add()

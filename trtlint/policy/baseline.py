@@ -229,7 +229,7 @@ class Baseline:
         Args:
             protected: files that must not be replaced.
             whole: whether the run read all its files. If it did not, the entries of deleted models are kept,
-                because a missing file can have the same cause as the failure.
+                because the cause of the incomplete run may also be the reason why a model file is missing.
 
         Returns:
             Number of removed entries.

@@ -264,7 +264,7 @@ def notes(
     Args:
         entries: the suppressions that were applied.
         used: number of sites that each suppression matches.
-        ran: the rules that ran.  A suppression for another known rule is not reported as unused.
+        ran: the rules that ran.  A suppression for a known rule that did not run is not reported as unused.
         known: all rules. A suppression for an unknown rule is reported as unused, except if trtlint once had
             the rule and removed it.
         today: date for the comparison with expiry dates.

@@ -67,7 +67,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 
 def by_version(targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Return targets in the order of :func:`targets_of`: TensorRT first, and the oldest version first."""
+    """Return targets in the order of :func:`targets_of`: TensorRT before TensorRT-RTX, older before newer."""
     products = list(_OPTIONS)
     return tuple(
         sorted(targets, key=lambda each: (products.index(each.product), Version(each.version or "0")))

@@ -11,7 +11,10 @@ from trtlint.files.globs import matches_path
 from trtlint.policy.config import Configuration
 
 _OF_MODELS = (SUFFIX, "*", "/")
-"""Ends of globs for models.  A run over a folder does not lint its scripts and programs."""
+"""Ends of the globs that can match models.
+
+Other globs are for scripts and programs, which a run over a folder does not lint.
+"""
 
 
 def unmatched(

@@ -31,7 +31,8 @@ class DryJob(Struct, frozen=True):
         kept: the cache folder; None to cache nothing.
         logs: the folder for logs; None to save no logs.
         compare: the inputs for a comparison of the parsed network with the model; None to compare nothing.
-        asked: the shapes from the option ``--shapes`` or the keyword ``shapes``, which must fit the model.
+        asked: the shapes from the option ``--shapes`` or the keyword ``shapes``, which must match the inputs
+            of the model.
         alone: True if the run has no other model. Then each name in ``asked`` must be an input of the model.
     """
 

@@ -184,7 +184,8 @@ class DryBuildReader(EvidenceReader):
     def _unused(self) -> str:
         """Return an option that has no effect without a dry build, or an empty text.
 
-        If the run has several models, the configuration may request dry builds for only some of them.
+        If the run has several models, only ``--shapes`` is checked. The other options have an effect if the
+        configuration requests a dry build for one of the models.
         """
         dry = self._dry
         if dry.shapes:

@@ -172,7 +172,7 @@ class _Asked:
     def _build(self, interpreter: Any, network: Any, begin: int) -> dict[str, Any]:
         """Build a network, and return the result of the build.
 
-        ``begin`` is the position in the log before the network was created. If the build fails, the result
+        ``begin`` is the length of the log before the network was created. If the build fails, the result
         includes the errors that TensorRT logged after this position.
         """
         trt = importlib.import_module("tensorrt")
@@ -340,7 +340,7 @@ def _said(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException) -> str:
-    """Return the operator and the innermost function of Torch-TensorRT at which an error occurred."""
+    """Describe where an error occurred: the innermost function of Torch-TensorRT, and the operator."""
     function, operator, step = "", "", error.__traceback__
     while step is not None:
         frame, step = step.tb_frame, step.tb_next

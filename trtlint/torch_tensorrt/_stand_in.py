@@ -38,7 +38,9 @@ Releases of Torch-TensorRT up to 2.10 derive a class from one of these classes.
 """
 _CHECK = "aten._assert_tensor_metadata.default"
 _REMOVES_CHECKS = 7
-"""Minor number of the first release that itself removes the checks, and does not need :func:`remove_checks`:
+"""Minor number of the first Torch-TensorRT release that removes torch's type checks itself.
+
+Older releases need :func:`remove_checks`.
 https://github.com/pytorch/TensorRT/pull/3395
 """
 
@@ -88,10 +90,11 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
 
 
 def remove_checks(module: Any, _settings: Any = None) -> Any:
-    """Remove the type checks that torch 2.7 and newer add before each conversion, and return the module.
+    """Remove torch's type checks from a graph module, and return the module.
 
-    With torch 2.7 or newer, each check would split an engine of Torch-TensorRT 2.6. Torch-TensorRT 2.6 is
-    made for torch 2.6, which adds no checks (https://github.com/pytorch/TensorRT/issues/3375).
+    torch 2.7 and newer add such a check before each type conversion. Each check would split an engine of
+    Torch-TensorRT 2.6. This release is made for torch 2.6, which adds no checks
+    (https://github.com/pytorch/TensorRT/issues/3375).
     """
     checks = [node for node in module.graph.nodes if str(node.target) == _CHECK]
     for node in checks:

@@ -14,7 +14,7 @@ from trtlint.torch_tensorrt.options import RunOptions
 from trtlint.torch_tensorrt.result import DryRun, result_of
 
 UNTRUSTED = (
-    "could not ask Torch-TensorRT: torch.export.load can run code from the program file; if you "
+    "no dry run of Torch-TensorRT: torch.export.load can run code from the program file; if you "
     "trust the file, use --trust-pickle"
 )
 OLDEST = 6

@@ -177,7 +177,7 @@ def is_call(text: str) -> bool:
 
 
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
-"""Calls of the compiler, calls of related functions, and marks.
+"""Calls of the compiler, calls that export or save modules or set run-time modes, and marks.
 
 A mark is another part of a script that affects the compilation, such as an export.
 """

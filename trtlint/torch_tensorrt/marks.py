@@ -95,7 +95,7 @@ def _written(node: ast.Call, imports: Mapping[str, str]) -> dict[str, object]:
 
 
 def _constant(node: ast.expr, imports: Mapping[str, str]) -> object:
-    """Return a constant, the full name of an imported name, or an empty tuple for another expression."""
+    """Return a constant, the full name of an imported name, or an empty tuple for any other expression."""
     if isinstance(node, ast.Constant):
         return node.value
     if (

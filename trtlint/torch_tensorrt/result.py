@@ -14,7 +14,7 @@ _REASONS = {
     "excluded": "torch_executed_ops names the operator",
     "complex": "the operator computes with complex numbers",
     "cpu": "torch uses this operator only on a CPU, and another operator on a GPU",
-    "data": "fallback_data_dependent_ops leaves the operator to PyTorch",
+    "data": "fallback_data_dependent_ops makes PyTorch run the operator",
 }
 
 

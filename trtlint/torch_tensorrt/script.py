@@ -20,7 +20,7 @@ class TorchScript(Struct, frozen=True):
         path: the script; ``--build`` for a call given as text.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         calls: the calls.
-        uses: calls of functions that are related to the compiler, such as ``torch_tensorrt.save``.
+        uses: calls that export or save modules, or set run-time modes, such as ``torch_tensorrt.save``.
         marks: other parts that affect the compilation, such as ranges of input shapes, or exports and traces
             of programs.
     """

@@ -1,4 +1,4 @@
-"""Find calls of functions that are related to the compiler, such as ``torch_tensorrt.save``."""
+"""Find calls that export or save modules, or set run-time modes, such as ``torch_tensorrt.save``."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _COMPILED = (
 
 
 class TorchUse(Struct, frozen=True):
-    """One call of a function that is related to the compiler.
+    """One call of a function in :data:`Function`: it exports or saves a module, or sets a run-time mode.
 
     Attributes:
         function: the function.
@@ -131,7 +131,7 @@ class TorchUse(Struct, frozen=True):
 
 
 def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None:
-    """Return the data of a call if its function is related to the compiler, or None for another call.
+    """Return the arguments of a call of a function in :data:`Function`, or None for any other call.
 
     Args:
         node: the call.
@@ -198,7 +198,7 @@ def _followed(node: ast.expr, place: Place) -> tuple[ast.expr, Place] | None:
 
 
 def _followed_call(node: ast.expr, place: Place) -> tuple[ast.Call, Place] | None:
-    """Return the call that was assigned to a name, with its place, or None for another expression."""
+    """Return the call that was assigned to a name, and its place. Return None for any other expression."""
     found = _followed(node, place)
     return None if found is None or not isinstance(found[0], ast.Call) else (found[0], found[1])
 

@@ -124,7 +124,7 @@ class ScriptScope:
                     self._bound.add(name)
 
     def binds(self, name: str) -> bool:
-        """Return whether a statement in the scope changes a name. Calls that change it do not count."""
+        """Return whether a statement in the scope, other than a call, may change a name."""
         return name in self._bound
 
     def may_go_on(self) -> bool:

@@ -19,7 +19,7 @@ from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.script import TorchScript
 
 _LISTED = 200
-COULD_NOT = "could not ask Torch-TensorRT"
+COULD_NOT = "no dry run of Torch-TensorRT"
 """Prefix of the note about a dry run that was not possible."""
 
 
