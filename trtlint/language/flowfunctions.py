@@ -126,8 +126,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     "packed_state": Function(
         "packed_state(v)",
         "whether the recurrence that computes v meets two conditions: (1) an earlier operator of the graph "
-        "is a Loop, a Scan or a recurrence; (2) an initial state is an element of the last dimension of a "
-        "tensor with four dimensions",
+        "is a Loop, a Scan or a recurrence; (2) an initial state is selected along the last dimension of a "
+        "four-dimensional tensor",
         (VALUE,),
         TRUTH,
         _packed_state,

@@ -171,7 +171,7 @@ class _Constructs:
         )
 
     def _is_packed(self, state: Value | None) -> bool:
-        """Return whether a state is an element of the last dimension of a tensor with four dimensions."""
+        """Return whether a state is selected along the last dimension of a four-dimensional tensor."""
         value = state
         for _ in range(_MOST_STEPS):
             node = None if value is None else value.producer
