@@ -181,7 +181,11 @@ def test_long_texts_and_lists_are_cut() -> None:
         ("larger than 10 MiB, the limits grow", "files.limits.ORDINARY", 10 << 20),
         ("grow by 0.5 s", "files.limits._SECONDS_PER_MEBIBYTE", 0.5),
         ("grow by 0.5 s and 32 MiB", "files.limits._MEMORY_PER_BYTE", 32),
-        ("With `--weights`, the time limit grows by 0.01 s", "files.limits._SECONDS_PER_WEIGHT_MEBIBYTE", 0.01),
+        (
+            "With `--weights`, the time limit grows by 0.01 s",
+            "files.limits._SECONDS_PER_WEIGHT_MEBIBYTE",
+            0.01,
+        ),
         ("4,000,000 protobuf fields", "model.reader._MOST_FIELDS", 4_000_000),
         ("96 nested messages", "model.reader._DEEPEST", 96),
         ("1 GiB without its tensors", "model.reader._MOST_BYTES", 1 << 30),

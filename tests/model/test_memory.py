@@ -222,4 +222,4 @@ def test_a_model_that_onnx_ir_cannot_write(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(onnx_ir.serde, "serialize_model_into", fail)
     with pytest.raises(ModelError) as caught:
         MemoryModel(ir_model(a=SCALE)).read()
-    assert caught.value.message == "ONNX IR cannot write this model: 'a\\n name'"
+    assert caught.value.message == "the library onnx_ir cannot write this model: 'a\\n name'"

@@ -1,9 +1,10 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with the set in FP32. If no node is in FP32, the
-errors of some rounding models are too large. The search combines these rounding models, and tests each set
-only with the combination, to need fewer runs. The error of the combination is at least as large as the error
-of each of these rounding models. At the end, the search tests its final set with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. A rounding model is one way
+to simulate the rounding of a narrow type. First, the search tests each rounding model without any node in
+FP32. To save runs, it combines the rounding models whose errors are too large, and tests each set only with
+this combination. The error of the combination is at least as large as the error of each of its rounding
+models. At the end, the search tests its final set with all rounding models.
 """
 
 from __future__ import annotations

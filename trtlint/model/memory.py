@@ -208,7 +208,8 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
     try:
         serde.serialize_model_into(proto, _Override(model, graph=_Override(model.graph, initializers=small)))
     except Exception as error:  # incomplete models raise exceptions of any class
-        raise ModelError(f"ONNX IR cannot write this model: {' '.join(str(error).split())}") from error
+        reason = " ".join(str(error).split())
+        raise ModelError(f"the library onnx_ir cannot write this model: {reason}") from error
     return proto, large
 
 

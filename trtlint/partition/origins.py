@@ -56,12 +56,12 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
     """Assign to each rewritten node the path of a node in the file, where possible.
 
     Args:
-        before: for the path of each node in the file, the marked node.
+        before: the marked nodes.  The keys are the paths of the nodes in the file.
         after: the model after the rewrites. A new node gets the path of a node that it replaces.
 
     Returns:
-        The nodes that were merged into other nodes.  Nodes that ONNX Runtime computes or removes, such as
-        Identity, are not included.
+        The nodes that were merged into other nodes.  The result does not include nodes that ONNX Runtime
+        folds into constants or only removes.
     """
     producers = {name: path for path, node in before.items() for name in node.output if name}
     after_nodes = list(contents.nodes(after))

@@ -282,7 +282,7 @@ def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
 
 
 def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Merge equal lines about different models, if there are many models.
+    """If there are many models, merge the lines that differ only in the path of the model.
 
     Each line has the path of the model and two texts.
     """
