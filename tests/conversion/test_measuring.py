@@ -1,19 +1,24 @@
-"""What a conversion asks of the process that runs the model, and what it makes of the answer."""
+"""Tests of the requests to the process that runs the model, and of its answers."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
+from tests.conversion.models import PRODUCTS, saved
 from trtlint.conversion import measuring
-from trtlint.conversion.measuring import ConversionNeedsRuntimeError, NotRunError
-from trtlint.conversion.result import ConversionCheck
-from trtlint.conversion.session import ConversionRequest
-from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.conversion.measuring import ConversionNeedsRuntimeError, Found, SearchRequest
+from trtlint.conversion.result import ConversionCheck, Magnitude
+from trtlint.conversion.session import ConversionRequest, ConversionSession
+from trtlint.measurement import measure
+from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import usual_limits
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
@@ -25,7 +30,7 @@ ANSWER = {
     "batches": 3,
     "errors": {"y": 0.005},
     "trivial": "",
-    "made_up": False,
+    "generated": False,
     "floats": True,
     "compared": "",
     "decides": True,
@@ -73,7 +78,7 @@ class Process:
         ({}, "proven", WITHIN),
         ({"worst": 0.01}, "proven", WITHIN.replace("0.005", "0.01")),
         ({"worst": 0.011}, "failed", WITHIN.replace("0.005", "0.011")),
-        ({"worst": 0.011, "trivial": "t", "made_up": True}, "failed", WITHIN.replace("0.005", "0.011")),
+        ({"worst": 0.011, "trivial": "t", "generated": True}, "failed", WITHIN.replace("0.005", "0.011")),
         (
             {"errors": {}, "worst": None, "floats": False},
             "unproven",
@@ -86,9 +91,9 @@ class Process:
             "failed",
             "an output of the converted model contains infinity or NaN, or has another shape",
         ),
-        ({"trivial": "all outputs are 0", "made_up": True}, "unproven", "all outputs are 0"),
+        ({"trivial": "all outputs are 0", "generated": True}, "unproven", "all outputs are 0"),
         (
-            {"made_up": True},
+            {"generated": True},
             "unproven",
             f"{WITHIN}, on generated inputs; give real inputs with --inputs",
         ),
@@ -134,7 +139,7 @@ def test_the_verdict_of_a_rehearsal(
 ) -> None:
     answer = {**ANSWER, **changes}
     process = Process({"result": answer})
-    monkeypatch.setattr(measuring, "run", process)
+    monkeypatch.setattr(measure, "run", process)
     steps: list[str] = []
     found = measuring.rehearse(request(tmp_path), Path("out.onnx"), steps.append, 2)
     figures = {**FIGURES, "error": answer["worst"], "errors": answer["errors"]}
@@ -147,11 +152,10 @@ def test_the_verdict_of_a_rehearsal(
     ((work, order, _),) = process.orders
     assert work == "trtlint.conversion._rehearse"
     assert order == {
+        "task": "rehearsal",
         "model": str(tmp_path / "m.onnx"),
         "type": "fp16",
-        "tolerance": 0.01,
-        "inputs": Inputs().request,
-        "task": "prove",
+        "inputs": to_builtins(Inputs()),
         "attempt": 2,
         "converted": "out.onnx",
     }
@@ -160,7 +164,7 @@ def test_the_verdict_of_a_rehearsal(
 def test_a_rehearsal_that_does_not_run_proves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "run", Process({"error": "model", "text": "no kernel"}))
+    monkeypatch.setattr(measure, "run", Process({"error": "model", "text": "no kernel"}))
     found = measuring.rehearse(request(tmp_path), tmp_path / "out.onnx", lambda _: None)
     assert found == ConversionCheck("rehearsal", "unproven", "no kernel")
 
@@ -171,52 +175,58 @@ def test_a_rehearsal_needs_onnx_runtime(tmp_path: Path, monkeypatch: pytest.Monk
     assert (found.name, found.verdict, found.figures) == ("rehearsal", "unproven", {})
     assert found.text.startswith("ONNX Runtime is not installed: ")
     with pytest.raises(ConversionNeedsRuntimeError, match=r"^measuring needs ONNX Runtime: .*--no-measure$"):
-        measuring._ask(request(tmp_path), {}, lambda _: None)
+        ConversionSession(ConversionRequest(saved(PRODUCTS, tmp_path / "m.onnx"))).measure()
 
 
-def test_the_last_answer_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "run", Process({"doing": "1 of 2"}, {"doing": "2 of 2"}, {"result": 7}))
+@pytest.mark.parametrize(
+    ("settings", "cause", "text"),
+    [
+        ({"seconds": 9.0}, "time", "measuring exceeded the time limit of 9 s; raise it with --seconds"),
+        (
+            {"memory": 3 << 29},
+            "memory",
+            "measuring exceeded the memory limit of 1.5 GB; raise it with --memory",
+        ),
+    ],
+)
+def test_past_a_limit_the_message_names_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], cause: Cause, text: str
+) -> None:
+    monkeypatch.setattr(measure, "run", Process(cause=cause, log="a line"))
+    given = request(tmp_path, **settings)
+    assert measuring.rehearse(given, tmp_path / "out.onnx", lambda _: None).text == text
+    searched = ConversionSession(replace(given, model=saved(PRODUCTS, tmp_path / "m.onnx")))
+    searched.measure()
+    assert searched.found == Found(notes=(text,))
+
+
+def test_the_search_gets_the_groups_and_the_earlier_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Found({"first": "too large"}, 0.5, enough=False, ranges=(Magnitude("first", "MatMul", 9.0),))
+    process = Process({"doing": "ranges"}, {"result": to_builtins(first)})
+    monkeypatch.setattr(measure, "run", process)
     steps: list[str] = []
-    assert measuring._ask(request(tmp_path), {}, steps.append) == 7
-    assert steps == ["1 of 2", "2 of 2"]
-
-
-@pytest.mark.parametrize(
-    ("answers", "error", "text"),
-    [
-        ([{"error": "inputs", "text": "bad batch"}], InputsError, "bad batch"),
-        ([{"result": 7}, {"error": "other", "text": "bad model"}], NotRunError, "bad model"),
-    ],
-)
-def test_errors_of_the_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[Any], error: type[Exception], text: str
-) -> None:
-    monkeypatch.setattr(measuring, "run", Process(*answers, cause="failed", log="a line"))
-    with pytest.raises(error, match=f"^{text}$"):
-        measuring._ask(request(tmp_path), {}, lambda _: None)
-
-
-@pytest.mark.parametrize(
-    ("cause", "log", "reason"),
-    [
-        ("failed", "first\n last line \n\n", ": last line"),
-        ("failed", "b" * 500, f": {'b' * 400}"),
-        ("failed", "\n", ""),
-        ("time", "a line", ""),
-        ("memory", "a line", ""),
-    ],
-)
-def test_only_a_failure_has_a_reason_in_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: Cause, log: str, reason: str
-) -> None:
-    process = Process(cause=cause, log=log)
-    monkeypatch.setattr(measuring, "run", process)
-    with pytest.raises(NotRunError) as error:
-        measuring._ask(request(tmp_path), {}, lambda _: None)
-    assert (
-        str(error.value)
-        == f"the process that ran the model gave no result: it {process.result.words}{reason}"
+    path = saved(PRODUCTS, tmp_path / "m.onnx")
+    session = ConversionSession(ConversionRequest(path, keep=("second",)), steps.append)
+    session.measure()
+    assert session.found == first
+    session.measure(1)
+    assert steps == ["reading", "ranges", "ranges"]
+    wanted = [convert(json.loads(json.dumps(order)), SearchRequest) for _, order, _ in process.orders]
+    assert wanted[0] == SearchRequest(
+        model=str(path),
+        type="fp16",
+        inputs=Inputs(),
+        attempt=0,
+        io="fp32",
+        tolerance=0.01,
+        kept={},
+        fixed=frozenset({"second"}),
+        groups=(),
+        costs={"first": 8192, "second": 8192},
     )
+    assert wanted[1] == replace(wanted[0], attempt=1, kept=first.kept)
 
 
 def test_limits_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,10 +240,10 @@ def test_limits_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ({"seconds": 9.0, "until": 110.0}, Limits(9.0, usual.memory)),
     )
     for settings, expected in choices:
-        process = Process({"result": 1})
-        monkeypatch.setattr(measuring, "run", process)
-        measuring._ask(request(tmp_path, **settings), {}, lambda _: None)
+        process = Process({"result": ANSWER})
+        monkeypatch.setattr(measure, "run", process)
+        measuring.rehearse(request(tmp_path, **settings), tmp_path / "out.onnx", lambda _: None)
         assert [limits for _, _, limits in process.orders] == [expected]
     for until in (99.0, 100.0):
-        with pytest.raises(NotRunError, match=r"^the time limit for runs of the model is reached"):
-            measuring._ask(request(tmp_path, until=until), {}, lambda _: None)
+        found = measuring.rehearse(request(tmp_path, until=until), tmp_path / "out.onnx", lambda _: None)
+        assert found.text.startswith("the time limit for runs of the model is reached")

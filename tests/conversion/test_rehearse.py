@@ -13,7 +13,7 @@ from tests.conversion.models import saved
 from trtlint.conversion import _rehearse
 from trtlint.conversion._rehearse import TrialErrors, _beyond, _compared, _greatest, _ranges
 from trtlint.conversion.measuring import Found
-from trtlint.conversion.result import ConversionCheck
+from trtlint.conversion.result import ConversionCheck, Magnitude
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
 from trtlint.measurement.analysis import Findings
@@ -118,8 +118,8 @@ def test_numbers_within_a_factor_of_two_of_the_end_are_beyond_it() -> None:
 
 def test_the_operators_with_the_largest_numbers_come_first() -> None:
     found = _ranges(TRIAL)
-    assert [each[0] for each in found] == ["nc", "ne", "nf", "ni", "nh", "nb", "na"]
-    assert found[0] == ["nc", "Mul", 9e9]
+    assert [each.node for each in found] == ["nc", "ne", "nf", "ni", "nh", "nb", "na"]
+    assert found[0] == Magnitude("nc", "Mul", 9e9)
     assert len(_ranges(trial_with(*((str(n), "Add", float(n), False, True) for n in range(50))))) == 40
 
 

@@ -246,8 +246,8 @@ def test_a_process_compares_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert found == Agreement("1.7.1", tensors=2, inputs="given", seconds=0.5, peak=7)
     document = {
         "model": str(tmp_path / "m.onnx"),
-        "files": [str(tmp_path / "x.npz")],
-        "lists": [],
+        "files": (str(tmp_path / "x.npz"),),
+        "lists": (),
         "script": None,
         "probe": True,
         "shapes": {"x": (1, 2)},

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
@@ -55,7 +55,7 @@ class Pair(Struct, frozen=True):
         return {
             "before": os.path.realpath(self.before),
             "after": os.path.realpath(self.after),
-            **self.inputs.request,
+            **to_builtins(self.inputs.absolute),
             "wide": self.wide,
             "ignore_nan": self.ignore_nan,
             "keep_a_key": self.keep_a_key,

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.changes import changed_shares
 from trtlint.conversion.fixed import uses_floats
+from trtlint.conversion.measuring import Found, RehearsalAnswer, RehearsalRequest, SearchRequest
+from trtlint.conversion.result import Magnitude
 from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
-from trtlint.files.problem import first_few, shorten
+from trtlint.files.problem import first_few
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.choosing import ChoiceCounter
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.keeping import Budget
+from trtlint.measurement.measuring import Say, send_result
 from trtlint.measurement.narrowing import Narrowing, Rewritten
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
 from trtlint.measurement.trial import Trial, ratio
 from trtlint.measurement.trivial import sentence
-from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
 
@@ -66,66 +67,60 @@ _MARGIN = 2.0
 The limit is divided by this factor. Numbers above the reduced limit count as beyond the range.
 """
 
-Say = Callable[[Any], None]
-
 
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Process a request, and send messages with ``say``. The last message is the result or the error."""
-    given = request["inputs"]
-    inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
-    try:
-        if request["task"] == "search":
-            say({"result": _searched(request, inputs, say)})
-        else:
-            say({"result": _measure_converted(request, inputs)})
-    except InputsError as error:
-        say({"error": "inputs", "text": shorten(str(error))})
-    except (ModelError, TrialError) as error:
-        say({"error": "model", "text": shorten(str(error))})
+    asked: SearchRequest | RehearsalRequest = convert(request, SearchRequest | RehearsalRequest)
+    send_result(lambda: to_builtins(_answer(asked, say)), say)
 
 
-def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str, Any]:
-    model = skeleton(Path(request["model"]))
-    format_ = FORMATS[request["type"]]
+def _answer(request: SearchRequest | RehearsalRequest, say: Say) -> Found | RehearsalAnswer:
+    return _searched(request, say) if isinstance(request, SearchRequest) else _measure_converted(request)
+
+
+def _searched(request: SearchRequest, say: Say) -> Found:
+    model = skeleton(Path(request.model))
+    format_ = FORMATS[request.type]
     say({"doing": "ranges"})
-    trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
+    trial = trial_of(model, request.inputs, request.attempt, held_back=False)
     if list(trial.ranged.outputs[0]) and not trial.judged and not model.compared.sentence:
         raise TrialError("every output contains infinity or NaN in FP32 on these inputs")
     found = findings(trial.ranged, format_)
     say({"doing": "search"})
     wide = _beyond(trial, format_, found)
     budget = Budget(MOST_RUNS, MOST_SECONDS)
-    tolerance = float(request["tolerance"])
-    bound, valid = tolerance * _AIM[format_.name], tolerance * _VALID
-    narrowing = Narrowing(format_, clamped=found.constants, round_inputs=request["io"] != "fp32")
+    bound, valid = request.tolerance * _AIM[format_.name], request.tolerance * _VALID
+    narrowing = Narrowing(format_, clamped=found.constants, round_inputs=request.io != "fp32")
     errors = TrialErrors(trial, narrowing, bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
     search = Search(candidates, errors.measure, budget, errors.sample)
-    if request["kept"]:
+    if request.kept:
         errors.limit(valid)
-        choice = search.resumed(request["kept"], valid)
+        choice = search.resumed(request.kept, valid)
     else:
         choice = search.chosen(bound)
     if choice.enough and choice.kept and not budget.spent:
         say({"doing": "validation"})
         errors.limit(valid)
-        errors.validate(validation_of(model, inputs, int(request["attempt"])))
+        errors.validate(validation_of(model, request.inputs, request.attempt))
         for _ in range(_MOST_EXTENSIONS):
             if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
                 break
             choice = search.extended(choice, valid)
     final = candidates.fixed | frozenset(choice.kept)
-    return {
-        "kept": dict(choice.kept),
-        "enough": choice.enough,
-        "error": errors.all(final),
-        "ranges": _ranges(trial),
-        "greatest": _greatest(trial),
-    }
+    failed = "no tested set of operators in FP32 keeps the errors within the tolerance"
+    return Found(
+        kept=choice.kept,
+        error=errors.all(final),
+        enough=choice.enough,
+        notes=() if choice.enough else (failed,),
+        ranges=_ranges(trial),
+        greatest=_greatest(trial),
+    )
 
 
-def _ranges(trial: Trial) -> list[list[Any]]:
-    """Return path, type and magnitude of the operators that compute the largest numbers."""
+def _ranges(trial: Trial) -> tuple[Magnitude, ...]:
+    """Return the operators that compute the largest numbers, the largest first."""
     found: dict[tuple[str, str], float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -133,7 +128,7 @@ def _ranges(trial: Trial) -> list[list[Any]]:
             key = probe.node, probe.op
             found[key] = max(found.get(key, 0.0), greatest)
     largest = sorted(found.items(), key=lambda each: -each[1])[:_LISTED]
-    return [[node, op, greatest] for (node, op), greatest in largest]
+    return tuple(Magnitude(node, op, greatest) for (node, op), greatest in largest)
 
 
 def _greatest(trial: Trial) -> dict[str, float]:
@@ -160,13 +155,9 @@ def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
     return Findings(frozenset(beyond), found.constants, frozenset(inside))
 
 
-def _candidates(
-    request: Mapping[str, Any], nodes: Sequence[Node], trial: Trial, wide: Findings
-) -> Candidates:
-    folding = trial.skeleton.folding
-    fixed = frozenset(request["fixed"])
-    costs: Mapping[str, int] = request["costs"]
-    tied = [frozenset(group) for group in request["groups"]]
+def _candidates(request: SearchRequest, nodes: Sequence[Node], trial: Trial, wide: Findings) -> Candidates:
+    folding, fixed = trial.skeleton.folding, request.fixed
+    tied = list(request.groups)
     settled = folding.constants | fixed
     counted = [
         node for node in nodes if node.op != "Constant" and node.path not in settled and uses_floats(node)
@@ -188,31 +179,31 @@ def _candidates(
         for region in regions(nodes, wide, constants=False, folding=folding)
     ]
     ranges = [each - fixed for each in forced if each - fixed]
-    return Candidates(fixed, ranges, products, connected(others, edges), costs)
+    return Candidates(fixed, ranges, products, connected(others, edges), request.costs)
 
 
-def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
     """Measure the errors of the converted model in its 16-bit types, relative to the source in FP32."""
-    model = skeleton(Path(request["model"]))
-    trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
-    converted = _rewritten(trial, Path(request["converted"]), FORMATS[request["type"]])
+    model = skeleton(Path(request.model))
+    trial = trial_of(model, request.inputs, request.attempt, held_back=True)
+    converted = _rewritten(trial, Path(request.converted), FORMATS[request.type])
     counter = ChoiceCounter(model.choices)
     errors = _errors(trial, RehearsalSession(converted), counter)
     compared = model.compared
     left = [name for name in trial.ranged.outputs[0] if name not in errors] if compared.sentence else []
     infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
-    return {
-        "errors": errors,
-        "worst": _worst(errors),
-        "trivial": sentence(trial.trivial, compared.noun) if trial.trivial else "",
-        "batches": len(trial.feeds),
-        "made_up": not inputs.names,
-        "floats": bool(trial.ranged.outputs[0]),
-        "compared": compared.sentence + (infinite if errors and left else ""),
-        "decides": compared.decides and not left,
-        "changed": changed_shares(trial, converted),
-        "choices": [to_builtins(each) for each in counter.shares()],
-    }
+    return RehearsalAnswer(
+        errors=errors,
+        worst=_worst(errors),
+        trivial=sentence(trial.trivial, compared.noun) if trial.trivial else "",
+        batches=len(trial.feeds),
+        generated=not request.inputs.names,
+        floats=bool(trial.ranged.outputs[0]),
+        compared=compared.sentence + (infinite if errors and left else ""),
+        decides=compared.decides and not left,
+        changed=changed_shares(trial, converted),
+        choices=counter.shares(),
+    )
 
 
 def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert, field, to_builtins
 
 from trtlint.conversion.result import ConversionCheck, ConversionError, Magnitude
 from trtlint.conversion.weight import flops
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.chosen import ChoiceShares, most_changed
-from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.measure import usual_limits
-from trtlint.process.spawn import Limits, run
+from trtlint.measurement.inputs import Inputs
+from trtlint.measurement.measure import MeasureError, run_model, usual_limits
+from trtlint.process.spawn import Limits
 
 if TYPE_CHECKING:
     from trtlint.conversion.labels import Labels
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from trtlint.conversion.stored import Range
 
 _WORK = "trtlint.conversion._rehearse"
-_TAIL = 400
+_Answer = TypeVar("_Answer")
 
 
 class ConversionNeedsRuntimeError(ConversionError):
@@ -54,8 +53,79 @@ class Found(Struct, frozen=True):
     greatest: Mapping[str, float] = field(default_factory=dict)
 
 
-class NotRunError(ConversionError):
-    """Error: ONNX Runtime cannot run the model.  The message is the reason."""
+class RunRequest(Struct, frozen=True, kw_only=True):
+    """Request to the process that runs the model.
+
+    Attributes:
+        model: the file of the FP32 model.
+        type: ``fp16`` or ``bf16``.
+        inputs: the input files.
+        attempt: number of earlier searches.
+    """
+
+    model: str
+    type: str
+    inputs: Inputs
+    attempt: int
+
+
+class SearchRequest(RunRequest, frozen=True, kw_only=True, tag_field="task", tag="search"):
+    """Request to search for operators to keep in FP32.
+
+    Attributes:
+        io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
+        tolerance: the largest allowed error of an output.
+        kept: the operators that the previous search keeps in FP32, each with the reason; empty in the first
+            search.
+        fixed: paths of operators that stay in FP32 in any case.
+        groups: paths of operators that must get the same type.
+        costs: the FLOPs of each product.
+    """
+
+    io: str
+    tolerance: float
+    kept: Mapping[str, str]
+    fixed: frozenset[str]
+    groups: tuple[frozenset[str], ...]
+    costs: Mapping[str, int]
+
+
+class RehearsalRequest(RunRequest, frozen=True, kw_only=True, tag_field="task", tag="rehearsal"):
+    """Request to measure the errors of a converted model.
+
+    Attributes:
+        converted: the file of the converted model.
+    """
+
+    converted: str
+
+
+class RehearsalAnswer(Struct, frozen=True, kw_only=True):
+    """The errors of a converted model relative to the FP32 model.
+
+    Attributes:
+        errors: the error of each compared output or tensor; None if it is not finite.
+        worst: the largest of the errors; None if an error is not finite.
+        trivial: why the outputs say little about the conversion; empty if they are not trivial.
+        batches: number of batches.
+        generated: true if the inputs were generated.
+        floats: true if the model has float outputs or float tensors to compare.
+        compared: the compared tensors, if no output has a float type.
+        decides: true if the compared tensors determine the outputs.
+        changed: for each output without a float type, the share of elements that changed.
+        choices: for each operator such as TopK, the share of elements that it chooses in both models.
+    """
+
+    errors: Mapping[str, float | None]
+    worst: float | None
+    trivial: str
+    batches: int
+    generated: bool
+    floats: bool
+    compared: str
+    decides: bool
+    changed: Mapping[str, float]
+    choices: tuple[ChoiceShares, ...]
 
 
 def search_in_process(
@@ -82,24 +152,22 @@ def search_in_process(
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
     """
-    document = {
-        "task": "search",
-        "io": request.io,
-        "model": str(model.absolute()),
-        "attempt": attempt,
-        "kept": dict(before.kept) if before is not None and attempt else {},
-        "fixed": [node.path for node in labels.fixed_with({})],
-        "groups": [[node.path for node in group] for group in labels.groups],
-        "costs": {node.path: cost for node in labels.nodes if (cost := flops(node))},
-    }
+    search = SearchRequest(
+        model=str(model.absolute()),
+        type=request.type,
+        inputs=request.inputs.absolute,
+        attempt=attempt,
+        io=request.io,
+        tolerance=request.tolerance,
+        kept=before.kept if before is not None and attempt else {},
+        fixed=frozenset(node.path for node in labels.fixed_with({})),
+        groups=tuple(frozenset(node.path for node in group) for group in labels.groups),
+        costs={node.path: cost for node in labels.nodes if (cost := flops(node))},
+    )
     try:
-        found = _ask(request, document, listen)
-    except NotRunError as error:
+        return _ask(request, search, Found, listen)
+    except MeasureError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
-    failed = "no tested set of operators in FP32 keeps the errors within the tolerance"
-    notes = () if found["enough"] else (failed,)
-    listed = tuple(Magnitude(*each) for each in found["ranges"])
-    return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
 
 def rehearse(
@@ -110,25 +178,31 @@ def rehearse(
     if find_spec("onnxruntime") is None:
         return check("unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
     listen("rehearsal")
+    rehearsal = RehearsalRequest(
+        model=str(request.model.absolute()),
+        type=request.type,
+        inputs=request.inputs.absolute,
+        attempt=attempt,
+        converted=str(converted),
+    )
     try:
-        found = _ask(request, {"task": "prove", "attempt": attempt, "converted": str(converted)}, listen)
-    except NotRunError as error:
+        found = _ask(request, rehearsal, RehearsalAnswer, listen)
+    except MeasureError as error:
         return check("unproven", str(error))
-    worst = found["worst"]
-    figures = {
+    worst, compared = found.worst, found.compared
+    figures: dict[str, Any] = {
         "error": worst,
         "tolerance": request.tolerance,
-        "batches": found["batches"],
-        "errors": found["errors"],
+        "batches": found.batches,
+        "errors": found.errors,
     }
-    compared = found["compared"]
     reason = f"; {compared}" if compared else ""
-    if found["changed"]:
-        figures["changed"] = found["changed"]
-    if not found["floats"]:
+    if found.changed:
+        figures["changed"] = found.changed
+    if not found.floats:
         text = "the model has no float output, and the rehearsal compares only float outputs"
         return check("unproven", text, figures)
-    if not found["errors"]:
+    if not found.errors:
         text = f"every {'compared tensor' if compared else 'float output'} contains infinity or NaN in FP32"
         return check("unproven", text + reason, figures)
     what = "compared tensor" if compared else "output"
@@ -137,63 +211,49 @@ def rehearse(
         text += ", or has another shape"
         return check("failed", text + reason, figures)
     text = f"the largest error of any {what} is {worst:.2g} (tolerance {request.tolerance:g}){reason}"
-    name, share = max(found["changed"].items(), key=lambda each: each[1], default=("", 0.0))
+    name, share = max(found.changed.items(), key=lambda each: each[1], default=("", 0.0))
     if share:
         text += f"; {share:.2%} of the elements of output {name} differ"
-    if found["choices"]:
-        figures["choices"] = found["choices"]
-    changed = most_changed(convert(found["choices"], tuple[ChoiceShares, ...]))
+    if found.choices:
+        figures["choices"] = [to_builtins(each) for each in found.choices]
+    changed = most_changed(found.choices)
     if changed is not None:
         text += f", if TopK and similar operators choose the elements that FP32 chooses; {changed.words}"
     if worst > request.tolerance:
         return check("failed", text, figures)
-    if found["trivial"]:
-        return check("unproven", found["trivial"], figures)
-    if not found["decides"]:
+    if found.trivial:
+        return check("unproven", found.trivial, figures)
+    if not found.decides:
         return check("unproven", text, figures)
     if share > request.tolerance:
         return check("unproven", f"{text}, which is more than the tolerance", figures)
     if changed is not None:
         return check("unproven", text, figures)
-    if found["made_up"]:
+    if found.generated:
         return check("unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures)
     return check("proven", text, figures)
 
 
-def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
+def _ask(
+    request: ConversionRequest, order: RunRequest, answer: type[_Answer], listen: Callable[[str], None]
+) -> _Answer:
+    """Run the model in a separate process, and return its answer.
+
+    Raises:
+        ConversionNeedsRuntimeError: ONNX Runtime is not installed.
+        InputsError: the inputs cannot be used.
+        MeasureError: the model cannot be run, or no time is left.
+    """
     if find_spec("onnxruntime") is None:
         raise ConversionNeedsRuntimeError(
             f"measuring needs ONNX Runtime: {how_to_install('measure')}; or use --no-measure"
         )
-
-    def hear(answer: Any) -> None:
-        if "doing" in answer:
-            listen(answer["doing"])
-
     usual = usual_limits(request.size)
     seconds = request.seconds or usual.seconds
     if request.until is not None:
         seconds = min(seconds, request.until - time.monotonic())
     if seconds <= 0:
-        raise NotRunError("the time limit for runs of the model is reached; raise the limit with --seconds")
+        raise MeasureError("the time limit for runs of the model is reached; raise the limit with --seconds")
     limits = Limits(seconds, request.memory or usual.memory)
-    order = {
-        "model": str(request.model.absolute()),
-        "type": request.type,
-        "tolerance": request.tolerance,
-        "inputs": request.inputs.request,
-        **document,
-    }
-    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
-        log = Path(folder, "log")
-        ended = run(_WORK, order, limits, log=log, listen=hear)
-        last = ended.answers[-1] if ended.answers else {}
-        if "result" in last:
-            return last["result"]
-        if last.get("error") == "inputs":
-            raise InputsError(request.inputs.named(last["text"]))
-        if "error" in last:
-            raise NotRunError(last["text"])
-        lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
-    reason = f": {lines[-1].strip()}" if lines and ended.cause == "failed" else ""
-    raise NotRunError(f"the process that ran the model gave no result: it {ended.words}{reason}")
+    found = run_model(_WORK, to_builtins(order), limits, request.inputs, lambda step: listen(step["doing"]))
+    return convert(found, answer)

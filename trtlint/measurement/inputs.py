@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -45,10 +43,10 @@ class Inputs(Struct, frozen=True):
         return (*self.files, *self.lists, *script)
 
     @property
-    def request(self) -> dict[str, Any]:
-        """Return the inputs as JSON data with absolute paths, for a process in another folder."""
-        script = None if self.script is None else _whole([self.script])[0]
-        return {"files": _whole(self.files), "lists": _whole(self.lists), "script": script}
+    def absolute(self) -> Inputs:
+        """Return the inputs with absolute paths, for a process in another folder."""
+        script = None if self.script is None else _absolute(self.script)
+        return Inputs(tuple(map(_absolute, self.files)), tuple(map(_absolute, self.lists)), script)
 
     def require(self) -> None:
         """Check that the files can be read, before any work starts.
@@ -66,7 +64,7 @@ class Inputs(Struct, frozen=True):
         """Replace absolute paths in an error message by the names that the user gave."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
-            text = text.replace(_whole([name])[0], name)
+            text = text.replace(_absolute(name), name)
         return text
 
 
@@ -80,5 +78,5 @@ def script_of(name: str) -> tuple[str, str]:
     return file, function
 
 
-def _whole(paths: Sequence[str]) -> list[str]:
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links and `:function` stay
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - links and `:function` stay

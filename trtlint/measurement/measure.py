@@ -88,7 +88,8 @@ class MeasurementRequest(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the request with absolute paths, as JSON data for a process in another folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
-        return {**to_builtins(self), "inputs": self.inputs.request, "model": model}
+        data: dict[str, Any] = to_builtins(replace(self, inputs=self.inputs.absolute, model=model))
+        return data
 
 
 def usual_limits(size: int) -> Limits:
@@ -137,28 +138,53 @@ def measure(
     if find_spec("onnxruntime") is None:
         raise MissingRuntimeError(f"measuring needs ONNX Runtime: {how_to_install('measure')}")
 
+    inputs = request.inputs
+    found = from_data(run_model(_WORK, request.document, limits or usual_limits(0), inputs, progress))
+    return replace(found, files=tuple(map(inputs.named, found.files)))
+
+
+def run_model(
+    module: str,
+    request: Any,
+    limits: Limits,
+    inputs: Inputs,
+    progress: Callable[[Mapping[str, Any]], None],
+) -> Any:
+    """Run a model in a separate process, and return the result of the process as JSON data.
+
+    Args:
+        module: full name of the module that runs the model. It sends its result with
+            :func:`trtlint.measurement.measuring.send_result`.
+        request: JSON data for the module, with absolute paths.
+        limits: time and memory of the process.
+        inputs: the inputs as the user named them. Error messages use these names.
+        progress: function that receives the current step under the key ``doing``.
+
+    Raises:
+        InputsError: the inputs cannot be used.
+        MeasureError: there is no result. If a limit was too low, the message names the option that raises it.
+    """
+
     def hear(answer: Any) -> None:
         if "doing" in answer:
             progress(answer)
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "log")
-        allowed, inputs = limits or usual_limits(0), request.inputs
-        ended = run(_WORK, request.document, allowed, log=log, listen=hear)
+        ended = run(module, request, limits, log=log, listen=hear)
         last = ended.answers[-1] if ended.answers else {}
-        if "measurement" in last:
-            found = from_data(last["measurement"])
-            return replace(found, files=tuple(map(inputs.named, found.files)))
+        if "result" in last:
+            return last["result"]
         if last.get("error") == "inputs":
             raise InputsError(inputs.named(last["text"]))
         if "error" in last:
             raise MeasureError(last["text"])
-        said = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
+        lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
     if ended.cause == "time":
-        limit = f"the time limit of {allowed.seconds:.4g} s"
+        limit = f"the time limit of {limits.seconds:.4g} s"
         raise MeasureError(f"measuring exceeded {limit}; raise it with --seconds")
     if ended.cause == "memory":
-        limit = f"the memory limit of {allowed.memory / (1 << 30):.2g} GB"
+        limit = f"the memory limit of {limits.memory / (1 << 30):.2g} GB"
         raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
-    reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
+    reason = f": {lines[-1].strip()}" if lines and ended.cause == "failed" else ""
     raise MeasureError(f"the process that ran the model gave no result: it {ended.words}{reason}")

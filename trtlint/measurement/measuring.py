@@ -47,8 +47,18 @@ Say = Callable[[Any], None]
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Measure a model, and send messages with ``say``. The last message is the result or an error."""
     asked = convert(request, MeasurementRequest)
+    send_result(lambda: to_data(measured(asked, say)), say)
+
+
+def send_result(compute: Callable[[], object], say: Say) -> None:
+    """Send the result of ``compute``, or an error about the model or its inputs, to the parent process.
+
+    Args:
+        compute: function that returns the result as JSON data.
+        say: function that sends a message.
+    """
     try:
-        say({"measurement": to_data(measured(asked, say))})
+        say({"result": compute()})
     except InputsError as error:
         say({"error": "inputs", "text": shorten(str(error))})
     except (ModelError, TrialError) as error:

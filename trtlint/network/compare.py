@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, to_builtins
 
 from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
@@ -99,7 +99,7 @@ def compare_network(
     inputs = Inputs(request.inputs)
     document = {
         "model": os.path.abspath(model),  # noqa: PTH100 - keeps symbolic links
-        **inputs.request,
+        **to_builtins(inputs.absolute),
         "probe": request.probe,
         "shapes": dict(request.shapes),
     }
