@@ -173,10 +173,13 @@ def search_in_process(
 def rehearse(
     request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
 ) -> ConversionCheck:
-    """Compare a converted model with the FP32 source model, on inputs that the search did not use."""
+    """Compare a converted model with the FP32 source model, on inputs that the search did not use.
+
+    Raises:
+        ConversionNeedsRuntimeError: ONNX Runtime is not installed.
+        InputsError: the inputs cannot be used.
+    """
     check = partial(ConversionCheck, "rehearsal")
-    if find_spec("onnxruntime") is None:
-        return check("unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
     listen("rehearsal")
     rehearsal = RehearsalRequest(
         model=str(request.model.absolute()),
