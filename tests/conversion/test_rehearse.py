@@ -234,14 +234,6 @@ def test_batches_for_validation_are_adopted_one_by_one(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("errors", "worst"),
-    [({}, 0.0), ({"y": 0.1, "z": 0.3}, 0.3), ({"y": None, "z": 0.3}, None), ({"y": 0.0}, 0.0)],
-)
-def test_the_worst_error_of_all_outputs(errors: dict[str, float | None], worst: float | None) -> None:
-    assert _rehearse._worst(errors) == worst
-
-
-@pytest.mark.parametrize(
     ("got", "error"),
     [
         ({"y": np.array([1.0, -4.0])}, 0.0),

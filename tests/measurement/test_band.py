@@ -12,7 +12,7 @@ from msgspec import convert
 from onnx import numpy_helper
 
 from tests.measurement.test_measuring import GRAPHS, NORM, feeds_of, measure
-from trtlint.measurement.band import Band, together, verdict_of
+from trtlint.measurement.band import Band, together, verdict_of, worst
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import from_data, to_data
@@ -230,6 +230,13 @@ def test_older_files_have_no_band(tmp_path: Path) -> None:
 )
 def test_verdicts(errors: tuple[float | None, ...], verdict: str) -> None:
     assert verdict_of(errors, 0.01) == verdict
+
+
+@pytest.mark.parametrize(
+    ("errors", "largest"), [((), 0.0), ((0.1, 0.3), 0.3), ((None, 0.3), None), ((0.0,), 0.0)]
+)
+def test_the_largest_error(errors: tuple[float | None, ...], largest: float | None) -> None:
+    assert worst(errors) == largest
 
 
 def test_the_worst_of_several_outputs_counts() -> None:

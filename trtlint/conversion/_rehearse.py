@@ -16,13 +16,14 @@ from trtlint.conversion.changes import changed_shares
 from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.measuring import Found, RehearsalAnswer, RehearsalRequest, SearchRequest
 from trtlint.conversion.result import Magnitude
-from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped, merged
+from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped
 from trtlint.files.problem import first_few
 from trtlint.measurement.analysis import Findings, findings, regions
+from trtlint.measurement.band import worst
 from trtlint.measurement.choosing import ChoiceCounter
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.keeping import Budget
+from trtlint.measurement.keeping import Budget, merged
 from trtlint.measurement.measuring import Say, send_result
 from trtlint.measurement.narrowing import Narrowing, Rewritten
 from trtlint.measurement.rewriting import rewrite
@@ -194,7 +195,7 @@ def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
     infinite = f"; not compared, because FP32 gives infinity or NaN: {first_few(left, _NAMED)}"
     return RehearsalAnswer(
         errors=errors,
-        worst=_worst(errors),
+        worst=worst(errors.values()),
         trivial=sentence(trial.trivial, compared.noun) if trial.trivial else "",
         batches=len(trial.feeds),
         generated=not request.inputs.names,
@@ -271,7 +272,7 @@ class TrialErrors:
 
     def all(self, paths: Paths) -> float | None:
         """Return the largest error over all batches, without a limit."""
-        return _worst(_errors(self._trial, self._session(paths)))
+        return worst(_errors(self._trial, self._session(paths)).values())
 
     def limit(self, bound: float) -> None:
         """Set the limit of the error at which a measurement ends."""
@@ -291,7 +292,8 @@ class TrialErrors:
         """
         session = self._session(paths)
         for index, (feeds, reference) in enumerate(self._unused):
-            error = _worst(_compared(reference, session.run(feeds)[0], self._smallest_divisors))
+            errors = _compared(reference, session.run(feeds)[0], self._smallest_divisors)
+            error = worst(errors.values())
             if error is None or error > self._bound:
                 self._order.insert(0, len(self._batches))
                 self._batches.append(self._unused.pop(index))
@@ -315,7 +317,8 @@ class TrialErrors:
         largest = 0.0
         for index in tuple(batches):
             feeds, reference = self._batches[index]
-            error = _worst(_compared(reference, session.run(feeds)[0], self._smallest_divisors))
+            errors = _compared(reference, session.run(feeds)[0], self._smallest_divisors)
+            error = worst(errors.values())
             if error is None or error > self._bound:
                 batches.remove(index)
                 batches.insert(0, index)
@@ -383,8 +386,3 @@ def _compared(
 
 def _magnitude(array: Array) -> float:
     return float(np.abs(array).max()) if array.size else 0.0
-
-
-def _worst(errors: Mapping[str, float | None]) -> float | None:
-    """Return the largest error, or None if an output is not finite."""
-    return None if None in errors.values() else max((each or 0.0 for each in errors.values()), default=0.0)

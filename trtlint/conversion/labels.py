@@ -9,7 +9,7 @@ from trtlint.conversion.islands import islands
 from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.narrowports import Ports, ports_of
 from trtlint.conversion.opset import NEWEST, lacking, opset_for
-from trtlint.conversion.search import merged
+from trtlint.measurement.keeping import merged
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 

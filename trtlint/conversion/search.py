@@ -14,13 +14,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
-from typing import TypeVar
 
 from msgspec import Struct
 
-from trtlint.measurement.keeping import Budget, least
+from trtlint.measurement.keeping import Budget, least, merged
 
-_T = TypeVar("_T")
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
 """Function that returns the error with the given operators in FP32, or None if an output is not finite.
@@ -292,13 +290,3 @@ def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[
     """
     known = _union(units)
     return merged([*units, *(edge for edge in edges if known.issuperset(edge))])
-
-
-def merged(groups: Iterable[Iterable[_T]]) -> list[frozenset[_T]]:
-    """Merge groups that have an element in common.  The order of the groups stays the same."""
-    import networkx as nx
-
-    graph: nx.Graph[_T] = nx.Graph()
-    for group in groups:
-        nx.add_path(graph, group)
-    return list(map(frozenset, nx.connected_components(graph)))

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from trtlint.measurement.folding import Folding
 from trtlint.measurement.formats import Format, Range
+from trtlint.measurement.keeping import merged
 from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
@@ -123,37 +124,21 @@ def regions(
         The paths of the nodes of each group. The groups are in the order of their first nodes.
     """
     lost = found.beyond | found.constants if constants else found.beyond
-    leader: dict[str, str] = {}
-
-    def root(path: str) -> str:
-        while leader[path] != path:
-            leader[path] = leader[leader[path]]
-            path = leader[path]
-        return path
-
-    holders: dict[str, str] = {}
     order: list[str] = []
+    holders: dict[str, list[str]] = defaultdict(list)
     for node in nodes:
         if (node.op in _NOT_COMPUTING and not node.domain) or node.path in folding.constants:
             continue
         touched = (_names(node.inputs) | _names(node.outputs)) & lost
         if not touched and node.path not in found.inside:
             continue
-        leader[node.path] = node.path
         order.append(node.path)
         for name in touched - found.constants:
-            if name in holders:
-                leader[root(node.path)] = root(holders[name])
-            else:
-                holders[name] = node.path
-    for path in order:
-        partner = folding.partner.get(path)
-        if partner in leader:
-            leader[root(path)] = root(partner)
-    groups: dict[str, set[str]] = defaultdict(set)
-    for path in order:
-        groups[root(path)] |= folding.together(path)
-    return [frozenset(paths) for paths in groups.values()]
+            holders[name].append(node.path)
+    own = set(order)
+    layers = (layer for path in order if (layer := folding.together(path)) <= own)
+    groups = merged([*((path,) for path in order), *holders.values(), *layers])
+    return [frozenset().union(*map(folding.together, group)) for group in groups]
 
 
 def sites(

@@ -10,8 +10,10 @@ The search assumes that a set still passes if units are added to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
+_T = TypeVar("_T")
 Try = Callable[[frozenset[str]], bool]
 """Function that returns whether the error is small enough with the given nodes in FP32."""
 
@@ -147,3 +149,13 @@ def window(units: Sequence[frozenset[str]], enough: Try, budget: Budget) -> tupl
         middle = (low + high) // 2
         low, high = (low, middle) if sufficient(begin, middle) else (middle, high)
     return begin, high
+
+
+def merged(groups: Iterable[Iterable[_T]]) -> list[frozenset[_T]]:
+    """Merge groups that have an element in common.  The order of the groups stays the same."""
+    import networkx as nx
+
+    graph: nx.Graph[_T] = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, group)
+    return list(map(frozenset, nx.connected_components(graph)))
