@@ -12,6 +12,8 @@ import pytest
 import trtlint
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
+from trtlint.torch_tensorrt.calls import _ROUTES
+from trtlint.torch_tensorrt.pasted import IMPORTS
 
 SCRIPT = """\
 import torch
@@ -94,6 +96,33 @@ def test_a_call_given_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     run(["--build", call, "--torch-tensorrt", "2.13"])
     assert "torch_tensorrt.compile(m, ir='dynamo', min_block_size=1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(each for each in _ROUTES if each.startswith("torch_tensorrt.") and ".ts." not in each),
+        *(f"{name}.compile" for name, module in IMPORTS.items() if name != module),
+    ],
+)
+def test_each_function_may_be_called_in_a_text(capsys: pytest.CaptureFixture[str], function: str) -> None:
+    call = f"{function}(m, ir='dynamo', nonsense=1)"
+    found = findings(capsys, "--build", call, "--torch-tensorrt", "2.13")
+    assert ("TTR105", f"{function}(nonsense=)") in found
+
+
+@pytest.mark.parametrize("function", ["compile", "convert_method_to_trt_engine"])
+def test_a_call_of_torchscript_in_a_text_is_listed(capsys: pytest.CaptureFixture[str], function: str) -> None:
+    call = f"torch_tensorrt.ts.{function}(m, inputs=[x])"
+    assert run(["--build", call, "--torch-tensorrt", "2.13", "--isolated"]) == 0
+    assert "the call in line 1 was not checked" in capsys.readouterr().out
+
+
+def test_the_options_of_torch_compile_in_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    call = "torch.compile(m, backend='torch_tensorrt', options={'nonsense': 1})"
+    assert findings(capsys, "--build", call, "--torch-tensorrt", "2.13") == [
+        ("TTR105", "torch.compile(nonsense=)")
+    ]
 
 
 def test_a_script_given_as_build(capsys: pytest.CaptureFixture[str]) -> None:

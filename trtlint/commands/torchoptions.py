@@ -78,9 +78,9 @@ def _build(options: dict[str, Any], release: str | None) -> str | None:
     Return the removed value.  Return None if ``--build`` is absent or remains in ``options``.
     """
     text: str | None = options["build"]
-    if text is None or ("compile" not in text and not text.endswith(SCRIPTS)):
+    if text is None:
         return None
-    from trtlint.torch_tensorrt.calls import is_call
+    from trtlint.torch_tensorrt.pasted import is_call
 
     script = text.endswith(SCRIPTS) and release is not None and Path(text).is_file()
     if not script and not is_call(text):

@@ -6,7 +6,6 @@ trtlint reads the calls from the syntax tree, and neither imports nor runs a scr
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from trtlint.buildcommand.documents import python_of_notebook
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
+from trtlint.torch_tensorrt import pasted
 from trtlint.torch_tensorrt.events import nodes_of, statements_of
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
@@ -101,18 +101,6 @@ _SCRIPT_ONLY = frozenset({"allow_shape_tensors", "calibrator", "capability", "in
 https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/ts/_compiler.py#L17
 """
 _BACKENDS = ("torch_tensorrt", "tensorrt")
-_PASTED: Mapping[str, str] = {
-    "torch": "torch",
-    "torch_tensorrt": "torch_tensorrt",
-    "torchtrt": "torch_tensorrt",
-    "torch_trt": "torch_tensorrt",
-    "trt": "torch_tensorrt",
-}
-"""Imports that are assumed if the user gives only the text of a call."""
-_CALL = re.compile(
-    r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}"
-    r"\.(?:\w*compile\w*|convert_\w+_trt_engine|MutableTorchTensorRTModule)\s{0,20}\("
-)
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
@@ -171,11 +159,6 @@ class TorchCall(Struct, frozen=True):
         return next((each for each in self.arguments if each.name == name), None)
 
 
-def is_call(text: str) -> bool:
-    """Return whether the value of ``--build`` is a call of Torch-TensorRT instead of a file or a command."""
-    return _CALL.search(text) is not None
-
-
 ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
 """Calls of the compiler, calls that export or save modules or set run-time modes, and marks.
 
@@ -210,7 +193,7 @@ def script_in(text: str, source: str = "") -> ScriptParts:
     tree = parsed(text, source)
     imports = imports_of(tree)
     if not source:
-        imports = {**_PASTED, **imports}
+        imports = {**pasted.IMPORTS, **imports}
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
         return (), (), ()
     lines = text.splitlines()
