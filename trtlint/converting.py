@@ -18,7 +18,7 @@ from trtlint.files.replace import in_folder
 from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
 from trtlint.model.memory import NAME
-from trtlint.target.target import Target
+from trtlint.target.target import Target, first_sm
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -132,7 +132,7 @@ def convert(
             memory=own.get("memory"),
             layers=None if case.command is None else of_command(case.command),
         )
-        sm = next((each.sm for each in case.built_for if each.sm is not None), None)
+        sm = first_sm(case.built_for)
         try:
             found, _ = run(
                 request,

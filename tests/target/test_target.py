@@ -20,7 +20,7 @@ from trtlint.knowledge.gpus import architectures, gpu_names
 from trtlint.knowledge.releases import PRODUCTS, Product, minors, releases
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError, check_version, parse_gpu, parse_versions
-from trtlint.target.target import Target
+from trtlint.target.target import Target, first_sm
 from trtlint.target.truth import Unknown
 
 TRT, GPU = Unknown(frozenset({"--trt"})), Unknown(frozenset({"--gpu"}))
@@ -318,6 +318,11 @@ def test_words() -> None:
     assert Target().words == "TensorRT (any version)"
     rtx = Target("tensorrt-rtx", "1.7", sm=120, refused=frozenset({"tf32"}))
     assert rtx.words == "TensorRT-RTX 1.7, SM 12.0, no TF32"
+
+
+def test_the_first_known_gpu() -> None:
+    assert first_sm([Target(), Target(sm=86), Target(gpu="L4")]) == 86
+    assert first_sm([Target()]) is first_sm([]) is None
 
 
 def test_targets_are_values() -> None:

@@ -38,7 +38,7 @@ from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
-from trtlint.target.target import Target
+from trtlint.target.target import Target, first_sm
 
 _DOING = {
     "reading": "reading the model",
@@ -189,7 +189,7 @@ def _converted(
     """
     if out is not None:
         remove_stale(out.parent)
-    sm = next((target.sm for target in wanted if target.sm is not None), None)
+    sm = first_sm(wanted)
     name = request.model.name
     with tidying_up(), Activity(f"{name}: {_DOING['reading']}") as activity:
         try:

@@ -37,6 +37,7 @@ from trtlint.runs.exits import Exit
 from trtlint.runs.inputs import tasks_of
 from trtlint.runs.progress import Activity
 from trtlint.runs.task import Task
+from trtlint.target.target import first_sm
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
@@ -218,7 +219,7 @@ def _fixed(
     """
     verifier = None
     if options.verify or options.verify_build:
-        sm = next((target.sm for target in task.case.built_for if target.sm is not None), None)
+        sm = first_sm(task.case.built_for)
         verifier = Verifier(source, out, options, sm)
     fixed = fix_file(
         source,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from trtlint.errors import SettingError
 from trtlint.measurement.fusion import FusedLayers, fused_layers
+from trtlint.target.target import Target, first_sm
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.commands.measure import MeasureOptions
     from trtlint.model.load import Model
-    from trtlint.target.target import Target
 
 
 def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
@@ -36,9 +36,8 @@ def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) 
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.dry_build.errors import DryBuildError, WheelError
 
-    sm = next((target.sm for target in targets if target.sm is not None), None)
     try:
-        built = dry_build(Path(options.model), version=options.dry_build or None, sm=sm)
+        built = dry_build(Path(options.model), version=options.dry_build or None, sm=first_sm(targets))
     except (WheelError, DryBuildError) as error:
         raise SettingError(f"--dry-build: {error}") from None
     if built.record is None or not built.result.built:

@@ -6,7 +6,7 @@ None, :meth:`Target.needs` returns the command-line options that would decide th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import ClassVar
 
 from msgspec import Struct
@@ -373,6 +373,11 @@ class Target(Struct, frozen=True):
         if flag == "bf16":
             return None if self.sm is None else self.sm >= 80
         return None
+
+
+def first_sm(targets: Iterable[Target]) -> int | None:
+    """Return the compute capability of the first target with a known GPU, times ten.  None if unknown."""
+    return next((target.sm for target in targets if target.sm is not None), None)
 
 
 def _line_of(version: str | None, product: Product) -> tuple[int, int] | None:
