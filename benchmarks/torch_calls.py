@@ -50,7 +50,7 @@ sys.path.insert(0, sys.argv[1])
 from trtlint.torch_tensorrt._stand_in import install
 warnings.simplefilter("ignore")
 folder = tempfile.mkdtemp()
-torch_tensorrt = install(sys.argv[2], sys.argv[3], 89, sys.argv[4], Path(folder))
+torch_tensorrt = install(sys.argv[2], sys.argv[3], [89], sys.argv[4], Path(folder))
 logging.disable(logging.CRITICAL)
 import torch
 import torch_tensorrt.dynamo._compiler as compiler

@@ -76,7 +76,7 @@ sys.path.insert(0, sys.argv[1])
 warnings.simplefilter("ignore")
 from pathlib import Path
 from trtlint.torch_tensorrt._stand_in import install
-package = install(sys.argv[2], sys.argv[3], 89, sys.argv[4], Path(tempfile.mkdtemp()))
+package = install(sys.argv[2], sys.argv[3], [89], sys.argv[4], Path(tempfile.mkdtemp()))
 import torch
 logged = []
 class Keep(logging.Handler):
@@ -159,13 +159,13 @@ warnings.simplefilter("ignore")
 from pathlib import Path
 from trtlint.torch_tensorrt import _dryrun
 from trtlint.torch_tensorrt._stand_in import install
-package = install(sys.argv[2], sys.argv[3], 89, sys.argv[4], Path(tempfile.mkdtemp()))
+package = install(sys.argv[2], sys.argv[3], [89], sys.argv[4], Path(tempfile.mkdtemp()))
 import torch
 logging.disable(logging.CRITICAL)
 for file in sorted(Path(sys.argv[5]).glob("*.pt2")):
     answers = []
     options = {"min_block_size": 5 if file.name.startswith("model") else 1}
-    request = {"release": sys.argv[2], "options": options, "build": False, "sm": 89}
+    request = {"release": sys.argv[2], "options": options, "build": False}
     _dryrun.compile_program(torch, package, request, answers.append, torch.export.load(str(file)))
     print("ANSWER" + json.dumps([file.name, answers]), flush=True)
 """

@@ -253,7 +253,7 @@ def ask(release: str, wheel: str) -> dict[str, Any]:
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        package = _stand_in.install(release, torch_release(release).tensorrt, 89, wheel, Path(folder))
+        package = _stand_in.install(release, torch_release(release).tensorrt, [89], wheel, Path(folder))
         logging.disable(logging.CRITICAL)
         torch: Any = importlib.import_module("torch")
 
@@ -274,7 +274,7 @@ def _one(torch: Any, package: Any, dryrun: Any, function: Any, inputs: Any, rele
     except Exception:  # noqa: BLE001 - some operators cannot be exported by some versions of torch
         return
     operators = operators_of(torch, program)
-    request = {"release": release, "options": {"min_block_size": 1, "dryrun": True}, "build": False, "sm": 89}
+    request = {"release": release, "options": {"min_block_size": 1, "dryrun": True}, "build": False}
     dryrun.compile_program(torch, package, request, answers.append, program)
     told = {key: value for answer in answers for key, value in answer.items()}
     if "fallbacks" not in told or not operators:

@@ -61,20 +61,20 @@ def test_only_a_dry_run_of_a_program_sets_builder_flags(level: Any) -> None:
 @pytest.mark.parametrize(
     ("level", "trusted", "keywords", "expected"),
     [
-        ("build", False, {}, TorchRequest("2.13.0", 0)),
-        ("parse", True, {}, TorchRequest("2.13.0", 0, build=False, trusted=True)),
-        ("parse", False, {"trust_pickle": True}, TorchRequest("2.13.0", 0, build=False, trusted=True)),
+        ("build", False, {}, TorchRequest("2.13.0")),
+        ("parse", True, {}, TorchRequest("2.13.0", build=False, trusted=True)),
+        ("parse", False, {"trust_pickle": True}, TorchRequest("2.13.0", build=False, trusted=True)),
         ("build", False, {"trust_pickle": False, "torch_python": Path("py"), "torch_wheel": "wheel"},
-         TorchRequest("2.13.0", 0, python="py", wheel="WHEEL")),
+         TorchRequest("2.13.0", python="py", wheel="WHEEL")),
         ("build", False, {"options": {"min_block_size": 3}},
-         TorchRequest("2.13.0", 0, options=run_options({"min_block_size": 3}))),
+         TorchRequest("2.13.0", options=run_options({"min_block_size": 3}))),
     ],
 )  # fmt: skip
 def test_the_request_for_a_dry_run(
     level: Any, trusted: bool, keywords: dict[str, Any], expected: TorchRequest
 ) -> None:
     if expected.wheel:
-        expected = TorchRequest("2.13.0", 0, python="py", wheel=str(Path.cwd() / "wheel"))
+        expected = TorchRequest("2.13.0", python="py", wheel=str(Path.cwd() / "wheel"))
     ((found, _),) = inputs("net.pt2", level=level, trusted=trusted, **keywords)
     assert found == TorchInput(
         Path("net.pt2"), (TorchJob(read_program(Path("net.pt2"), "2.13.0"), expected),)
@@ -135,17 +135,16 @@ def test_files_for_torch_tensorrt(path: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("given", "asked"),
-    [([None, None], 89), ([None, 86, 75], 86), ([75], 75), ([87], 86), ([90], 89), ([100], 89), ([110], 120),
-     ([70], 75), ([83], 80), ([84], 86), ([0], 75)],
-)  # fmt: skip
-def test_a_dry_run_is_for_the_nearest_gpu(
-    given: list[int | None], asked: int, monkeypatch: pytest.MonkeyPatch
+    [([None, None], None), ([None, 86, 75], 86), ([121], 121)],
+)
+def test_a_dry_run_is_for_the_first_gpu(
+    given: list[int | None], asked: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests: list[Any] = []
     run = DryRun(unasked="no")
     monkeypatch.setattr("trtlint.runs.torchjob.ask", lambda *words: requests.append(words) or run)
     program = read_program(Path("net.pt2"), "2.13.0")
-    job = TorchJob(program, TorchRequest("2.13.0", 0, trusted=True))
+    job = TorchJob(program, TorchRequest("2.13.0", trusted=True))
     (found,) = job.gather(Path("net.pt2"), tuple(cast("Any", SimpleNamespace(sm=sm)) for sm in given))
     assert requests == [(Path("net.pt2"), TorchRequest("2.13.0", asked, trusted=True))]
     assert isinstance(found, TorchProgramEvidence)

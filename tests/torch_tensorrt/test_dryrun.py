@@ -39,7 +39,8 @@ class Module:
     """A fake torch module."""
 
 
-TORCH = SimpleNamespace(Tensor=Tensor, float16="half type", nn=SimpleNamespace(Module=Module))
+CUDA = SimpleNamespace(get_device_capability=lambda: (8, 9))
+TORCH = SimpleNamespace(Tensor=Tensor, float16="half type", nn=SimpleNamespace(Module=Module), cuda=CUDA)
 PACKAGE = SimpleNamespace(Input=lambda **sizes: sizes, Device=lambda name: f"device {name}")
 
 
@@ -435,7 +436,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 def asked(*, build: bool = False, release: str = "2.13.0", **options: Any) -> list[Any]:
     """Return the messages of a compilation."""
     said: list[Any] = []
-    request = {"release": release, "sm": 89, "options": options, "build": build}
+    request = {"release": release, "options": options, "build": build}
     compile_program(TORCH, PACKAGE, request, said.append, program({}, ((), {})))
     return said
 
@@ -550,8 +551,8 @@ def test_a_program_that_torch_cannot_load(
     given: list[Any] = []
     package = SimpleNamespace(**vars(PACKAGE), __version__="2.13.0+cu130")
     monkeypatch.setattr(_dryrun, "install", lambda *words: given.append(words) or package)
-    request = {
-        "release": "2.13.0", "tensorrt": "10.16", "sm": 89, "wheel": None, "options": {}, "build": False,
+    request: dict[str, Any] = {
+        "release": "2.13.0", "tensorrt": "10.16", "sms": [89], "wheel": None, "options": {}, "build": False,
     }  # fmt: skip
     begin = [{"stage": "import"}, {"stage": "load", "torch": "2.13.0", "found": "2.13.0+cu130"}]
     for name, rest in (
@@ -564,13 +565,13 @@ def test_a_program_that_torch_cannot_load(
         monkeypatch.chdir(folder)
         work({**request, "program": name}, said.append)
         assert said == [*begin, *rest]
-        assert given.pop() == ("2.13.0", "10.16", 89, None, folder / "package")
+        assert given.pop() == ("2.13.0", "10.16", [89], None, folder / "package")
 
 
 def test_a_package_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     said: list[Any] = []
-    request = {"release": "2.13.0", "tensorrt": "10.16", "sm": 89, "wheel": str(tmp_path / "none")}
+    request = {"release": "2.13.0", "tensorrt": "10.16", "sms": [89], "wheel": str(tmp_path / "none")}
     work(request, said.append)
     words = f"the package torch-tensorrt is not installed in {tmp_path / 'none'}"
     assert said == [{"stage": "import"}, {"unasked": words}]

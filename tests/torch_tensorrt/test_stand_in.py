@@ -23,7 +23,12 @@ def bindings() -> ModuleType:
     made = ModuleType("tensorrt_rtx_bindings")
     made.__file__ = "/bindings.so"
     flags = SimpleNamespace(STRONGLY_TYPED=7)
-    vars(made).update(NetworkDefinitionCreationFlag=flags, IAlgorithm=Algorithm, Builder="builder")
+    vars(made).update(
+        NetworkDefinitionCreationFlag=flags,
+        IAlgorithm=Algorithm,
+        Builder="builder",
+        ComputeCapability=SimpleNamespace(SM89=1, SM120=2),
+    )
     return made
 
 
@@ -77,7 +82,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_torch_reports_the_gpu_of_the_build(torch: Any, tmp_path: Path) -> None:
     folder = wheel(tmp_path / "wheel", "__version__ = '2.13.0'")
-    package = install("2.13.0", "10.16.1", 120, folder, tmp_path / "scratch")
+    package = install("2.13.0", "10.16.1", [121, 120, 89], folder, tmp_path / "scratch")
     assert package.__version__ == "own"
     assert importlib.import_module("torch_tensorrt._Device").Device.to(1, 2) == "device cpu"
     found = {name: answer("any", more=1) for name, answer in vars(torch.cuda).items()}
@@ -95,7 +100,7 @@ def test_torch_reports_the_gpu_of_the_build(torch: Any, tmp_path: Path) -> None:
 
 
 def test_tensorrt_is_the_api_of_the_bindings(torch: Any, tmp_path: Path) -> None:
-    install("2.13.0", "10.16.1", 89, wheel(tmp_path / "w", "__version__ = '2.13.1'"), tmp_path / "scratch")
+    install("2.13.0", "10.16.1", [89], wheel(tmp_path / "w", "__version__ = '2.13.1'"), tmp_path / "scratch")
     trt: Any = importlib.import_module("tensorrt")
     assert (trt.__name__, trt.__version__, trt.__file__, trt.__path__) == (
         "tensorrt", "10.16.1.0", "/bindings.so", [],
@@ -126,13 +131,13 @@ def test_a_library_with_plugins_keeps_its_function(
     own = bindings()
     vars(own).update(init_libnvinfer_plugins=lambda *_: "own")
     monkeypatch.setitem(sys.modules, "tensorrt_rtx_bindings", own)
-    install("2.13.0", "10.16.1", 89, wheel(tmp_path / "w", "__version__ = '2.13.1'"), tmp_path / "scratch")
+    install("2.13.0", "10.16.1", [89], wheel(tmp_path / "w", "__version__ = '2.13.1'"), tmp_path / "scratch")
     assert importlib.import_module("tensorrt").init_libnvinfer_plugins() == "own"
 
 
 @pytest.mark.parametrize(("release", "added"), [("2.6.1", [(remove_checks, 0)]), ("2.7.0", [])])
 def test_checks_are_removed_for_2_6_only(torch: Any, tmp_path: Path, release: str, added: list[Any]) -> None:
-    install(release, "10.7", 89, wheel(tmp_path / "w", f"__version__ = '{release}'"), tmp_path / "scratch")
+    install(release, "10.7", [89], wheel(tmp_path / "w", f"__version__ = '{release}'"), tmp_path / "scratch")
     assert added == PASSES
 
 
@@ -157,14 +162,14 @@ def test_missing_packages(
         monkeypatch.setitem(sys.modules, missing, None)
     folder = wheel(tmp_path / "w", f"__version__ = '{version}'")
     with pytest.raises(StandInError) as error:
-        install("2.13.0", "10.16.1", 89, folder, tmp_path / "scratch")
+        install("2.13.0", "10.16.1", [89], folder, tmp_path / "scratch")
     assert str(error.value) == words
 
 
 def test_a_package_that_cannot_be_imported(torch: Any, tmp_path: Path) -> None:
     folder = wheel(tmp_path / "w", "__version__ = '2.13.0+cpu'", **{"__init__.py": "raise KeyError(3)"})
     with pytest.raises(StandInError) as error:
-        install("2.13.5", "10.16.1", 89, folder, tmp_path / "scratch")
+        install("2.13.5", "10.16.1", [89], folder, tmp_path / "scratch")
     assert str(error.value) == "torch-tensorrt 2.13.0+cpu cannot be imported here: KeyError(3)"
 
 

@@ -23,7 +23,7 @@ from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserErro
 from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
-from trtlint.knowledge.rtx import USUAL_SM, builder
+from trtlint.knowledge.rtx import builder
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class DryBuildRequest(Struct, frozen=True):
         TensorRT-RTX supports only some compute capabilities. The result is the supported compute capability
         that is closest to ``sm``.
         """
-        return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
+        return builder(self.wheels.version).nearest(self.sm)
 
 
 def dry_build(

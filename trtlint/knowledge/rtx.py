@@ -26,18 +26,25 @@ class Builder(Struct, frozen=True):
     sms: tuple[int, ...]
     parser: str | None
 
-    def nearest(self, sm: int) -> int:
-        """Return the supported compute capability nearest to ``sm``.
-
-        If two compute capabilities are equally near, the lower one is returned.
-        """
-        return min(self.sms, key=lambda own: (abs(own - sm), own))
+    def nearest(self, sm: int | None) -> int:
+        """Return the first supported compute capability of :func:`nearest_first`."""
+        return next(each for each in nearest_first(sm) if each in self.sms)
 
 
 @cache
 def builders() -> tuple[Builder, ...]:
     """Return the known builders, oldest first."""
     return tuple(Builder(row["line"], tuple(row["sm"]), row.get("parser")) for row in data("rtx"))
+
+
+def nearest_first(sm: int | None) -> list[int]:
+    """Return the compute capabilities that any release supports, the nearest to ``sm`` first.
+
+    Of two equally near compute capabilities, the lower one is first.  None means :data:`USUAL_SM`.
+    """
+    wanted = USUAL_SM if sm is None else sm
+    known = {each for builder in builders() for each in builder.sms}
+    return sorted(known, key=lambda each: (abs(each - wanted), each))
 
 
 def builder(version: str) -> Builder:

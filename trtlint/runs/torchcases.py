@@ -61,7 +61,6 @@ def torch_inputs(
         python, wheel = keywords.get("torch_python"), keywords.get("torch_wheel")
         request = TorchRequest(
             release=release.version,
-            sm=0,
             python=None if python is None else os.fspath(python),
             wheel=None if wheel is None else str(Path(wheel).absolute()),
             options=run_options(keywords.get("options") or {}),

@@ -99,7 +99,6 @@ def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchC
         return None
     return TorchRequest(
         release=release.version,
-        sm=0,
         python=torch.python,
         wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
         options=options_of(calls),

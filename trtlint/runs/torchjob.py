@@ -14,13 +14,9 @@ from trtlint.engine.evidence.torch import TorchProgramEvidence, script_evidence
 from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease
-from trtlint.target.target import Target
+from trtlint.target.target import Target, first_sm
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
 from trtlint.torch_tensorrt.program import Program, read_program
-
-_USUAL_SM = 89
-_BUILT = (75, 80, 86, 89, 120)
-"""Compute capabilities that the wheels of TensorRT-RTX can build for without a GPU."""
 
 
 class TorchJob(Struct, frozen=True):
@@ -41,9 +37,7 @@ class TorchJob(Struct, frozen=True):
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Run Torch-TensorRT for the first GPU of the targets."""
-        sm = next((target.sm for target in targets if target.sm is not None), _USUAL_SM)
-        nearest = min(_BUILT, key=lambda own: (abs(own - sm), own))
-        run = ask(model, replace(self.request, sm=nearest))
+        run = ask(model, replace(self.request, sm=first_sm(targets)))
         return (TorchProgramEvidence(replace(self.program, run=run)),)
 
     def elsewhere(self) -> TorchJob:

@@ -35,7 +35,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         request: these keys:
             - ``program``: a path
             - ``release`` and ``tensorrt``: versions
-            - ``sm``: compute capability times ten
+            - ``sms``: compute capabilities times ten, the preferred one first
             - ``wheel``: a folder or None
             - ``options``: keyword arguments of the compiler
             - ``build``: true to build the networks
@@ -46,7 +46,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     scratch = Path.cwd() / "package"
     scratch.mkdir()
     try:
-        package = install(request["release"], request["tensorrt"], request["sm"], request["wheel"], scratch)
+        package = install(request["release"], request["tensorrt"], request["sms"], request["wheel"], scratch)
     except StandInError as error:
         say({"unasked": str(error)})
         return
@@ -178,7 +178,8 @@ class _Asked:
         trt = importlib.import_module("tensorrt")
         config = interpreter._populate_trt_builder_config()
         config.num_compute_capabilities = 1
-        config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{self._request['sm']}"), 0)
+        major, minor = self._torch.cuda.get_device_capability()
+        config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{major}{minor}"), 0)
         began = time.monotonic()
         try:
             plan = interpreter.builder.build_serialized_network(network, config)

@@ -19,6 +19,7 @@ import re
 import shutil
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,14 @@ class StandInError(ExperimentError):
     """Error: Torch-TensorRT cannot run in this Python."""
 
 
-def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Path) -> Any:
+def install(release: str, tensorrt: str, sms: Sequence[int], wheel: str | None, folder: Path) -> Any:
     """Import a release of Torch-TensorRT and return the module.
 
     Args:
         release: the required release.
         tensorrt: the version of TensorRT to report to the package.
-        sm: compute capability of the GPU to report to the package, times ten.
+        sms: compute capabilities times ten, the preferred one first. The package gets a GPU of the first
+            compute capability that the installed TensorRT-RTX can build for.
         wheel: a folder with an unpacked wheel; None for the installed wheel.
         folder: folder to copy the Python files of the package to.
 
@@ -73,7 +75,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
         bindings = importlib.import_module("tensorrt_rtx_bindings")
     except ImportError as error:
         raise StandInError(f"the wheels of TensorRT-RTX cannot be imported: {error}") from None
-    _stand_in_for_cuda(sm)
+    _stand_in_for_cuda(next(sm for sm in sms if hasattr(bindings.ComputeCapability, f"SM{sm}")))
     _stand_in_for_tensorrt(bindings, tensorrt)
     sys.path.insert(0, str(folder))
     try:

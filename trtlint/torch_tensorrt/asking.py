@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trtlint.knowledge.rtx import nearest_first
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.process.spawn import Limits, run
 from trtlint.torch_tensorrt.options import RunOptions
@@ -27,7 +28,8 @@ class TorchRequest(Struct, frozen=True):
 
     Attributes:
         release: the release of Torch-TensorRT.
-        sm: compute capability of the build, times ten.
+        sm: compute capability of the GPU, times ten; None if unspecified. If the installed TensorRT-RTX
+            cannot build for this GPU, it builds for the nearest supported GPU.
         python: the Python interpreter to run; None for this interpreter.
         wheel: the folder with an unpacked wheel; None for the installed wheel.
         options: keyword arguments of the compiler.
@@ -37,7 +39,7 @@ class TorchRequest(Struct, frozen=True):
     """
 
     release: str
-    sm: int
+    sm: int | None = None
     python: str | None = None
     wheel: str | None = None
     options: RunOptions = RunOptions({})
@@ -57,7 +59,7 @@ def ask(program: Path, request: TorchRequest) -> DryRun:
         "program": str(program.absolute()),
         "release": release.version,
         "tensorrt": release.tensorrt,
-        "sm": request.sm,
+        "sms": nearest_first(request.sm),
         "wheel": request.wheel,
         "options": dict(request.options.values),
         "build": request.build,
