@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import string
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,6 +14,7 @@ import networkx as nx
 import pytest
 
 from tests.conftest import REPOSITORY
+from trtlint.engine.rulebook import load_builtin
 
 ROOMS = (
     "files", "process", "knowledge", "model", "remote", "buildfiles", "buildcommand", "target", "language",
@@ -154,6 +157,19 @@ def test_the_engine_knows_no_operators() -> None:
             tree = ast.parse(file.read_text(encoding="utf-8"))
             texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
             assert not {text for text in texts if isinstance(text, str)} & operators, file
+
+
+def test_the_engine_knows_no_rules_and_no_rewrites() -> None:
+    """Rules are data: to rename a rule or a rewrite must not change the engine without an error."""
+    entries = load_builtin().entries
+    letters = "|".join(sorted({entry.id.rstrip(string.digits) for entry in entries}))
+    rewrites = Path(REPOSITORY, "trtlint", "fixes", "rewrites").glob("[a-z]*.py")
+    names = {entry.name for entry in entries} | {file.stem.replace("_", "-") for file in rewrites}
+    for file in sorted(Path(REPOSITORY, "trtlint", "engine").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not re.fullmatch(rf"(?:{letters})[0-9]{{0,3}}", node.value), (file, node.lineno)
+                assert node.value not in names, (file, node.lineno)
 
 
 def test_records_are_structs() -> None:

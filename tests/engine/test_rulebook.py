@@ -90,6 +90,9 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"advice": "[{do: x, tensorrt: newest}]"}, "advice", "not a PEP 440 version specifier"),
         ({"advice": "[{do: x, where: opp == op}]"}, "advice", "unknown name 'opp'"),
         ({"advice": "[{do: x, fix: Fix_It}]"}, "advice", "'Fix_It' is not words joined"),
+        ({"advice": "[{do: x, folds: true}]"}, "advice", "'folds' requires 'fix'"),
+        ({"advice": "[{do: x, safety: safe}]"}, "advice", "'safety' requires 'fix'"),
+        ({"advice": "[{do: x, fix: fix-it, folds: perhaps}]"}, "advice", "unknown 'perhaps'"),
         ({"advice": "do it"}, "advice", "advice must be a list"),
         ({"references": "[http://example.com/x]"}, "references", "is not a https URL"),
         ({"references": "https://example.com/x"}, "references", "references must be a list"),
@@ -127,6 +130,16 @@ def test_a_missing_key_is_an_error(tmp_path: Path, key: str) -> None:
     path.write_text(rule_text("", **{key: None}))
     with pytest.raises(RuleError, match=f"the key '{key}' is missing"):
         load_rule(path)
+
+
+def test_a_rewrite_folds_constants_in_every_rule_or_in_none() -> None:
+    found: dict[str, set[bool]] = {}
+    for rule in load_builtin():
+        for entry in rule.advice:
+            if entry.fix is not None:
+                found.setdefault(entry.fix, set()).add(entry.folds)
+    assert {fix for fix, folds in found.items() if folds != {False}} == {"store-constant", "store-operand"}
+    assert all(len(folds) == 1 for folds in found.values())
 
 
 def test_an_error_in_a_block_has_the_line_of_the_block(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import onnx
 import onnx.parser
 import pytest
+from msgspec.structs import replace
 
 from trtlint.case import Case
 from trtlint.engine.evidence.partition import PartitionEvidence
@@ -192,17 +193,33 @@ def test_an_identity_of_an_input_stays(tmp_path: Path, given: str, left: list[st
     assert found["left"] == left
 
 
-def test_every_node_of_mixed_types_divides_a_model(tmp_path: Path) -> None:
-    text = """
-    < ir_version: 8, opset_import: ["" : 17] >
-    g (float[4,4] x, float16[4] s, float16[4] b) => (float[4,4] y) {
-      [n1] p = LayerNormalization (x, s, b) [a] q = Relu (p)
-      [n2] r = LayerNormalization (q, s, b) [c] y = Abs (r)
-    }
-    """
-    found = partition(write(tmp_path, text))
+MIXED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,4] x, float16[4] s, float16[4] b) => (float[4,4] y) {
+  [n1] p = LayerNormalization (x, s, b) [a] q = Relu (p)
+  [n2] r = LayerNormalization (q, s, b) [c] y = Abs (r)
+}
+"""
+
+
+@pytest.mark.parametrize("select", ["", "PERF"])
+def test_every_node_of_mixed_types_divides_a_model(tmp_path: Path, select: str) -> None:
+    found = partition(write(tmp_path, MIXED), select=select)
     assert found["left"] == ["n1", "n2"]
     assert found["parts"] == [["a"], ["c"]]
+
+
+@pytest.mark.parametrize(("text", "left"), [(MIXED, ["n1", "n2"]), (FOLDED_AXES, [])])
+def test_the_names_of_rules_and_rewrites_do_not_matter(tmp_path: Path, text: str, left: list[str]) -> None:
+    targets = tuple(targets_of(TargetOptions(rtx=("1.7",))))
+    opened = Case(write(tmp_path, text), targets, RuleSet(load_builtin().entries)).open()
+    assert opened.model is not None
+    findings = [
+        replace(finding, rule="NEW001", fixes=tuple(replace(fix, name="new") for fix in finding.fixes))
+        for finding in opened.evaluate().findings
+    ]
+    found = predicted(opened.model, findings, "tensorrt", ProviderSettings())
+    assert [each.node for each in found.left] == left
 
 
 def test_a_refusal_without_a_node_leaves_everything(tmp_path: Path) -> None:

@@ -169,4 +169,5 @@ def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
 
 def rewrites_of(shown: Iterable[tuple[str, Advice]]) -> tuple[Rewrite, ...]:
     """Return the rewrites that the advice in a report recommends."""
-    return tuple(dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in shown if entry.fix))
+    found = (Rewrite(entry.fix, entry.safety, entry.folds) for _, entry in shown if entry.fix)
+    return tuple(dict.fromkeys(found))

@@ -79,11 +79,13 @@ class Site(Struct, frozen=True):
 class Rewrite(Struct, frozen=True):
     """A rewrite of the model that a rule recommends.
 
-    ``safety`` states whether the rewrite preserves all results, up to rounding.
+    ``safety`` states whether the rewrite preserves all results, up to rounding.  ``folds`` states whether the
+    rewrite only stores constants that ONNX Runtime computes itself.
     """
 
     name: str
     safety: Literal["safe", "unsafe"]
+    folds: bool = False
 
 
 class Suppression(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding
-from trtlint.facts.of_model.mixed_types import refused_alone
+from trtlint.facts.of_model.mixed_types import MixedTypes, refused_alone
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.predict import NAMELESS, Reason, predict
 from trtlint.partition.result import Partition, ProviderSettings
@@ -16,17 +16,6 @@ from trtlint.partition.result import Partition, ProviderSettings
 if TYPE_CHECKING:
     from trtlint.model.graph import Node
     from trtlint.model.load import Model
-
-_MIXED = "BLD101"
-"""The rule about operators with inputs of two types.
-
-Its finding names the first node of each affected region.
-"""
-_FOLDING = frozenset({"store-operand", "store-constant"})
-"""Rewrites that store a computed constant in the model.
-
-ONNX Runtime folds such a constant itself, before it partitions the model.
-"""
 
 
 def predicted(
@@ -39,7 +28,7 @@ def predicted(
 ) -> Partition:
     """Predict the partition of a model. The provider does not run the nodes that the parser refuses."""
     listed = tuple(findings)
-    refused = _with_followers(model, refused_nodes(model, listed))
+    refused = _with_followers(model, listed, refused_nodes(model, listed))
     if rewritten:
         refused = {node: why for node, why in refused.items() if not _is_cured(model, node, why)}
     found = predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
@@ -47,23 +36,31 @@ def predicted(
     return replace(found, failure=failure)
 
 
-def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
+def _with_followers(
+    model: Model, findings: Iterable[Finding], refused: dict[Node, Reason]
+) -> dict[Node, Reason]:
     """Add further nodes with mixed input types to the refused nodes.
 
     A finding about mixed input types names only the first node of a region. If the parser reads the whole
     model, the later nodes of the region have inputs of one type. But the execution provider lets the parser
     read each part of the model separately, so the parser refuses the later nodes, too.
     """
-    first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
+    mixed = {finding.rule for finding in findings if _is_about(finding, MixedTypes.kind)}
+    first = next((reason for reason in refused.values() if mixed.intersection(reason.rules)), None)
     if first is None:
         return refused
-    reason = Reason(first.why, (_MIXED,), first.fixes)
+    reason = Reason(first.why, tuple(rule for rule in first.rules if rule in mixed), first.fixes)
     return {**dict.fromkeys(refused_alone(model), reason), **refused}
+
+
+def _is_about(finding: Finding, kind: str) -> bool:
+    """Return whether facts of this kind caused a finding."""
+    return any(site.route is not None and site.route.kind == kind for site in finding.sites)
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
     """Return whether a refusal disappears because ONNX Runtime folds an operand of the node."""
-    if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
+    if not reason.folds or len(reason.rules) > 1:
         return False
     constants = model.constants
     return any(
@@ -99,6 +96,7 @@ def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reaso
         if finding.refusal is None or finding.refusal.stage != "parse" or finding.standing == "refuted":
             continue
         fixes = tuple(rewrite.name for rewrite in finding.fixes)
+        folds = any(rewrite.folds for rewrite in finding.fixes)
         for site in finding.sites:
             roles = {row.role for row in site.rows if row.node == site.node}
             rows = [row.node for row in site.rows if row.role in roles]
@@ -111,5 +109,6 @@ def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reaso
                     tuple(dict.fromkeys((*before.rules, finding.rule))),
                     tuple(dict.fromkeys((*before.fixes, *fixes))),
                     ends=before.ends or finding.refusal.op in NAMELESS,
+                    folds=before.folds or folds,
                 )
     return found

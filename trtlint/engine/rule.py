@@ -84,6 +84,7 @@ class Advice(Struct, frozen=True):
         fix: name of the automatic fix; None if there is none.
         safety: ``safe`` if the fix preserves the results for all inputs, up to rounding.  Otherwise
             ``unsafe``, and the user decides.
+        folds: True if the fix only stores constants that ONNX Runtime computes itself.
         default: True to show the advice only if no earlier advice of the rule certainly applies.
         see: URLs about this advice.  A report lists these URLs first.
     """
@@ -93,6 +94,7 @@ class Advice(Struct, frozen=True):
     do: Template
     fix: str | None
     safety: Safety = "safe"
+    folds: bool = False
     default: bool = False
     see: tuple[str, ...] = ()
 

@@ -148,7 +148,7 @@ class _FrontMatterReader:
                 self._condition,
                 self._template,
                 pattern_names() if self.checked else None,
-                refusal=self.checked and find != PATTERN and predicts_refusal(find),
+                refusal=self.checked and predicts_refusal(find),
             ),
             yields=self._yields(),
             path=self.path,
@@ -166,7 +166,7 @@ class _FrontMatterReader:
 
         Such a rule reports lines that no other rule explains.
         """
-        found = _is_default(self.front)
+        found = _is_true(self.front, "default")
         if found and find != LOG_MESSAGE:
             reason = f"'default' is only allowed together with 'find: {LOG_MESSAGE}'"
             raise FrontMatterError(reason, self.front["default"].line)
@@ -282,18 +282,20 @@ class _FrontMatterReader:
         return tuple(found)
 
     def _advice(self, item: Item) -> Advice:
-        keys = (*PRODUCTS, "where", "do", "fix", "safety", "default", "see")
+        keys = (*PRODUCTS, "where", "do", "fix", "safety", "folds", "default", "see")
         fields = item.mapping("advice", keys, required=("do",))
         where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
-        if safety is not None and fix is None:
-            raise FrontMatterError("advice: 'safety' requires 'fix'", safety.line)
+        for key in ("safety", "folds"):
+            if key in fields and fix is None:
+                raise FrontMatterError(f"advice: {key!r} requires 'fix'", fields[key].line)
         return Advice(
             applies=_ranges(fields),
             where=None if where is None else self._condition(where, "advice where"),
             do=self._template(fields["do"], "advice do"),
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
             safety="safe" if safety is None else safety.choice("safety", get_args(Safety)),
-            default=_is_default(fields),
+            folds=_is_true(fields, "folds"),
+            default=_is_true(fields, "default"),
             see=() if "see" not in fields else _urls(fields["see"], "see"),
         )
 
@@ -331,9 +333,9 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
     return ranges
 
 
-def _is_default(fields: Mapping[str, Item]) -> bool:
-    """Return whether a rule or an advice has ``default: true``."""
-    return "default" in fields and fields["default"].is_true("default")
+def _is_true(fields: Mapping[str, Item], key: str) -> bool:
+    """Return whether a rule or an advice has the key with the value ``true``."""
+    return key in fields and fields[key].is_true(key)
 
 
 def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:

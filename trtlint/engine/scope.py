@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
+from trtlint.engine.rule import PATTERN, Rule
 from trtlint.facts.base import Fact
 from trtlint.facts.kinds import fact_class
 from trtlint.language.expression import Expression
 from trtlint.language.pattern import Pattern
 from trtlint.model.graph import Value
 from trtlint.target.target import Target
-
-if TYPE_CHECKING:
-    from trtlint.engine.rule import Rule
 
 _PLACES = frozenset({"node", "chain", "code_origin"})
 """Fields that describe the node or code line of a fact. Expressions cannot use these fields."""
@@ -28,9 +26,12 @@ def field_names(kind: str) -> tuple[str, ...]:
     return tuple(name for name in fact_class(kind).__struct_fields__ if name not in _PLACES)
 
 
-def predicts_refusal(kind: str) -> bool:
-    """Return whether findings about this kind of fact predict that TensorRT refuses the model."""
-    return fact_class(kind).refusal is not Fact.refusal
+def predicts_refusal(find: str) -> bool:
+    """Return whether the findings of a rule predict that TensorRT refuses the model.
+
+    ``find`` is the kind of fact that the rule is about, or :data:`~trtlint.engine.rule.PATTERN`.
+    """
+    return find != PATTERN and fact_class(find).refusal is not Fact.refusal
 
 
 @cache

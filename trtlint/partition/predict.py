@@ -51,12 +51,14 @@ class Reason(Struct, frozen=True):
         rules: the rules with findings about the node.
         fixes: automatic fixes that remove the reason.
         ends: True if the provider rejects the whole graph for this reason.
+        folds: True if one of the fixes only stores constants that ONNX Runtime computes itself.
     """
 
     why: str
     rules: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     ends: bool = False
+    folds: bool = False
 
 
 def predict(

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from trtlint.partition.simulate import Simulation
     from trtlint.target.target import Target
 
-_REFUSALS = "BLD2"
-"""Prefix of the ids of rules about nodes that the parser or builder refuses."""
-
 
 class PartitionEvidence(Evidence, Struct, frozen=True):
     """The nodes of a model that one execution provider of ONNX Runtime runs.
@@ -140,14 +137,15 @@ def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> I
     These refusals also affect the partition.
     """
     from trtlint.engine.rulebook import load_builtin
+    from trtlint.engine.scope import predicts_refusal
 
     run = {entry.id for entry in rules.entries}
     others = [
         entry
         for entry in load_builtin().entries
-        if entry.id.startswith(_REFUSALS)
-        and entry.id not in run
+        if entry.id not in run
         and entry.status != "preview"
         and ground_of(entry.find) == "model"
+        and predicts_refusal(entry.find)
     ]
     return evaluation.report(others, target).findings if others else ()
