@@ -94,6 +94,9 @@ def test_a_trend_of_two_scans(tmp_path: Path) -> None:
     assert len(trtlint.trend(later, later).still) == 1
     with pytest.raises(trtlint.FileError):
         trtlint.trend(VIT, later)
+    later.write_text("\n{}\n")
+    with pytest.raises(trtlint.FileError, match=r"later\.jsonl: not a row of a scan .* \(line 2\)$"):
+        trtlint.trend(earlier, later)
 
 
 WRONG: tuple[Callable[[], object], ...] = (

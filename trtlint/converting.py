@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from trtlint.arguments import read_local, read_one
 from trtlint.cases import one_case
 from trtlint.errors import ArgumentError, SettingError
-from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.problem import named
 from trtlint.files.replace import in_folder
 from trtlint.inputfiles import input_files
 from trtlint.keywords import AnyPath, Keywords, read_own
@@ -133,7 +133,7 @@ def convert(
             layers=None if case.command is None else of_command(case.command),
         )
         sm = first_sm(case.built_for)
-        try:
+        with named(NAME if isinstance(model, onnx.ModelProto) else path):
             found, _ = run(
                 request,
                 None if is_dry else written,
@@ -141,9 +141,4 @@ def convert(
                 sm=sm,
                 protected=[path],
             )
-        except UnreadableError as error:
-            shown = NAME if isinstance(model, onnx.ModelProto) else path
-            error.message = str(Problem.of(shown, error))
-            error.args = (error.message,)
-            raise
         return replace(found, path=NAME) if isinstance(model, onnx.ModelProto) else found

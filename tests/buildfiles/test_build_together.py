@@ -94,12 +94,12 @@ def test_files_that_differ_are_named(folder: Path) -> None:
 def test_what_cannot_be_used(folder: Path, files: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(BuildFileError) as caught:
         read_build(files)  # type: ignore[arg-type]
-    assert caught.value.message == message
+    assert str(caught.value) == message
 
 
 def test_a_cut_layer_file_names_its_line(folder: Path) -> None:
     Path("layers.json").write_text(json.dumps(LAYERS, indent=1)[:30])
-    with pytest.raises(BuildFileError, match=r"^layers.json: not valid JSON, or cut off: .* \(line 4\)$"):
+    with pytest.raises(BuildFileError, match=r"^layers.json: not valid JSON, or cut off: .* \(line 4\) at byte 27$"):
         read_build(["layers.json"])
 
 

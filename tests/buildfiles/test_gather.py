@@ -78,3 +78,15 @@ def test_the_files_of_a_model() -> None:
     assert of_model(model, [("gone.log", "any"), ("a.log", "any"), ("b.log", "any")]) == BuildInput(
         model, None, (gone, Problem("b.log", SECOND))
     )
+
+
+def test_a_file_name_may_contain_a_colon() -> None:
+    for name in ("a.log", "b.log"):
+        Path(name).rename(f"x: {name}")
+    found = of_model(Path("model.onnx"), [("x: a.log", "any"), ("x: b.log", "any")])
+    assert found.problems == (Problem("x: b.log", SECOND),)
+
+
+def test_a_file_keeps_the_name_that_the_user_gave() -> None:
+    (found,) = by_itself([("./gone.log", "any")])
+    assert found.problems == (Problem("./gone.log", "No such file or directory"),)

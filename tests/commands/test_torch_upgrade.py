@@ -143,7 +143,7 @@ def test_hostile_files_run_nothing_and_meet_limits(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ProgramError("net.pt2: too large"), "net.pt2: too large"),
+        (ProgramError("too large"), "net.pt2: too large"),
         (FileNotFoundError(2, "No such file or directory"), "net.pt2: No such file or directory"),
         (MemoryError(), "net.pt2: not enough memory to compare the releases for this file"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trtlint.files.problem import UnreadableError
+from trtlint.files.problem import UnreadableError, reason_of
 from trtlint.files.regular import is_pipe
 
 
@@ -15,4 +15,4 @@ class BuildFileError(UnreadableError):
 def unreadable(path: Path, error: OSError) -> BuildFileError:
     """Return the error for a file that cannot be opened. If the file is a pipe, the message has advice."""
     way = "; pipe a log into trtlint --log -" if is_pipe(path) else ""
-    return BuildFileError(f"cannot read {path}: {error.strerror or error}{way}")
+    return BuildFileError(f"{reason_of(error)}{way}")

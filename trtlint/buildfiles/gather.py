@@ -45,7 +45,7 @@ def of_model(model: Path, files: Iterable[tuple[str, GivenAs]], *, alone: bool =
     try:
         record = together(read) if read else None
     except BuildFileError as error:
-        record, problems = None, [*problems, _problem(error)]
+        record, problems = None, [*problems, Problem.of(model, error)]
     return BuildInput(model, record, tuple(problems))
 
 
@@ -105,8 +105,3 @@ def _try(path: str, role: GivenAs) -> FileRead | Problem:
             return read_file(path, role)
     except (BuildFileError, LimitError) as error:
         return Problem.of(path, error)
-
-
-def _problem(error: BuildFileError) -> Problem:
-    name, _, message = error.message.partition(": ")
-    return Problem(name, message, error.offset)

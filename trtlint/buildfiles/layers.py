@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from trtlint.buildfiles.datatypes import DataType, data_type
-from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.buildfiles.names import without_profile
 from trtlint.files.regular import read_bytes
 
@@ -128,7 +128,7 @@ def load_json(path: Path) -> Any:
     try:
         return parse_json(read_bytes(path, LARGEST_JSON))
     except OSError as error:
-        raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 def parse_json(data: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def read_plan(path: Path) -> PlanHeader:
         with open_regular(path) as file:
             return plan_header(file.read(_VERSION + 4))
     except OSError as error:
-        raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 def is_plan(path: Path) -> bool:

@@ -22,6 +22,7 @@ from trtlint.buildfiles.recognise import is_binary
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import GivenAs
+from trtlint.files.problem import named
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile
@@ -122,10 +123,8 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
         BuildFileError: the file is unreadable or differs in kind from its role.  The message begins with
             the file's name.
     """
-    try:
+    with named(path):
         content, note = _read(path, role)
-    except BuildFileError as error:
-        raise _of_file(path, error) from error
     return FileRead(path, content, note)
 
 
@@ -146,7 +145,7 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
                 settings.append((content, file.path))
             elif type(content) in found:
                 message = f"a second {_KINDS[type(content)]}; pass one file of each kind for a build"
-                raise _of_file(file.path, BuildFileError(message))
+                raise BuildFileError(message, path=file.path)
             else:
                 found[type(content)] = content, file.path
             if isinstance(content, Log):
@@ -184,12 +183,6 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
 
 def _parts(content: BuildFile | InspectedPlan) -> tuple[BuildFile, ...]:
     return (content.layers, content.header) if isinstance(content, InspectedPlan) else (content,)
-
-
-def _of_file(path: str, error: BuildFileError) -> BuildFileError:
-    place = "" if error.line is None else f" (line {error.line})"
-    message = error.message.removeprefix(f"cannot read {path}: ")
-    return BuildFileError(f"{path}: {message}{place}", offset=error.offset, line=error.line)
 
 
 def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | None]:

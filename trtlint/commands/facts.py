@@ -10,7 +10,6 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, choose_command, read_commands
-from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.case import Case
 from trtlint.commands.reportoptions import require_outputs
@@ -82,9 +81,6 @@ def run_facts(
                 for hidden in {_hidden(output.format) for output in outputs}
             }
             counts = {} if wanted else {kind: len(facts.of(kind)) for kind in there}
-    except BuildFileError as error:
-        print(clean(f"error: {error.message}"), file=sys.stderr)
-        return Exit.UNREADABLE
     except (UnreadableError, OSError) as error:
         print(clean(f"error: {Problem.of(read[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -45,23 +44,34 @@ def reason_of(error: Exception) -> str:
 
 
 class UnreadableError(FileError):
-    """Error: a file cannot be read. The exception has the position of the problem in the file.
+    """Error: a file cannot be read. The text of the exception also has the file and the position.
 
     Attributes:
         message: the reason, and what the user can do.
+        path: the file, or None until a caller adds it (:func:`named`).
         offset: byte offset in the file, or None.
         line: line number from 1, or None.
         node: path of a node in the model, or None.
     """
 
     def __init__(
-        self, message: str, *, offset: int | None = None, line: int | None = None, node: str | None = None
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+        node: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.path = path
         self.offset = offset
         self.line = line
         self.node = node
+
+    def __str__(self) -> str:
+        return self.message if self.path is None else str(Problem.of(self.path, self))
 
 
 class Problem(Struct, frozen=True):
@@ -69,6 +79,7 @@ class Problem(Struct, frozen=True):
 
     path: str
     message: str
+    """The reason, and the line if it is known."""
     offset: int | None = None
     """Byte offset in the file, or None if it is unknown."""
     node: str | None = None
@@ -81,24 +92,36 @@ class Problem(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:
-        """Convert an exception to a problem.  The message does not contain the file name."""
-        name = os.fspath(path)
-        if isinstance(error, UnreadableError):
-            return cls(name, error.message.removeprefix(f"{name}: "), error.offset, error.node)
-        return cls(name, reason_of(error))
+        """Convert an exception to a problem.  The message does not contain the file name.
 
-    def __str__(self) -> str:
+        Args:
+            path: the file, if ``error`` does not name one.
+            error: the exception.
+        """
+        name = os.fspath(path)
+        if not isinstance(error, UnreadableError):
+            return cls(name, reason_of(error))
+        line = "" if error.line is None else f" (line {error.line})"
+        name = name if error.path is None else error.path
+        return cls(name, f"{error.message}{line}", error.offset, error.node)
+
+    @property
+    def text(self) -> str:
+        """The message and the position, without the file name."""
         place = "" if self.offset is None else f" at byte {self.offset}"
         node = "" if self.node is None else f" at node {self.node}"
-        return f"{self.path}: {self.message}{place}{node}"
+        return f"{self.message}{place}{node}"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}"
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Return a context manager that adds the file name to the message of an :class:`UnreadableError`."""
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Return a context manager that adds the file to an :class:`UnreadableError` that names no file."""
     try:
         yield
     except UnreadableError as error:
-        error.message = str(Problem.of(path, error))
-        error.args = (error.message,)
+        if error.path is None:
+            error.path = os.fspath(path)
         raise

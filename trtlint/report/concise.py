@@ -39,7 +39,7 @@ class _ConciseWriter:
         path, style = models[0].path, self._style
         names = labels([model.target for model in models])
         for problem in dict.fromkeys(problem for model in models for problem in model.errors):
-            self._print(f"{problem.path}: error: {str(problem).removeprefix(f'{problem.path}: ')}")
+            self._print(f"{problem.path}: error: {problem.text}")
         for caveat in caveats(models):
             self._print(f"{path}: {caveat.severity}: {caveat.message}")
         notes = dict.fromkeys(note for model in models for note in model.notes)

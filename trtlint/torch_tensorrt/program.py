@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from trtlint.files.limits import limit_work
-from trtlint.files.problem import UnreadableError
+from trtlint.files.problem import UnreadableError, named
 from trtlint.files.regular import open_regular
 from trtlint.torch_tensorrt.arguments import OperatorArgument, TensorType, arguments_of, tensor_type
 from trtlint.torch_tensorrt.result import DryRun
@@ -99,34 +99,32 @@ def read_program(path: Path, release: str) -> Program:
         ProgramError: the file is not a program, or too large.
         OSError: the file cannot be read.
     """
-    with limit_work(path), open_regular(path) as file:
-        data = _graph_json(path, file)
+    with named(path), limit_work(path), open_regular(path) as file:
+        data = _graph_json(file)
         try:
             return _program(json.loads(data), str(path), release)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise ProgramError(
-                f"{path}: the graph of the program is damaged: {type(error).__name__}"
-            ) from None
+            raise ProgramError(f"the graph of the program is damaged: {type(error).__name__}") from None
 
 
-def _graph_json(path: Path, file: BinaryIO) -> bytes:
+def _graph_json(file: BinaryIO) -> bytes:
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > _MOST_ENTRIES:
-                raise ProgramError(f"{path}: more than {_MOST_ENTRIES} entries")
+                raise ProgramError(f"more than {_MOST_ENTRIES} entries")
             found = [entry for entry in entries if f"/{entry.filename}".endswith(_JSON)]
             if not found:
-                raise ProgramError(f"{path}: not an exported program: it has no models/model.json")
+                raise ProgramError("not an exported program: it has no models/model.json")
             # The limit for `read` is necessary, because the size in the header may be wrong.
             with archive.open(found[0]) as member:
                 data = member.read(_MOST_BYTES + 1)
     except ProgramError:
         raise
     except _DAMAGED as error:
-        raise ProgramError(f"{path}: not an exported program: {error}") from None
+        raise ProgramError(f"not an exported program: {error}") from None
     if len(data) > _MOST_BYTES:
-        raise ProgramError(f"{path}: the graph of the program has more than {_MOST_BYTES >> 20} MiB")
+        raise ProgramError(f"the graph of the program has more than {_MOST_BYTES >> 20} MiB")
     return data
 
 
@@ -135,7 +133,7 @@ def _program(document: Any, path: str, release: str) -> Program:
     values = graph["tensor_values"]
     listed = graph["nodes"]
     if len(listed) > _MOST_NODES:
-        raise ProgramError(f"{path}: more than {_MOST_NODES} operators")
+        raise ProgramError(f"more than {_MOST_NODES} operators")
     nodes = tuple(_node(node, values) for node in listed)
     return Program(
         path=path,

@@ -32,12 +32,12 @@ def parsed(text: str, source: str) -> ast.Module:
     """
     place = source or "--build"
     if "\0" in text:
-        raise PythonScriptError(f"{place}: not a Python script: it contains a null byte")
+        raise PythonScriptError("not a Python script: it contains a null byte", path=place)
     brackets, line = deepest(text, "([{", ")]}")
     if brackets > _MOST_DEEP:
         raise PythonScriptError(
-            f"{place}: line {line} has more than {_MOST_DEEP} nested brackets; "
-            "assign the inner parts to variables"
+            f"line {line} has more than {_MOST_DEEP} nested brackets; assign the inner parts to variables",
+            path=place,
         )
     try:
         with warnings.catch_warnings():
@@ -45,17 +45,18 @@ def parsed(text: str, source: str) -> ast.Module:
             tree = ast.parse(text)
     except SyntaxError as error:
         raise PythonScriptError(
-            f"{place}: line {error.lineno or 1} is not valid Python: {error.msg}"
+            f"line {error.lineno or 1} is not valid Python: {error.msg}", path=place
         ) from None
     except (RecursionError, MemoryError):
         raise too_deep(text, place) from None
     except ValueError as error:
-        raise PythonScriptError(f"{place}: Python cannot parse the script: {error}") from None
+        raise PythonScriptError(f"Python cannot parse the script: {error}", path=place) from None
     for count, _ in enumerate(ast.walk(tree)):
         if count > _MOST_NODES:
             raise PythonScriptError(
-                f"{place}: the script has more than {_MOST_NODES} syntax nodes; "
-                "move the calls of Torch-TensorRT to a smaller file"
+                f"the script has more than {_MOST_NODES} syntax nodes; "
+                "move the calls of Torch-TensorRT to a smaller file",
+                path=place,
             )
     return tree
 
@@ -73,11 +74,12 @@ def too_deep(text: str, place: str) -> PythonScriptError:
     number = max(range(len(lines)), key=lambda index: len(lines[index]), default=0)
     if lines and len(lines[number]) >= _LONG_LINE:
         return PythonScriptError(
-            f"{place}: an expression is nested too deeply for Python, probably in line {number + 1}; "
-            "split the expression into several statements"
+            f"an expression is nested too deeply for Python, probably in line {number + 1}; "
+            "split the expression into several statements",
+            path=place,
         )
     return PythonScriptError(
-        f"{place}: the script is nested too deeply for Python; split long expressions and chains of elif"
+        "the script is nested too deeply for Python; split long expressions and chains of elif", path=place
     )
 
 
