@@ -31,7 +31,7 @@ from trtlint.engine.rulefile import load_rule
 from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.measurement.measurement import MeasurementError, read_measurement
+from trtlint.measurement.measurement import UnusableMeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.policy.settings import SettingsReader
@@ -288,7 +288,7 @@ def _check_baseline(path: Path) -> None:
 
 def _check_measurement(path: Path) -> None:
     model = _model_beside(path)
-    with _one_line(MeasurementError):
+    with _one_line(UnusableMeasurementError):
         measured = read_measurement(path)
         _judge(_lint(model, evidence=(RangeEvidence(measured),)))
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping
+from functools import cache
 
 import pytest
 
@@ -13,17 +16,30 @@ from trtlint.errors import ExperimentError, FileError, SettingError, TrtlintErro
 PYTHONS = {"Exception", "ValueError", "OSError", "RuntimeError", "TypeError", "KeyError", "LookupError"}
 
 
-@pytest.mark.slow
-def test_all_exceptions_of_the_project_have_one_base() -> None:
-    apart = [
-        f"{module}.{node.name}"
-        for module, source in modules().items()
+@cache
+def bases() -> Mapping[str, list[str]]:
+    """Return the names of the base classes of each class of the project."""
+    return {
+        node.name: [base.id for base in node.bases if isinstance(base, ast.Name)]
+        for source in modules().values()
         for node in ast.parse(source).body
         if isinstance(node, ast.ClassDef)
-        and node.bases
-        and all(isinstance(base, ast.Name) and base.id in PYTHONS for base in node.bases)
-    ]
-    assert apart == ["trtlint.errors.TrtlintError"]
+    }
+
+
+def is_exception(name: str) -> bool:
+    return name in {*PYTHONS, "BaseException"} or any(map(is_exception, bases().get(name, ())))
+
+
+@pytest.mark.slow
+def test_all_exceptions_of_the_project_have_one_base() -> None:
+    found = [name for name, above in bases().items() if above and PYTHONS.issuperset(above)]
+    assert found == ["TrtlintError"]
+
+
+@pytest.mark.slow
+def test_a_class_with_the_name_of_an_error_is_an_exception() -> None:
+    assert [name for name in bases() if re.search("Errors?$", name) and not is_exception(name)] == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +52,7 @@ def test_all_exceptions_of_the_project_have_one_base() -> None:
         ("trtlint.engine.rule", "RuleError", SettingError),
         ("trtlint.buildcommand", "CommandError", SettingError),
         ("trtlint.dry_build.errors", "WheelError", ExperimentError),
-        ("trtlint.measurement.measure", "MeasureError", ExperimentError),
+        ("trtlint.measurement.measure", "FailedMeasurementError", ExperimentError),
         ("trtlint.api", "CheckError", TrtlintError),
     ],
 )

@@ -186,7 +186,7 @@ def fix(
 
     Raises:
         ModelError: the model cannot be read, or the fixed model is invalid.
-        MeasurementError: ``ranges`` is invalid, measures another model, or names no node to keep.
+        UnusableMeasurementError: ``ranges`` is invalid, measures another model, or names no node to keep.
         OSError: a file cannot be read or written.
         ArgumentError, SettingError, FileError, ExperimentError: as in :func:`lint`.
     """

@@ -99,7 +99,7 @@ def test_what_cannot_be_used(folder: Path, files: list[tuple[str, str]], message
 
 def test_a_cut_layer_file_names_its_line(folder: Path) -> None:
     Path("layers.json").write_text(json.dumps(LAYERS, indent=1)[:30])
-    with pytest.raises(BuildFileError, match=r"^layers.json: not valid JSON, or cut off: .* \(line 4\) at byte 27$"):
+    with pytest.raises(BuildFileError, match=r"^layers.json: not valid JSON.* \(line 4\) at byte 27$"):
         read_build(["layers.json"])
 
 

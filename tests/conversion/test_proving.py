@@ -11,7 +11,7 @@ import pytest
 
 from trtlint.conversion import proving
 from trtlint.conversion.proving import EngineCounts, build, counts, parse
-from trtlint.dry_build.result import ParserError
+from trtlint.dry_build.result import ParserMessage
 from trtlint.errors import TrtlintError
 
 NAMES = {
@@ -117,7 +117,7 @@ def test_a_source_that_cannot_be_parsed_is_not_called_rejected(monkeypatch: pyte
 def test_an_error_of_the_parser_names_its_node(
     monkeypatch: pytest.MonkeyPatch, node: str, op: str, text: str
 ) -> None:
-    error = ParserError("UNSUPPORTED_NODE", node, op, 0, "false", "checkMatMulInteger")
+    error = ParserMessage("UNSUPPORTED_NODE", node, op, 0, "false", "checkMatMulInteger")
     result = SimpleNamespace(version="1.7.1", parsed=False, errors=(error,))
     monkeypatch.setattr(proving, "dry_build", lambda *_, **__: SimpleNamespace(result=result))
     check, _ = parse(Path("result"), Path("source"))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conversion.models import saved
 from trtlint.conversion import _rehearse
-from trtlint.conversion._rehearse import TrialErrors, _beyond, _compared, _greatest, _ranges
+from trtlint.conversion._rehearse import ErrorMeter, _beyond, _compared, _greatest, _ranges
 from trtlint.conversion.measuring import Found
 from trtlint.conversion.result import ConversionCheck, Magnitude
 from trtlint.conversion.run import run
@@ -132,7 +132,7 @@ class Simulations:
         self.runs: list[int] = []
         self.trial = self.of(*errors)
         self.budget = Budget(64, 60)
-        self.errors = TrialErrors(self.trial, Narrowing(FORMATS["fp16"]), 0.5, self.budget)
+        self.errors = ErrorMeter(self.trial, Narrowing(FORMATS["fp16"]), 0.5, self.budget)
         monkeypatch.setattr(_rehearse, "rewrite", self._rewrite)
         monkeypatch.setattr(_rehearse, "RehearsalSession", lambda kept: SimpleNamespace(run=kept))
 

@@ -14,7 +14,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
-from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError
+from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserMessage
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
@@ -117,7 +117,7 @@ def test_the_refusal_that_was_predicted_confirms_the_finding() -> None:
 
 
 def test_the_parser_of_a_dry_build_confirms_it_too() -> None:
-    error = ParserError("UNSUPPORTED_NODE", "nz", "NonZero", 0, NO_CREATOR, "importNonZero")
+    error = ParserMessage("UNSUPPORTED_NODE", "nz", "NonZero", 0, NO_CREATOR, "importNonZero")
     result = DryBuildResult("1.7.1", parsed=False, stage="parse", errors=(error,))
     facts = Facts(model_of(NONZERO), evidence=[DryBuildEvidence(DryBuild(result))])
     found = {finding.rule: finding for finding in evaluate(RULES, facts, RTX).findings}

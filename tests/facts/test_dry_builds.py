@@ -8,7 +8,7 @@ import pytest
 
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
-from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
+from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserMessage, UsedShape
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial import builder_refusal, parser_refusal
@@ -50,11 +50,11 @@ def error(
     index: int = -1,
     text: str = "no",
     function: str = "",
-) -> ParserError:
-    return ParserError(code, node, op, index, text, function)
+) -> ParserMessage:
+    return ParserMessage(code, node, op, index, text, function)
 
 
-def refusals(*errors: ParserError) -> list[ParserRefusal]:
+def refusals(*errors: ParserMessage) -> list[ParserRefusal]:
     found = facts(parsed=False, stage="parse", errors=errors).of("parser_refusal")
     return [fact for fact in found if isinstance(fact, ParserRefusal)]
 
@@ -153,7 +153,7 @@ def test_without_a_dry_build_there_are_no_facts() -> None:
         (error(function=""), None),
     ],
 )
-def test_the_node_of_an_error(found: ParserError, path: str | None) -> None:
+def test_the_node_of_an_error(found: ParserMessage, path: str | None) -> None:
     (fact,) = refusals(found)
     assert (None if fact.node is None else fact.node.path) == path
     assert fact.place == (found.node if path is None else path)

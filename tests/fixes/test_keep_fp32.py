@@ -18,7 +18,7 @@ from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.fixes.edit import apply
 from trtlint.fixes.keep_fp32 import obstacle, to_fp32
-from trtlint.measurement.measurement import MeasurementError
+from trtlint.measurement.measurement import UnusableMeasurementError
 from trtlint.model.load import load
 from trtlint.report import schemas
 
@@ -109,7 +109,7 @@ def test_ranges_from_python(folder: Path) -> None:
     assert {applied.place for applied in found.applied} == {"square", "mean", "shift", "root"}
     again = trtlint.fix(onnx.load("half.onnx"), target, ranges="ranges.json", ignore=["ACC101"])
     assert again.applied == found.applied
-    with pytest.raises(MeasurementError, match="a measurement of another model"):
+    with pytest.raises(UnusableMeasurementError, match="a measurement of another model"):
         trtlint.fix("half.fixed.onnx", ranges="ranges.json")
 
 

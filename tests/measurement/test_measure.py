@@ -10,7 +10,7 @@ import pytest
 
 from trtlint.measurement import measure
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.measurement.measure import MeasureError, MeasurementRequest
+from trtlint.measurement.measure import FailedMeasurementError, MeasurementRequest
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
@@ -47,7 +47,7 @@ def test_the_last_line_is_the_reason_of_a_failure_alone(
         return ProcessResult(cause, code, signal, 1.0, None, ())
 
     monkeypatch.setattr(measure, "run", run)
-    with pytest.raises(MeasureError) as caught:
+    with pytest.raises(FailedMeasurementError) as caught:
         measure.measure(MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx"))
     assert str(caught.value) == f"the process that ran the model gave no result: it {words}"
 
@@ -78,10 +78,25 @@ def test_the_last_answer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     ("answers", "cause", "error", "text"),
     [
         ([{"error": "inputs", "text": f"{Path.cwd() / 'x.npz'}: bad"}], "failed", InputsError, "x.npz: bad"),
-        ([{"result": 7}, {"error": "other", "text": "bad model"}], "failed", MeasureError, "bad model"),
-        ([], "time", MeasureError, "measuring exceeded the time limit of 90.5 s; raise it with --seconds"),
-        ([], "memory", MeasureError, "measuring exceeded the memory limit of 1.5 GB; raise it with --memory"),
-        ([], "done", MeasureError, "the process that ran the model gave no result: it ended"),
+        (
+            [{"result": 7}, {"error": "other", "text": "bad model"}],
+            "failed",
+            FailedMeasurementError,
+            "bad model",
+        ),
+        (
+            [],
+            "time",
+            FailedMeasurementError,
+            "measuring exceeded the time limit of 90.5 s; raise it with --seconds",
+        ),
+        (
+            [],
+            "memory",
+            FailedMeasurementError,
+            "measuring exceeded the memory limit of 1.5 GB; raise it with --memory",
+        ),
+        ([], "done", FailedMeasurementError, "the process that ran the model gave no result: it ended"),
     ],
 )
 def test_errors_of_the_process(

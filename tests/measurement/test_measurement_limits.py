@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from trtlint.measurement import measurement
-from trtlint.measurement.measurement import MeasurementError, read_measurement
+from trtlint.measurement.measurement import UnusableMeasurementError, read_measurement
 
 
 def test_a_file_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement, "_MOST_BYTES", 1 << 10)
     file = tmp_path / "ranges.json"
     file.write_text("[" + "[]," * 1000 + "[]]", encoding="utf-8")
-    with pytest.raises(MeasurementError, match="longer than 1 KiB, the limit for this kind of file"):
+    with pytest.raises(UnusableMeasurementError, match="longer than 1 KiB, the limit for this kind of file"):
         read_measurement(file)
 
 
@@ -29,5 +29,5 @@ def test_the_work_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(measurement, "read_bytes", endless)
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
-    with pytest.raises(MeasurementError, match=r"exceeded the limit of 0\.3 s of processor time"):
+    with pytest.raises(UnusableMeasurementError, match=r"exceeded the limit of 0\.3 s of processor time"):
         read_measurement(tmp_path / "ranges.json")

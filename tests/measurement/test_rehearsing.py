@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from trtlint.measurement.band import Band, BuildError, within
+from trtlint.measurement.band import Band, BuildBand, within
 from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.formats import BF16, FP16, TF32, Format
 from trtlint.measurement.fusion import FusedLayers
@@ -140,7 +140,7 @@ def test_the_runs_of_a_model(
     assert [way if way == result else f"{way}: {result}" for way, result in pairs] == ways
     assert begun == ["rehearsal", *said.split()]
     assert runs.probed == [fields[0]]
-    build = BuildError("layers.json", 7, 9, 0.0, 0.0)
+    build = BuildBand("layers.json", 7, 9, 0.0, 0.0)
     assert found.build == (build if "build" in said else None)
     assert all(way.format is format_ for way, _ in found.runs)
 
@@ -163,7 +163,7 @@ def test_the_error_of_a_build(format_: Format, accumulated: float) -> None:
     trial: Any = Runs(sums=True, judged=True, typed=False)
     trial.rehearse = lambda way, **_: result(0.5, 3.0 if way.accumulate else 0.75 if way.stored else 0.25)
     found = rehearse(trial, format_, BEYOND, LAYERS, lambda _: None)
-    assert found.build == BuildError("layers.json", 7, 9, 0.75, accumulated)
+    assert found.build == BuildBand("layers.json", 7, 9, 0.75, accumulated)
 
 
 @pytest.mark.parametrize(

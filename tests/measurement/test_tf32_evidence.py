@@ -12,7 +12,7 @@ from tests.linting import lint_file
 from tests.measurement.test_measuring import measure
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rulebook import load_builtin
-from trtlint.measurement.measurement import Measurement, MeasurementError
+from trtlint.measurement.measurement import Measurement, UnusableMeasurementError
 from trtlint.report.measureadvice import advice, to_keep
 from trtlint.target.target import Target
 
@@ -54,6 +54,6 @@ def test_tf32_is_turned_off_and_not_kept_off_by_casts(tmp_path: Path) -> None:
     measurement = found(tmp_path, "tf32", 1e-5)
     (one,) = advice(measurement, [TARGET], {})
     assert one.command == "trtexec --onnx=model.onnx --noTF32"
-    with pytest.raises(MeasurementError, match="--noTF32"):
+    with pytest.raises(UnusableMeasurementError, match="--noTF32"):
         to_keep(measurement)
     assert advice(found(tmp_path, "tf32", 1e-2), [TARGET], {}) == []

@@ -20,7 +20,7 @@ from trtlint.measurement.measurement import (
     MeasuredOutput,
     MeasuredTensor,
     Measurement,
-    MeasurementError,
+    UnusableMeasurementError,
 )
 from trtlint.policy.options import TargetOptions
 from trtlint.report.measureadvice import advice, applies_to, conversion, misfit, to_keep
@@ -362,7 +362,7 @@ def test_the_reason_why_a_type_does_not_fit() -> None:
     ],
 )
 def test_measurements_without_nodes_to_keep(found: Measurement, message: str) -> None:
-    with pytest.raises(MeasurementError) as caught:
+    with pytest.raises(UnusableMeasurementError) as caught:
         to_keep(found)
     assert str(caught.value) == message
 

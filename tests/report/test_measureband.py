@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from trtlint.measurement.band import Band, BuildError, TypeBand
+from trtlint.measurement.band import Band, BuildBand, TypeBand
 from trtlint.measurement.measurement import MeasuredOutput, Measurement
 from trtlint.report.measureband import (
     TypeLine,
@@ -21,7 +21,7 @@ from trtlint.report.measureband import (
 )
 
 GOOD, EDGE, BAD = 0.001, 0.01, 0.02
-BUILD = BuildError("layers.json", 1234, 2000, GOOD, BAD)
+BUILD = BuildBand("layers.json", 1234, 2000, GOOD, BAD)
 
 
 def output(name: str, *errors: float | None, finite: bool = True, trivial: str = "") -> MeasuredOutput:
@@ -99,8 +99,8 @@ def test_the_error_of_a_build() -> None:
         ((GOOD, GOOD, GOOD), None, "fine"),
         ((GOOD,), None, "fine"),
         ((BAD, BAD, None), None, "broken"),
-        ((GOOD, BAD, GOOD), BuildError("a.json", 1, 1, GOOD, GOOD), "fine in a.json"),
-        ((GOOD, BAD, GOOD), BuildError("a.json", 1, 1, None, BAD), "broken in a.json"),
+        ((GOOD, BAD, GOOD), BuildBand("a.json", 1, 1, GOOD, GOOD), "fine in a.json"),
+        ((GOOD, BAD, GOOD), BuildBand("a.json", 1, 1, None, BAD), "broken in a.json"),
         (
             (GOOD, GOOD, GOOD),
             BUILD,
@@ -126,7 +126,7 @@ def test_the_error_of_a_build() -> None:
         ),
     ],
 )
-def test_the_verdict(errors: tuple[float | None, ...], build: BuildError | None, words: str) -> None:
+def test_the_verdict(errors: tuple[float | None, ...], build: BuildBand | None, words: str) -> None:
     assert verdict_words(measurement(output("a", *errors), build=build)) == words
 
 

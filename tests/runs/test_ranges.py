@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trtlint.errors import SettingError
-from trtlint.measurement.measurement import MeasurementError
+from trtlint.measurement.measurement import UnusableMeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.report.measureadvice import to_keep
 from trtlint.runs import ranges
@@ -85,5 +85,5 @@ def test_operators_to_keep() -> None:
         (found(typed=False), "the model is an FP32 model"),
         (found(kept=None, typed=False), "the model is an FP32 model"),
     ):
-        with pytest.raises(MeasurementError, match=why):
+        with pytest.raises(UnusableMeasurementError, match=why):
             to_keep(broken)

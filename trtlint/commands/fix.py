@@ -240,14 +240,14 @@ def _kept(task: Task) -> tuple[str, ...]:
     Raises:
         SettingError: the measurement names no node that Casts can keep in FP32.
     """
-    from trtlint.measurement.measurement import Measurement, MeasurementError
+    from trtlint.measurement.measurement import Measurement, UnusableMeasurementError
     from trtlint.report.measureadvice import to_keep
 
     found = task.case.data(Measurement)
 
     try:
         return () if found is None else to_keep(found)
-    except MeasurementError as error:
+    except UnusableMeasurementError as error:
         raise SettingError(f"{task.file}: {error}") from None
 
 

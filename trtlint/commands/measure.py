@@ -25,7 +25,7 @@ from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_output
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measure import (
-    MeasureError,
+    FailedMeasurementError,
     MeasurementRequest,
     MissingRuntimeError,
     limits_for,
@@ -105,7 +105,7 @@ def run_measure(options: MeasureOptions) -> int:
     except InputsError as error:
         generated = not request.inputs.names
         raise SettingError(f"{options.model}: {error}" if generated else str(error)) from error
-    except MeasureError as error:
+    except FailedMeasurementError as error:
         return _unreadable(Problem(options.model, str(error)))
     except (UnreadableError, OSError) as error:
         return _unreadable(Problem.of(options.model, error))

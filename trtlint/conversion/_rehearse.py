@@ -92,7 +92,7 @@ def _searched(request: SearchRequest, say: Say) -> Found:
     budget = Budget(MOST_RUNS, MOST_SECONDS)
     bound, valid = request.tolerance * _AIM[format_.name], request.tolerance * _VALID
     narrowing = Narrowing(format_, clamped=found.constants, round_inputs=request.io != "fp32")
-    errors = TrialErrors(trial, narrowing, bound, budget)
+    errors = ErrorMeter(trial, narrowing, bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
     search = Search(candidates, errors.measure, budget, errors.sample)
     if request.kept:
@@ -227,8 +227,8 @@ def _rewritten(trial: Trial, converted: Path, format_: Format) -> Rewritten:
     return rewrite(model, narrowing, probed=False, fixed=trial.fixed)
 
 
-class TrialErrors:
-    """Measurement of the errors of a model in 16 bits with some operators in FP32.
+class ErrorMeter:
+    """Measures the errors of a model in 16 bits with some operators in FP32.
 
     The batch that most recently exceeded the limit is measured first.
 

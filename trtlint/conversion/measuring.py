@@ -16,7 +16,7 @@ from trtlint.conversion.weight import flops
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.chosen import ChoiceShares, most_changed
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.measure import MeasureError, run_model, usual_limits
+from trtlint.measurement.measure import FailedMeasurementError, run_model, usual_limits
 from trtlint.process.spawn import Limits
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def search_in_process(
     )
     try:
         return _ask(request, search, Found, listen)
-    except MeasureError as error:
+    except FailedMeasurementError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
 
 
@@ -190,7 +190,7 @@ def rehearse(
     )
     try:
         found = _ask(request, rehearsal, RehearsalAnswer, listen)
-    except MeasureError as error:
+    except FailedMeasurementError as error:
         return check("unproven", str(error))
     worst, compared = found.worst, found.compared
     figures: dict[str, Any] = {
@@ -245,7 +245,7 @@ def _ask(
     Raises:
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
-        MeasureError: the model cannot be run, or no time is left.
+        FailedMeasurementError: the model cannot be run, or no time is left.
     """
     if find_spec("onnxruntime") is None:
         raise ConversionNeedsRuntimeError(
@@ -256,7 +256,9 @@ def _ask(
     if request.until is not None:
         seconds = min(seconds, request.until - time.monotonic())
     if seconds <= 0:
-        raise MeasureError("the time limit for runs of the model is reached; raise the limit with --seconds")
+        raise FailedMeasurementError(
+            "the time limit for runs of the model is reached; raise the limit with --seconds"
+        )
     limits = Limits(seconds, request.memory or usual.memory)
     found = run_model(_WORK, to_builtins(order), limits, request.inputs, lambda step: listen(step["doing"]))
     return convert(found, answer)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import WheelError
-from trtlint.dry_build.result import DryBuild, ParserError
+from trtlint.dry_build.result import DryBuild, ParserMessage
 from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
@@ -92,7 +92,7 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
     return check("failed", rejected), nodes
 
 
-def _located(error: ParserError) -> str:
+def _located(error: ParserMessage) -> str:
     """Return an error's message and its node, because some messages of the parser are only ``false``."""
     place = f"{error.op} at {error.node}" if error.node else error.op
     return f"{error.text} ({place})" if error.op else error.text

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trtlint.dry_build.errors import DryBuildError
-from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserError, Stage, UsedShape
+from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserMessage, Stage, UsedShape
 from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
@@ -203,7 +203,7 @@ def _result(
         signal=ended.signal,
         parsed=state.get("parsed"),
         built=state.get("built"),
-        errors=tuple(ParserError(**error) for error in state.get("errors", ())),
+        errors=tuple(ParserMessage(**error) for error in state.get("errors", ())),
         shapes=(*_shapes(state, "shapes"), *_shapes(state, "values")),
         zeros=given.zeros,
         data_files=given.data_files,

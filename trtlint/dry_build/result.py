@@ -17,8 +17,8 @@ Level = Literal["parse", "build"]
 Stage = Literal["load", "parse", "build"]
 
 
-class ParserError(Struct, frozen=True):
-    """One error of the ONNX parser.
+class ParserMessage(Struct, frozen=True):
+    """Error message of the ONNX parser.
 
     Attributes:
         code: error code, such as ``UNSUPPORTED_NODE``.
@@ -101,7 +101,7 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
     signal: str = ""
     parsed: bool | None = None
     built: bool | None = None
-    errors: tuple[ParserError, ...] = ()
+    errors: tuple[ParserMessage, ...] = ()
     shapes: tuple[UsedShape, ...] = ()
     zeros: tuple[str, ...] = ()
     data_files: tuple[str, ...] = ()

@@ -55,8 +55,8 @@ class Band(Struct, frozen=True):
         return verdict_of(self.errors, bound)
 
 
-class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
-    """The error of a build whose layers are known.  Only tensors between two layers are rounded.
+class BuildBand(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
+    """Error band of a build whose layers are known.  Only tensors between two layers are rounded.
 
     Attributes:
         source: origin of the layers: a file, or the name of a dry build.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trtlint.measurement.identity import digest
-from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
+from trtlint.measurement.measurement import Measurement, UnusableMeasurementError, read_measurement
 
 
 class HasMeasurement(Protocol):
@@ -32,7 +32,7 @@ def measurement_of(
     If ``model`` is not None, check that the measurement belongs to the model.
 
     Raises:
-        MeasurementError: the file is not a measurement, or is about another model.
+        UnusableMeasurementError: the file is not a measurement, or is about another model.
         ModelError: the model cannot be read.
     """
     if isinstance(given, str | os.PathLike):
@@ -41,7 +41,7 @@ def measurement_of(
         found = given if isinstance(given, Measurement) else given.measurement
         name = found.path
     if model is not None and found.digest != digest(model):
-        raise MeasurementError(
+        raise UnusableMeasurementError(
             f"{name}: this is a measurement of another model, or of an older version of {found.path}; "
             "measure again"
         )

@@ -50,11 +50,11 @@ This cap is needed, because a sparse file can claim any size.
 _TAIL = 400
 
 
-class MeasureError(ExperimentError):
-    """Error: a model cannot be measured.  The message is the reason."""
+class FailedMeasurementError(ExperimentError):
+    """Error: the measurement of a model failed.  The message is the reason."""
 
 
-class MissingRuntimeError(MeasureError):
+class MissingRuntimeError(FailedMeasurementError):
     """Error: ONNX Runtime is not installed."""
 
 
@@ -133,7 +133,7 @@ def measure(
     Raises:
         MissingRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
-        MeasureError: the model cannot be measured.
+        FailedMeasurementError: the model cannot be measured.
     """
     if find_spec("onnxruntime") is None:
         raise MissingRuntimeError(f"measuring needs ONNX Runtime: {how_to_install('measure')}")
@@ -162,7 +162,8 @@ def run_model(
 
     Raises:
         InputsError: the inputs cannot be used.
-        MeasureError: there is no result. If a limit was too low, the message names the option that raises it.
+        FailedMeasurementError: there is no result. If a limit was too low, the message names the option that
+            raises it.
     """
 
     def hear(answer: Any) -> None:
@@ -178,13 +179,13 @@ def run_model(
         if last.get("error") == "inputs":
             raise InputsError(inputs.named(last["text"]))
         if "error" in last:
-            raise MeasureError(last["text"])
+            raise FailedMeasurementError(last["text"])
         lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
     if ended.cause == "time":
         limit = f"the time limit of {limits.seconds:.4g} s"
-        raise MeasureError(f"measuring exceeded {limit}; raise it with --seconds")
+        raise FailedMeasurementError(f"measuring exceeded {limit}; raise it with --seconds")
     if ended.cause == "memory":
         limit = f"the memory limit of {limits.memory / (1 << 30):.2g} GB"
-        raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
+        raise FailedMeasurementError(f"measuring exceeded {limit}; raise it with --memory")
     reason = f": {lines[-1].strip()}" if lines and ended.cause == "failed" else ""
-    raise MeasureError(f"the process that ran the model gave no result: it {ended.words}{reason}")
+    raise FailedMeasurementError(f"the process that ran the model gave no result: it {ended.words}{reason}")

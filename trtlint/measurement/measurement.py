@@ -13,7 +13,7 @@ from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
-from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of, within
+from trtlint.measurement.band import Band, BuildBand, TypeBand, Verdict, together, verdict_of, within
 from trtlint.measurement.chosen import ChoiceShares, most_changed
 from trtlint.measurement.formats import FORMATS, Range
 from trtlint.measurement.kept import KeptNodes as KeptNodes
@@ -35,8 +35,8 @@ _OUTPUT_KEYS = {
 """The JSON key of each attribute of :class:`MeasuredOutput`."""
 
 
-class MeasurementError(FileError, ValueError):
-    """Error: a file is not a measurement.  The message is the reason."""
+class UnusableMeasurementError(FileError, ValueError):
+    """Error: a file is not a measurement, or a measurement does not fit the model or its use."""
 
 
 class Inside(Struct, frozen=True):
@@ -184,7 +184,7 @@ class Measurement(Struct, frozen=True):
     first: tuple[str, ...]
     kept: KeptNodes | None
     limits: tuple[str, ...]
-    build: BuildError | None = None
+    build: BuildBand | None = None
     types: tuple[TypeBand, ...] = ()
     compared: str = ""
     choices: tuple[ChoiceShares, ...] = ()
@@ -318,31 +318,31 @@ def read_measurement(path: Path) -> Measurement:
     """Read a measurement from a file that ``trtlint measure --format json`` wrote.
 
     Raises:
-        MeasurementError: the file cannot be read, or contains no measurement.
+        UnusableMeasurementError: the file cannot be read, or contains no measurement.
     """
     try:
         with limit_work(path):
             return _parsed(path)
     except LimitError as error:
-        raise MeasurementError(f"{path}: not a measurement: {error.message}") from None
+        raise UnusableMeasurementError(f"{path}: not a measurement: {error.message}") from None
 
 
 def _parsed(path: Path) -> Measurement:
     try:
         data = msgspec.json.decode(read_bytes(path, _MOST_BYTES))
     except OSError as error:
-        raise MeasurementError(f"{path}: {error.strerror}") from error
+        raise UnusableMeasurementError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise MeasurementError(f"{path}: not JSON ({error})") from error
+        raise UnusableMeasurementError(f"{path}: not JSON ({error})") from error
     named = data.get("schema") if isinstance(data, dict) else None
     if named != SCHEMA:
         what = f"its schema is {shorten(repr(named))}" if isinstance(named, str) else "it names no schema"
-        raise MeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
+        raise UnusableMeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
     try:
         return from_data(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = shorten(f"{type(error).__name__}: {error}")
-        raise MeasurementError(f"{path}: not a measurement ({reason})") from error
+        raise UnusableMeasurementError(f"{path}: not a measurement ({reason})") from error
 
 
 def from_data(data: Mapping[str, Any]) -> Measurement:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.measurement.band import Band, BuildError, within
+from trtlint.measurement.band import Band, BuildBand, within
 from trtlint.measurement.chosen import ChoiceShares, least_equal
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
@@ -37,7 +37,7 @@ class Rehearsal(Struct, frozen=True):
     fused: Rehearsed
     accumulated: Rehearsed
     unclamped: Rehearsed | None
-    build: BuildError | None
+    build: BuildBand | None
     runs: tuple[tuple[Narrowing, Rehearsed], ...]
 
     def bands(self) -> Mapping[str, Band]:
@@ -99,7 +99,7 @@ def rehearse(
             if format_ is FP16:
                 runs.append(_with_fp16_accumulators(trial, *runs[0]))
             error, summed = runs[0][1].worst, runs[-1][1].worst
-            build = BuildError(layers.source, layers.layers, layers.nodes, error, summed)
+            build = BuildBand(layers.source, layers.layers, layers.nodes, error, summed)
     if constants and not trial.skeleton.typed:
         unclamped = trial.rehearse(replace(first, clamped=frozenset[str]()))
         cast = replace(runs[0][0], clamped=frozenset[str]())

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.measurement import KeptNodes, Measurement, MeasurementError
+from trtlint.measurement.measurement import KeptNodes, Measurement, UnusableMeasurementError
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
@@ -216,26 +216,28 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     """Return the paths of the nodes that must stay in FP32 according to a measurement.
 
     Raises:
-        MeasurementError: no nodes must stay in FP32, or Casts cannot keep the nodes in FP32.
+        UnusableMeasurementError: no nodes must stay in FP32, or Casts cannot keep the nodes in FP32.
     """
     if FORMATS[found.type].operands_only:
-        raise MeasurementError(
+        raise UnusableMeasurementError(
             "the measurement tested TF32. trtlint fix keeps nodes in FP32 by Casts, but Casts do not turn "
             "off TF32; build with --noTF32"
         )
     if not found.rehearsed:
-        raise MeasurementError(
+        raise UnusableMeasurementError(
             "the measurement ran with --no-rehearse, which finds no nodes to keep; measure again "
             "without --no-rehearse"
         )
     nodes = () if found.kept is None else found.kept.nodes
     if found.kept is not None and found.kept.verified and not found.fits:
-        raise MeasurementError(f"{found.type.upper()} is unsuitable for this model: {misfit(found.kept)}")
+        raise UnusableMeasurementError(
+            f"{found.type.upper()} is unsuitable for this model: {misfit(found.kept)}"
+        )
     if not found.typed:
         how = f"to keep nodes in FP32, use {conversion(found)}"
-        raise MeasurementError(f"the model is an FP32 model; {how}")
+        raise UnusableMeasurementError(f"the model is an FP32 model; {how}")
     if found.kept is not None and not found.kept.verified:
-        raise MeasurementError(
+        raise UnusableMeasurementError(
             "the search found no set of nodes to keep in FP32; measure again with --thorough"
         )
     return nodes

@@ -11,7 +11,7 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.errors import SettingError
 from trtlint.measurement.given import data_of, measurement_of
 from trtlint.measurement.identity import digest
-from trtlint.measurement.measurement import MeasurementError, read_measurement
+from trtlint.measurement.measurement import UnusableMeasurementError, read_measurement
 from trtlint.model.errors import ModelError
 from trtlint.runs.evidencefiles import FileReader
 
@@ -27,7 +27,7 @@ class RangeReader(FileReader):
         self._used: set[str] = set()
         try:
             self._read = {file: read_measurement(Path(file)) for file in files}
-        except MeasurementError as error:
+        except UnusableMeasurementError as error:
             raise SettingError(str(error)) from None
 
     def evidence_for(self, model: Path) -> Evidence | None:
@@ -59,7 +59,7 @@ class RangeReader(FileReader):
         """Return the measurement that the keyword ``ranges`` gives.
 
         Raises:
-            MeasurementError: the file is not a measurement, or is about another model.
+            UnusableMeasurementError: the file is not a measurement, or is about another model.
             ModelError: the model cannot be read.
         """
         return RangeEvidence(measurement_of(value, model))

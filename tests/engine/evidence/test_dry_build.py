@@ -12,7 +12,7 @@ from tests.engine.rules import make_rule
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
 from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
-from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
+from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserMessage, UsedShape
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence, _passed_words, confidence_for
 from trtlint.engine.finding import Finding
@@ -36,7 +36,7 @@ PARSER_SAYS_NO = DryBuildResult(
     "1.7.1",
     parsed=False,
     stage="parse",
-    errors=(ParserError("UNSUPPORTED_NODE", "one", "Unique", 0, "Assertion failed: no", "checkUnique"),),
+    errors=(ParserMessage("UNSUPPORTED_NODE", "one", "Unique", 0, "Assertion failed: no", "checkUnique"),),
 )
 RULES = tuple(entry.read() for entry in load_builtin().entries)
 RTX = Target("tensorrt-rtx", "1.7")

@@ -11,7 +11,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
-    from trtlint.dry_build.result import ParserError
+    from trtlint.dry_build.result import ParserMessage
     from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
@@ -82,7 +82,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
         )
 
 
-def _node(error: ParserError, facts: Facts) -> Node | None:
+def _node(error: ParserMessage, facts: Facts) -> Node | None:
     """Return the node of the model that an error is about, or None if no node is found.
 
     The function finds the node by its name, by its position, or as the only node of its operator type.
@@ -103,7 +103,7 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _by_function(error: ParserError, facts: Facts) -> Node | None:
+def _by_function(error: ParserMessage, facts: Facts) -> Node | None:
     """Use the name of the parser's function to find the node that an error is about.
 
     For example, an error in ``importScatterElements`` is about a ScatterElements.  The result is None unless
@@ -114,11 +114,11 @@ def _by_function(error: ParserError, facts: Facts) -> Node | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _is(node: Node, error: ParserError) -> bool:
+def _is(node: Node, error: ParserMessage) -> bool:
     return node.op == error.op and (not error.node or error.node in (node.proto.name, node.path))
 
 
-def _sentence(error: ParserError) -> str:
+def _sentence(error: ParserMessage) -> str:
     text = " ".join(error.text.split())
     for pattern in _AROUND:
         text = pattern.sub("", text)
