@@ -38,6 +38,17 @@ def test_all_exceptions_of_the_project_have_one_base() -> None:
 
 
 @pytest.mark.slow
+def test_only_some_exceptions_have_a_base_class_of_python() -> None:
+    """The docstring of trtlint.errors has the reasons."""
+    found = {(name, base) for name, above in bases().items() for base in above[1:] if base in PYTHONS}
+    assert found == {
+        ("SettingError", "ValueError"),
+        ("ArgumentError", "TypeError"),
+        ("IrregularError", "OSError"),
+    }
+
+
+@pytest.mark.slow
 def test_a_class_with_the_name_of_an_error_is_an_exception() -> None:
     assert [name for name in bases() if re.search("Errors?$", name) and not is_exception(name)] == []
 

@@ -9,6 +9,13 @@
 
 The exceptions of all modules derive from these classes.  A message names the file, the position in the file,
 and the remedy.
+
+Three exceptions also have a base class of Python, so that handlers of the base class catch them:
+
+- :class:`SettingError` is a ``ValueError``, and :class:`ArgumentError` is also a ``TypeError``. Python raises
+  these exceptions for wrong arguments.
+- :class:`~trtlint.files.regular.IrregularError` is an ``OSError``. The system raises this exception for files
+  that it cannot open.
 """
 
 from __future__ import annotations

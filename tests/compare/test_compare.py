@@ -306,3 +306,13 @@ def test_a_model_that_is_broken_in_the_reference(
     pair = Pair(path, path).request
     found = _compare._answer(pair, {"memory": 1 << 20, "folder": str(tmp_path)})
     assert found == {expected: "bad node" if expected == "broken" else "no kernel"}
+
+
+def test_models_with_different_random_nodes_cannot_be_compared(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path, name in ((before, "r"), (after, "s")):
+        nodes = f"{name} = RandomNormalLike (x) y = Add (x, {name})"
+        text = f"{HEADER} g (float[2] x) => (float[2] y) {{ {nodes} }}"
+        onnx.save(onnx.parser.parse_model(text), path)
+    found = _compare._answer(Pair(before, after).request, {"memory": 1 << 20, "folder": str(tmp_path)})
+    assert found == {"error": "the two models have different nodes that draw random numbers without a seed"}

@@ -18,7 +18,7 @@ from msgspec import Struct, convert
 from trtlint.compare._judging import Outputs, judge
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare._timing import timed
-from trtlint.compare.alike import Alike, alike
+from trtlint.compare.alike import Alike, RandomError, alike
 from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.measurement.feeds import Feeds, given_feeds
@@ -133,7 +133,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                 failure = failure or "no output is finite on any of the inputs"
                 continue
             return {**figures, "widened": way.types is not None, "reference": way.reference}
-    except (InputsError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+    except (InputsError, RandomError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         failure = str(error)
     return {"broken" if broken else "error": " ".join((broken or failure).split())[:_LONGEST]}
 

@@ -45,7 +45,7 @@ class Alike(Struct, frozen=True):
     random: bool
 
 
-class RandomError(ExperimentError, ValueError):
+class RandomError(ExperimentError):
     """Error: the two models draw different random numbers."""
 
 

@@ -31,7 +31,7 @@ _COPIED = 64 << 10
 """Tensors up to this size, in bytes, are copied into the file that contains zeros elsewhere."""
 
 
-class WeightsError(ExperimentError, ValueError):
+class WeightsError(ExperimentError):
     """Error: the model cannot be prepared for the parser.  The message is the reason."""
 
 

@@ -36,7 +36,7 @@ _MOST_ZEROS = 64 << 20
 _PLACE = re.compile(r"line: (\d+) column")
 
 
-class ModelTextError(FileError, ValueError):
+class ModelTextError(FileError):
     """Error: a text is not a model in ONNX's text form.
 
     Attributes:

@@ -34,7 +34,7 @@ _LIMITS = 2
 _WORDS = frozenset({"harm", "harmless", "bf16", "made up"})
 
 
-class MeasuredTextError(FileError, ValueError):
+class MeasuredTextError(FileError):
     """Error: a text is not a measurement.  The message is the reason."""
 
 

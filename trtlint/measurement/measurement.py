@@ -35,7 +35,7 @@ _OUTPUT_KEYS = {
 """The JSON key of each attribute of :class:`MeasuredOutput`."""
 
 
-class UnusableMeasurementError(FileError, ValueError):
+class UnusableMeasurementError(FileError):
     """Error: a file is not a measurement, or a measurement does not fit the model or its use."""
 
 

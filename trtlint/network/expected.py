@@ -39,7 +39,7 @@ _ROOT = Path("/")
 Feeds = Mapping[str, Array]
 
 
-class WeightsMissingError(ExperimentError, ValueError):
+class WeightsMissingError(ExperimentError):
     """Error: the weights of the model cannot be read."""
 
 

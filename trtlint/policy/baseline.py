@@ -38,7 +38,7 @@ In memory, a real baseline takes four times its size. JSON that is not a baselin
 """
 
 
-class BaselineError(FileError, ValueError):
+class BaselineError(FileError):
     """Error: a baseline file is wrong.  The message begins with the path of the file."""
 
 

@@ -53,7 +53,7 @@ The function calls its argument before each example, and skips the example if th
 """
 
 
-class RuleFileError(FileError, ValueError):
+class RuleFileError(FileError):
     """Error: a rule file is wrong.  The message names the file and the line."""
 
 
