@@ -316,10 +316,10 @@ def test_a_bug_is_one_line(
 def test_a_bug_outside_a_file_is_one_line(
     work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*arguments: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise KeyError("mine")
 
-    monkeypatch.setattr("trtlint.commands.lint.SettingsReader", broken)
+    monkeypatch.setattr("trtlint.commands.tasks.SettingsReader", broken)
     assert run(["models/b.onnx"]) == 4
     captured = capsys.readouterr()
     assert captured.out == ""

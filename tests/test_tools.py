@@ -125,6 +125,9 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(trtlint.FileError, match=r"^missing\.x: "):
             call()
+    Path(tmp_path, "build.log").write_text("[I] TensorRT version: 10.7.0\n")
+    with pytest.raises(trtlint.FileError, match=r"^missing\.x: "):
+        trtlint.find_facts([], log=tmp_path / "build.log", layers="missing.x")
     with pytest.raises(trtlint.SettingError, match="save the exported program"):
         trtlint.find_facts(object(), torch_tensorrt="2.13")
     with pytest.raises(trtlint.SettingError, match="cannot write the skeleton to"):

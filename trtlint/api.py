@@ -51,8 +51,8 @@ def lint(
     Args:
         path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), a list
             of these, or a model in memory (an ``onnx.ModelProto``, or the result of ``torch.onnx.export``
-            with ``dynamo=True``). Weights in memory are not copied. An empty list lints a build without a
-            model.
+            with ``dynamo=True``). Weights in memory are not copied. As on the command line, a file can also
+            be the log of a build, or another build file. An empty list lints a build without a model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.keywords.Keywords`.
 

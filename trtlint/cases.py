@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.arguments import read, read_file, read_one
-from trtlint.buildcommand import BuildCommand, choose_command, read_commands
+from trtlint.buildcommand import choose_command, read_commands
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.case import Case
 from trtlint.dry_build.result import Level
-from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.errors import ArgumentError, SettingError
-from trtlint.files.expand import expand
-from trtlint.files.problem import Problem
+from trtlint.errors import ArgumentError, FileError, SettingError
 from trtlint.keywords import AnyPath, Keywords
 from trtlint.model.memory import NAME, MemoryModel
 from trtlint.policy.baseline import Baseline
-from trtlint.policy.options import TargetOptions
+from trtlint.policy.options import (
+    INSTALLED,
+    DryOptions,
+    LintOptions,
+    TargetOptions,
+    as_keyword,
+    ep_options_of,
+)
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, choose_by_layers, split
+from trtlint.policy.settings import FileSettings
 from trtlint.policy.targets import options_among, require_product, targets_of
-from trtlint.remote.addresses import Address, is_address, parse
-from trtlint.remote.file import require_packages
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
+from trtlint.runs.inputs import memory_task, tasks_of
+from trtlint.runs.task import Task
+from trtlint.runs.torchinputs import require_release, torch_options_of
 from trtlint.target.target import Target
-
-if TYPE_CHECKING:
-    from trtlint.runs.dryjob import DryJob
 
 _SELECTORS = ("select", "extend_select", "ignore")
 _DRY = ("dry_build", "dry_parse", "compare")
@@ -61,39 +67,41 @@ def cases(
     keywords: Mapping[str, object],
     name: str = "path",
 ) -> Iterator[NamedCase]:
-    """Yield a case for each model, or the case of a build without a model.
+    """Yield a case for each model, or for each build without a model.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong type, or ``path`` is neither a path nor a model.
         SettingError: a keyword has an invalid value, such as an unknown release.
         FileError: the file of a keyword cannot be used, or is a measurement of another model.
+        ExperimentError: the packages for a dry build are not installed.
     """
     given = _Given(target, keywords)
-    options = given.options
-    yield from (replace(each, options=options) for each in _cases(given, path, name))
-
-
-def _cases(given: _Given, path: Any, name: str) -> Iterator[NamedCase]:
-    if given.for_torch:
-        yield from given.torch(path)
-        return
-    if not isinstance(path, str | os.PathLike | bytes | Iterable):
-        yield NamedCase(given.case(Path(NAME), MemoryModel(path, name)), NAME)
-        return
-    listed: tuple[str, ...] = read_one("path", path, name)
-    if not listed:
-        if not given.has_build:
+    if isinstance(path, str | os.PathLike | Iterable):
+        listed: tuple[str, ...] = read_one("path", path, name)
+        if not listed and not given.has_build:
             raise ArgumentError(f"{name} is empty: expected a model, or files of a build such as log=")
-        yield given.alone()
-        return
-    files = [*expand(each for each in listed if not is_address(each))]
-    given.single = len(files) == 1
-    for file in files:
-        yield NamedCase(given.case(file), str(file))
-    for address in (parse(each) for each in listed if is_address(each)):
-        require_packages(address)
-        given.require_here(address)
-        yield NamedCase(given.case(Path(address.name), address), address.name)
+        yield from given.cases(listed)
+    elif given.for_torch:
+        with _saved(path, name) as file:
+            yield from (replace(each, name=NAME) for each in given.cases((file,), trusted=True))
+    else:
+        yield given.in_memory(MemoryModel(path, name))
+
+
+@contextmanager
+def _saved(program: Any, name: str) -> Iterator[str]:
+    """Return a context manager that saves an exported program to a temporary file.
+
+    Raises:
+        ArgumentError: ``program`` is not an exported program.
+    """
+    # The caller has made an object of torch, so torch is imported already.
+    if not hasattr(program, "graph_signature") or "torch" not in sys.modules:
+        raise ArgumentError.of(name, program, "a path, paths, or a torch.export.ExportedProgram")
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        file = os.path.join(folder, "program.pt2")  # noqa: PTH118
+        sys.modules["torch"].export.save(program, file)
+        yield file
 
 
 def one_case(
@@ -103,24 +111,20 @@ def one_case(
 
     Raises:
         ArgumentError: ``model`` is not exactly one model, or a keyword is wrong (see :func:`cases`).
-        SettingError, FileError: see :func:`cases`.
+        SettingError, FileError: see :func:`cases`, or a file of a build without a model cannot be read.
     """
     if isinstance(model, str | os.PathLike | bytes):
         model = read_file("model", model)
     found = [*islice(cases(model, target, keywords, "model"), 2)]
     if len(found) != 1:
+        for problem in (problem for each in found for problem in each.case.problems):
+            raise FileError(str(problem))
         raise ArgumentError.of("model", model, "one model")
     return found[0]
 
 
 class _Given:
-    """The keywords of one call of the Python API, checked and converted.
-
-    Attributes:
-        single: True if the call is about one model.
-    """
-
-    single = True
+    """The keywords of one call of the Python API, checked and converted to options and settings."""
 
     def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
         self._keywords = keywords = read(keywords, Keywords.__annotations__)
@@ -138,106 +142,69 @@ class _Given:
         if chosen is None or layer != RuleLayer():
             entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
-        self._commands = self._with_provider(read_commands(keywords.get("command")))
-        self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
-        if self._files and "record" in keywords:
-            raise SettingError("record already contains these files; omit log, layers and profile")
-        if self.has_build and self._level is not None:
-            asked = next(name for name in _DRY if keywords.get(name))
-            raise SettingError(
-                f"{asked} runs a dry build, so it cannot be used with a log, layers or a "
-                f"profile of a real build; omit {asked}, or the files of the real build"
-            )
-
-    @property
-    def _level(self) -> Level | None:
-        """The last stage of the dry build; None if no dry build is requested."""
-        wanted = self._keywords.get("dry_build", False)
-        if wanted == "parse" or self._keywords.get("dry_parse"):
-            return "parse"
-        return "build" if wanted else "parse" if self._keywords.get("compare") else None
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The command-line options that describe the targets and the build command."""
-        given = options_among(self._keywords).arguments
-        if not given:
-            own = [each.arguments for each in self._targets]
-            given = own[0] if len(own) == 1 else ()
-        command = self._keywords.get("command")
-        return given if command is None else (*given, "--build", str(command))
+        left: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
+        build = keywords.get("command")
+        torch = torch_options_of(keywords, build, as_keyword)
+        self._options = LintOptions(
+            paths=(),
+            target=options_among(keywords),
+            build=build if torch.build is None else None,
+            left=left,
+            record=keywords.get("record"),
+            dry=_dry_options(keywords),
+            torch=torch,
+            ep=ep_options_of(keywords.get("ep"), keywords.get("ep_options", {}), as_keyword),
+            evidence={each.name: (keywords[each.name],) for each in EVIDENCE_FILES if each.name in keywords},
+            spelling=as_keyword,
+        )
+        if self._options.ep.provider is not None:
+            require_product(self._options.ep.provider, self._targets)
+        self._commands = read_commands(self._options.build) or self._options.ep.commands
 
     @property
     def for_torch(self) -> bool:
-        """True if the keyword ``torch_tensorrt`` is given: the files are scripts or exported programs."""
-        return "torch_tensorrt" in self._keywords
+        """True if the keyword ``torch_tensorrt`` is given: the files may be scripts or exported programs."""
+        return self._options.torch.release is not None
 
     @property
     def has_build(self) -> bool:
-        return bool(self._files) or "record" in self._keywords
+        """True if the keywords have a build that can be linted without a model."""
+        return bool(self._options.left) or "record" in self._keywords or self.for_torch
 
-    def _with_provider(self, commands: tuple[BuildCommand, ...]) -> tuple[BuildCommand, ...]:
-        """Return ``commands``. If there are none, return the options of the keyword ``ep`` as a command."""
-        provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
-        if provider is None and options:
-            raise ArgumentError("ep_options needs ep")
-        if provider is not None:
-            require_product(provider, self._targets)
-        if provider is None or commands:
-            return commands
-        from trtlint.buildcommand.providers import of_options
+    def settings(self, files: Iterable[Path]) -> list[FileSettings]:
+        """Return the settings of each file."""
+        return [self.settings_of(file) for file in files]
 
-        return (of_options(provider, options or {}),)
-
-    def case(self, path: Path, source: Address | MemoryModel | None = None) -> Case:
-        evidence, problems = self._build(path)
-        found = (*evidence, *self._found_out(path, source))
-        return self._case(path, (*found, *self._partition(path, found)), problems, source=source)
-
-    def alone(self) -> NamedCase:
-        """Return the case of a build without a model."""
-        evidence, problems = self._build(Path(), alone=True)
-        files = (file for each in evidence for file in each.files)
-        path = Path(next(files, problems[0].path if problems else ""))
-        return NamedCase(self._case(path, evidence, problems, alone=True), str(path))
-
-    def torch(self, path: Any) -> Iterator[NamedCase]:
-        """Yield a case for each script and exported program for Torch-TensorRT."""
-        from trtlint.runs.torchcases import program_saved, torch_inputs
-
-        with program_saved(path) as (paths, own):
-            inputs = torch_inputs(paths, self._targets, self._keywords, self._level, trusted=own)
-            for each, targets in inputs:
-                case = self._case(each.path, each.evidence, each.problems, alone=True)
-                yield NamedCase(replace(case, targets=targets), NAME if own else str(each.path))
-
-    def require_here(self, address: Address) -> None:
-        """Raise an error if the model is remote, but a keyword needs a local model."""
-        for name in (*(kind.name for kind in EVIDENCE_FILES), *_DRY):
-            if self._keywords.get(name):
-                raise SettingError(f"{address.name}: {name} needs a local model; download it first")
-
-    def _case(
-        self,
-        path: Path,
-        evidence: tuple[Evidence | PendingEvidence, ...],
-        problems: tuple[Problem, ...],
-        *,
-        source: Address | MemoryModel | None = None,
-        alone: bool = False,
-    ) -> Case:
-        return Case(
-            path,
+    def settings_of(self, file: Path) -> FileSettings:
+        """Return the settings of one file.  The build command can come from the Triton configuration."""
+        return FileSettings(
+            file,
             self._targets,
-            self._rules,
-            self._policy,
-            self._command_for(path),
-            evidence,
+            command=choose_command(file, self._commands, lambda _: None),
+            rules=self._rules,
+            policy=self._policy,
             weights=self._keywords.get("weights", False),
-            source=source,
-            alone=alone,
-            problems=problems,
         )
+
+    def cases(self, paths: tuple[str, ...], *, trusted: bool = False) -> Iterator[NamedCase]:
+        """Yield a case for each file. ``trusted`` is True if the caller has made the files."""
+        torch = self._options.torch
+        require_release(paths, torch, as_keyword)
+        torch = replace(torch, trust_pickle=trusted or torch.trust_pickle)
+        for task in tasks_of(self, replace(self._options, paths=paths, torch=torch)):
+            yield self._named(task)
+
+    def in_memory(self, model: MemoryModel) -> NamedCase:
+        """Return the case of a model in memory."""
+        if self._options.dry.level in ("parse", "build"):
+            asked = next(name for name in _DRY if self._keywords.get(name))
+            raise SettingError(f"{NAME}: {asked} needs a file; save the model first")
+        return self._named(memory_task(self, self._options, NAME, model))
+
+    def _named(self, task: Task) -> NamedCase:
+        own = [each.arguments for each in self._targets]
+        explicit = own[0] if len(own) == 1 and not self._options.target.arguments else ()
+        return NamedCase(task.case, task.name, (*explicit, *self._options.arguments))
 
     def _read_targets(self, target: Target | Sequence[Target] | None) -> tuple[Target, ...]:
         options = options_among(self._keywords)
@@ -249,76 +216,22 @@ class _Given:
             )
         return tuple(read_one("target", target))
 
-    def _command_for(self, file: Path) -> BuildCommand | None:
-        """Return the command that builds a model.
 
-        The command can come from the model's Triton configuration.
-        """
-        return choose_command(file, self._commands, lambda _: None)
-
-    def _build(self, path: Path, *, alone: bool = False) -> tuple[tuple[Evidence, ...], tuple[Problem, ...]]:
-        record = self._keywords.get("record")
-        problems: tuple[Problem, ...] = ()
-        if self._files:
-            from trtlint.buildfiles.gather import of_model
-
-            files = [(file, kind) for kind, file in self._files.items()]
-            gathered = of_model(path, files, alone=alone)
-            record, problems = gathered.record, gathered.problems
-        if record is None:
-            return (), problems
-        from trtlint.engine.evidence.build import BuildEvidence
-
-        return (BuildEvidence(record),), problems
-
-    def _partition(
-        self, path: Path, found: tuple[Evidence | PendingEvidence, ...]
-    ) -> Iterator[Evidence | PendingEvidence]:
-        command = self._command_for(path)
-        provider = self._keywords.get("ep") or (None if command is None else command.provider)
-        if provider is not None:
-            from trtlint.runs.partitionjob import evidence_of
-
-            yield evidence_of(provider, command, found)
-
-    def _found_out(
-        self, path: Path, source: Address | MemoryModel | None
-    ) -> Iterator[Evidence | PendingEvidence]:
-        if self._level is not None:
-            if source is not None:
-                asked = next(name for name in _DRY if self._keywords.get(name))
-                raise SettingError(f"{path}: {asked} needs a file; save the model first")
-            yield self._dry_job(path, self._level)
-        for kind in EVIDENCE_FILES:
-            if kind.name in self._keywords:
-                yield kind.load().of_keyword(self._keywords[kind.name], path if source is None else None)
-
-    def _dry_job(self, path: Path, level: Level) -> DryJob:
-        from trtlint.dry_build.given import command_shapes, fixed_shapes
-        from trtlint.dry_build.wheels import find
-        from trtlint.network.compare import request_of
-        from trtlint.process.spawn import Limits
-        from trtlint.runs.dryjob import DryJob
-
-        keywords, usual = self._keywords, Limits()
-        wanted, folder, logs = (keywords.get(name) for name in ("dry_build", "rtx_path", "dry_build_logs"))
-        release = wanted if isinstance(wanted, str) and wanted not in get_args(Level) else None
-        asked = (*fixed_shapes(keywords.get("shapes", ())),)
-        shapes = (*command_shapes(self._command_for(path)), *asked)
-        compare = keywords.get("compare", ())
-        return DryJob(
-            find(release, None if folder is None else Path(folder)).version,
-            None if folder is None else os.path.abspath(folder),  # noqa: PTH100 - keeps symbolic links
-            level,
-            shapes,
-            Limits(
-                keywords.get("dry_build_seconds", usual.seconds),
-                keywords.get("dry_build_memory", usual.memory),
-            ),
-            logs=None if logs is None else Path(logs),
-            compare=request_of(compare, tuple((each.name, each.shapes[1]) for each in shapes))
-            if compare
-            else None,
-            asked=asked,
-            alone=self.single,
-        )
+def _dry_options(keywords: Mapping[str, Any]) -> DryOptions:
+    """Return the options of a dry build among the keywords."""
+    wanted, compare = keywords.get("dry_build"), keywords.get("compare") or None
+    level: Literal["off", "parse", "build"] | None = "off" if wanted is False else None
+    if wanted == "parse" or keywords.get("dry_parse") or (compare and not wanted):
+        level = "parse"
+    elif wanted:
+        level = "build"
+    return DryOptions(
+        level=level,
+        version=wanted if isinstance(wanted, str) and wanted not in get_args(Level) else INSTALLED,
+        rtx_path=keywords.get("rtx_path"),
+        shapes=keywords.get("shapes", ()),
+        seconds=keywords.get("dry_build_seconds"),
+        memory=keywords.get("dry_build_memory"),
+        logs=keywords.get("dry_build_logs"),
+        compare=compare,
+    )

@@ -8,15 +8,17 @@ import pytest
 
 from trtlint.buildcommand import CommandError, choose_command, read_commands
 from trtlint.buildcommand.providers import of_command_line
-from trtlint.policy.options import EpOptions
+from trtlint.policy.options import EpOptions, as_option, ep_options_of
 
 
 def test_the_command_of_a_provider() -> None:
     texts = ("a=1 b=2", "c=3")
-    assert EpOptions().commands == ()
-    assert EpOptions("tensorrt", texts).commands == (of_command_line("tensorrt", texts),)
+    assert ep_options_of(None, (), as_option) == EpOptions()
+    found = ep_options_of("tensorrt", texts, as_option)
+    assert found == EpOptions("tensorrt", (of_command_line("tensorrt", texts),))
+    assert ep_options_of("tensorrt", {"a": 1, "b": 2, "c": 3}, as_option) == found
     with pytest.raises(CommandError) as error:
-        _ = EpOptions("tensorrt", ("a",)).commands
+        ep_options_of("tensorrt", ("a",), as_option)
     assert str(error.value) == "--ep-options 'a': write KEY=VALUE, such as trt_engine_cache_enable=1"
 
 

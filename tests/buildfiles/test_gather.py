@@ -25,11 +25,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def alone(*paths: str) -> BuildInput:
-    return BuildInput(Path(paths[0]), read_build(paths), alone=True)
+    return BuildInput(Path(paths[0]), read_build(paths))
 
 
 def broken(problem: Problem) -> BuildInput:
-    return BuildInput(Path(problem.path), None, (problem,), alone=True)
+    return BuildInput(Path(problem.path), None, (problem,))
 
 
 def problem_of(path: str) -> Problem:

@@ -57,7 +57,7 @@ GIVEN: dict[str, Any] = {
     "dry_build": None, "dry_parse": False, "no_dry_build": False, "compare": (), "rtx_path": "rtx",
     "shapes": ("x:1",), "dry_build_seconds": 2.0, "dry_build_memory": 3, "dry_build_logs": "logs",
 }  # fmt: skip
-REST = DryOptions(rtx_path="rtx", shapes=("x:1",), seconds=2.0, memory=3, logs="logs")
+REST = DryOptions(rtx_path="rtx", shapes=(("x", (1,)),), seconds=2.0, memory=3, logs="logs")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,13 @@ def test_options_that_contradict_each_other(given: dict[str, Any], words: str) -
     with pytest.raises(SettingError) as error:
         take_dry_options({**GIVEN, "no_dry_build": True, **given})
     assert str(error.value) == words
+
+
+@pytest.mark.parametrize("text", ["x:1by3", "1x3", "x"])
+def test_other_texts_are_no_shapes(text: str) -> None:
+    with pytest.raises(SettingError) as error:
+        take_dry_options({**GIVEN, "shapes": ("y:2", text)})
+    assert str(error.value) == f"--shapes: {text!r} is not a shape; write it like NAME:1x3x224x224"
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_python() -> None:
     assert [finding.rule for finding in program.models[0].findings] == ["TTR202"]
     with pytest.raises(trtlint.SettingError, match="unknown Torch-TensorRT release"):
         trtlint.lint("build.py", torch_tensorrt="3")
-    with pytest.raises(trtlint.SettingError, match="requires a Python script"):
+    with pytest.raises(trtlint.SettingError, match="needs a Python script"):
         trtlint.lint("model.onnx", torch_tensorrt="2.13")
 
 

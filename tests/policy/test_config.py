@@ -374,7 +374,7 @@ def test_preview_rules_run_only_on_request(tmp_path: Path) -> None:
         ("compare = ['a.npz', 'probe']", DryOptions("parse", INSTALLED, compare=("a.npz", "probe"))),
         ("dry-build = false\ncompare = true", DryOptions("off", compare=("",))),
         ("dry-build = '1.3'\ncompare = true", DryOptions("build", "1.3", compare=("",))),
-        ("shapes = 'x:1x3'", DryOptions(shapes=("x:1x3",))),
+        ("shapes = 'x:1x3'", DryOptions(shapes=(("x", (1, 3)),))),
     ],
 )
 def test_dry_builds_of_a_configuration(

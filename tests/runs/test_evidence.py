@@ -13,7 +13,7 @@ from trtlint.dry_build.shapes import ShapeRange
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.network.compare import CompareRequest
-from trtlint.policy.options import DryOptions
+from trtlint.policy.options import DryOptions, LintOptions, TargetOptions
 from trtlint.process.spawn import Limits
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.evidence import DryBuildReader, Read
@@ -37,13 +37,13 @@ def read(
 ) -> Read:
     """Return the request for the first of some models."""
     settings: Any = SimpleNamespace(
-        file=Path(models[0]),
+        file=Path(models[0]) if models else None,
         choices=[SimpleNamespace(dry=each) for each in choices],
         configuration=SimpleNamespace(file=Path("trtlint.toml")),
         command=None,
     )
-    given: Any = SimpleNamespace(dry=options)
-    return DryBuildReader(given, [Path(model) for model in models], ()).read(settings, before)
+    reader = DryBuildReader(LintOptions((), TargetOptions(), dry=options), [*map(Path, models)], ())
+    return reader.read(settings, before, settings.file)
 
 
 def job(**more: Any) -> Read:
@@ -89,7 +89,9 @@ def test_a_real_build_needs_no_dry_build() -> None:
 
 
 def test_shapes_for_generated_inputs() -> None:
-    found = read(DryOptions("parse", "", shapes=("x:1x3",), compare=("",)), DryOptions(shapes=("y:2",)))
+    found = read(
+        DryOptions("parse", "", shapes=(("x", (1, 3)),), compare=("",)), DryOptions(shapes=(("y", (2,)),))
+    )
     (request,) = found.evidence
     assert isinstance(request, DryJob)
     assert [each.name for each in request.shapes] == ["y", "x"]
@@ -133,7 +135,7 @@ def test_a_release_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
         raise WheelError(f"no {version} in {folder}")
 
     monkeypatch.setattr("trtlint.dry_build.wheels.find", find)
-    with pytest.raises(SettingError) as error:
+    with pytest.raises(WheelError) as error:
         read(DryOptions("parse", "1.6", rtx_path="wheels"))
     assert str(error.value) == "no 1.6 in wheels"
 
@@ -141,7 +143,7 @@ def test_a_release_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (DryOptions(shapes=("x:1",)), "--shapes"),
+        (DryOptions(shapes=(("x", (1,)),)), "--shapes"),
         (DryOptions(seconds=1.0), "--dry-build-seconds"),
         (DryOptions(memory=1), "--dry-build-memory"),
         (DryOptions(logs="logs"), "--dry-build-logs"),
@@ -151,5 +153,7 @@ def test_options_that_need_a_dry_build(options: DryOptions, named: str) -> None:
     with pytest.raises(SettingError, match=f"^{named} needs --dry-build, --dry-parse or --compare$"):
         read(options)
     assert read(options, PARSE).evidence
+    with pytest.raises(SettingError, match=f"^{named} needs"):  # a remote model, or a model in memory
+        read(options, models=())
     if named != "--shapes":  # another model of the run may have a dry build
         assert read(options, models=("a.onnx", "b.onnx")) == Read()

@@ -33,18 +33,14 @@ class TimesEvidence(Evidence, Struct, frozen=True):
         return Verdict("confirmed", (f"{self.file}: slow",))
 
 class Times(FileReader):
-    def __init__(self, files):
-        super().__init__(files)
-        for file in files:
+    def __init__(self, given):
+        super().__init__(given)
+        for file in given:
             if not Path(file).exists():
                 raise SettingError(f"{file}: no such file")
 
     def evidence_for(self, model):
-        return TimesEvidence(self._files[-1])
-
-    @staticmethod
-    def of_keyword(value, model):
-        return TimesEvidence(value)
+        return TimesEvidence(self._given[-1])
 """
 BEGIN = """
 import sys

@@ -15,7 +15,7 @@ from trtlint.runs.inputs import tasks_of
 FILES = {"log": "build.log", "profile": "times.json"}
 DRY = (
     "build.log describes a real build, so trtlint runs no dry build; "
-    "leave this file out of the command, or leave out --dry-build and --dry-parse"
+    "omit this file, or omit --dry-build, --dry-parse and --compare"
 )
 
 

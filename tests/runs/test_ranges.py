@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from trtlint.errors import SettingError
 from trtlint.measurement.measurement import UnusableMeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.report.measureadvice import to_keep
@@ -36,7 +35,7 @@ def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exceptio
         return found
 
     monkeypatch.setattr(ranges, "digest", digest)
-    monkeypatch.setattr(ranges, "read_measurement", lambda path: Found(path.name))
+    monkeypatch.setattr(ranges, "measurement_of", lambda name: (name, Found(name)))
     reader = RangeReader(files)
     evidence = [reader.evidence_for(Path(name)) for name in digests]
     reader.close()
@@ -56,9 +55,22 @@ def test_a_model_that_cannot_be_read_is_left_to_others(
     assert [each is not None for each in found] == [False, True]
 
 
+def test_a_model_in_memory_gets_the_last_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "measurement_of", lambda name: (name, Found(name)))
+    reader = RangeReader(("one", "two"))
+    evidence: Any = reader.evidence_for(None)
+    assert evidence.data == Found("two")
+    reader.close()
+
+
+def test_a_measurement_may_be_about_a_model_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ranged(monkeypatch, {"a.onnx": ModelError("broken")}, "two") == [None]
+
+
 def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        SettingError, match=r"other: this is a measurement of another model, or of an older version of was"
+        UnusableMeasurementError,
+        match=r"other: this is a measurement of another model, or of an older version of was",
     ):
         ranged(monkeypatch, {"a.onnx": "one"}, "one", "other")
 

@@ -22,26 +22,21 @@ class BuildInput(Struct, frozen=True):
         path: the file that names the build in reports if there is no model.
         record: the contents; None if no file was readable.
         problems: the unreadable files.
-        alone: True if the user gives the build without a model.
     """
 
     path: Path
     record: BuildRecord | None
     problems: tuple[Problem, ...] = ()
-    alone: bool = False
 
 
-def of_model(model: Path, files: Iterable[tuple[str, GivenAs]], *, alone: bool = False) -> BuildInput:
+def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
     """Read the files of one build. Each file is a pair of path and role.
 
     Args:
-        model: the model, or any path if the build has no model.
+        model: the model.
         files: the files, in one build.
-        alone: True if the build has no model.  A log without a line of TensorRT is then a problem.
     """
     read, problems = _read(files)
-    if alone and read and _is_foreign(read):
-        return BuildInput(model, None, (*problems, _foreign(read[0])), alone=True)
     try:
         record = together(read) if read else None
     except BuildFileError as error:
@@ -63,7 +58,7 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
             found.append(_alone(read))
     except BuildFileError:
         found = [_alone([file]) for file in read]
-    found += [BuildInput(Path(problem.path), None, (problem,), alone=True) for problem in problems]
+    found += [BuildInput(Path(problem.path), None, (problem,)) for problem in problems]
     first: dict[Path, int] = {}
     for index, (path, _) in enumerate(listed):
         first.setdefault(Path(path), index)
@@ -73,8 +68,8 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
 def _alone(read: Sequence[FileRead]) -> BuildInput:
     path = Path(read[0].path)
     if _is_foreign(read):
-        return BuildInput(path, None, (_foreign(read[0]),), alone=True)
-    return BuildInput(path, together(read), alone=True)
+        return BuildInput(path, None, (_foreign(read[0]),))
+    return BuildInput(path, together(read))
 
 
 def _is_foreign(read: Sequence[FileRead]) -> bool:

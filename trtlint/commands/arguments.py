@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
-from trtlint.policy.options import TargetOptions
+from trtlint.policy.options import TargetOptions, as_option
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
 from trtlint.target.flags import Flag
 
@@ -123,7 +123,7 @@ def evidence_options(*, fix: bool = False) -> Callable[[_Command], _Command]:
     return bundle(
         *(
             click.option(
-                kind.option,
+                as_option(kind.name),
                 multiple=True,
                 metavar="FILE",
                 help=kind.fix_help if fix and kind.fix_help else kind.help,

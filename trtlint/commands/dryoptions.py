@@ -10,7 +10,7 @@ import click
 from trtlint.commands.arguments import FiniteRange, bundle
 from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.errors import SettingError
-from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
+from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions, shapes_of_texts
 
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
 
@@ -103,7 +103,7 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
     """Take the dry build options out of ``options``, and return their values.
 
     Raises:
-        SettingError: two of these options contradict each other.
+        SettingError: two of these options contradict each other, or a shape is wrong.
     """
     version, parse, off = (options.pop(name) for name in ("dry_build", "dry_parse", "no_dry_build"))
     if off and (parse or version is not None):
@@ -119,7 +119,7 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
         level="off" if off else "parse" if parse else None if version is None else "build",
         version=version,
         rtx_path=options.pop("rtx_path"),
-        shapes=options.pop("shapes"),
+        shapes=shapes_of_texts(options.pop("shapes"), "--shapes"),
         seconds=options.pop("dry_build_seconds"),
         memory=options.pop("dry_build_memory"),
         logs=options.pop("dry_build_logs"),

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.errors import SettingError
 from trtlint.knowledge.providers import PROVIDERS
-from trtlint.policy.options import EpOptions
+from trtlint.policy.options import EpOptions, as_option, ep_options_of
 
 ep_options = bundle(
     click.option(
@@ -30,9 +29,6 @@ def take_ep_options(options: dict[str, Any]) -> EpOptions:
     """Take the execution provider options out of ``options``, and return their values.
 
     Raises:
-        SettingError: provider options are given without a provider.
+        SettingError: provider options are given without a provider, or an option is not ``KEY=VALUE``.
     """
-    provider, texts = options.pop("ep"), tuple(options.pop("ep_options"))
-    if texts and provider is None:
-        raise SettingError(f"--ep-options needs --ep: {' or '.join(PROVIDERS)}")
-    return EpOptions(provider, texts)
+    return ep_options_of(options.pop("ep"), tuple(options.pop("ep_options")), as_option)

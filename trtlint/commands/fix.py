@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
-from trtlint.commands.streams import notify
+from trtlint.commands.tasks import read_tasks
 from trtlint.commands.verifying import Verifier, require_weights
 from trtlint.compare.comparison import available, missing
 from trtlint.errors import SettingError
@@ -29,12 +29,10 @@ from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.policy.selection import split
-from trtlint.policy.settings import SettingsReader
 from trtlint.remote.addresses import require_local
 from trtlint.report.fixes import FixResult
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
-from trtlint.runs.inputs import tasks_of
 from trtlint.runs.progress import Activity
 from trtlint.runs.task import Task
 from trtlint.target.target import first_sm
@@ -49,9 +47,7 @@ def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
     require_local(options.lint.paths)
     _require_means(options)
-    reader = SettingsReader(options.lint, notify, compare=False)
-    with Activity("reading the files of builds"):
-        tasks = tasks_of(reader, options.lint)
+    tasks, _ = read_tasks(options.lint, compare=False)
     tasks = _sources(tasks)
     if any(task.case.alone for task in tasks):
         raise SettingError("trtlint fix needs a model; only build logs, layers or profiles are given")

@@ -13,6 +13,7 @@ import click
 from msgspec.structs import replace
 
 from trtlint.commands.streams import notify
+from trtlint.commands.tasks import read_tasks
 from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport
 from trtlint.errors import SettingError
@@ -23,15 +24,13 @@ from trtlint.policy.failing import counts, fails, unsearched
 from trtlint.policy.likebaseline import require_baseline_path
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
-from trtlint.policy.settings import SettingsReader
 from trtlint.policy.unmatched import unmatched
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
 from trtlint.report.outputs import Outputs, ReportOutput
 from trtlint.runs.exits import Exit
 from trtlint.runs.fleet import outcomes
-from trtlint.runs.inputs import tasks_of
-from trtlint.runs.progress import Activity, with_progress
+from trtlint.runs.progress import with_progress
 from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
@@ -44,9 +43,7 @@ _NOT_ALL = "this run did not read all its files"
 def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     """Lint all files, write the reports to ``outputs`` and return the exit code."""
     _refuse_contradictions(options)
-    reader = SettingsReader(options, notify)
-    with Activity("reading the files of builds"):
-        tasks = tasks_of(reader, options)
+    tasks, reader = read_tasks(options)
     _warn(tasks)
     if options.show_settings:
         from trtlint.commands.settings import run_settings
@@ -67,11 +64,9 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     style = _style(options, tasks, sources.root, [*protected, *reader.baselines])
     reports = Outputs(outputs, style, sys.stdout)
     _collect_seldom()
-    build = () if options.build is None else ("--build", options.build)
-    given = (*options.target.arguments, *build)
     for task, found in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
-        located = [folded(report).with_options(given).located(find) for report in found]
+        located = [folded(report).with_options(options.arguments).located(find) for report in found]
         reports.add(located, partial(counts, fail_on=task.settings.fail_on))
     reports.close((*run.notes(), *lost))
     _keep_baselines(reader.baselines.values(), options, protected, whole=run.whole)

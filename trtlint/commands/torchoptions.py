@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.errors import SettingError
-from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_release
-from trtlint.policy.options import TorchOptions
+from trtlint.policy.options import TorchOptions, as_option
 
 torch_options = bundle(
     click.option(
@@ -47,48 +44,12 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     Raises:
         SettingError: a script, program or option needs ``--torch-tensorrt``.
     """
-    release = options.pop("torch_tensorrt")
-    found = TorchOptions(
-        release=None if release is None else _release(release),
-        python=options.pop("torch_python"),
-        wheel=options.pop("torch_wheel"),
-        trust_pickle=options.pop("trust_pickle"),
-        build=_build(options, release),
-    )
-    if release is None:
-        for path in options["paths"]:
-            if path.lower().endswith((*SCRIPTS, ".pt2")):
-                raise SettingError(f"{path}: no Torch-TensorRT release is given; add --torch-tensorrt 2.13")
-        for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
-            if value is not None:
-                raise SettingError(f"{name} needs --torch-tensorrt VERSION")
+    from trtlint.runs.torchinputs import require_release, torch_options_of
+
+    names = ("torch_tensorrt", "torch_python", "torch_wheel", "trust_pickle")
+    given = {name: options.pop(name) for name in names}
+    found = torch_options_of(given, options["build"], as_option)
+    require_release(options["paths"], found, as_option)
+    if found.build is not None:
+        options["build"] = None
     return found
-
-
-def _release(text: str) -> TorchRelease:
-    try:
-        return torch_release(text)
-    except TorchReleaseError as error:
-        raise SettingError(f"--torch-tensorrt: {error}") from None
-
-
-def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Remove ``--build`` from ``options`` if its value is a script or a call of Torch-TensorRT.
-
-    Return the removed value.  Return None if ``--build`` is absent or remains in ``options``.
-    """
-    text: str | None = options["build"]
-    if text is None:
-        return None
-    from trtlint.torch_tensorrt.pasted import is_call
-
-    script = text.endswith(SCRIPTS) and release is not None and Path(text).is_file()
-    if not script and not is_call(text):
-        return None
-    if release is None:
-        raise SettingError(
-            "--build: the text is a Torch-TensorRT call, which trtlint checks for one release; add for "
-            "example --torch-tensorrt 2.13"
-        )
-    options["build"] = None
-    return text

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from trtlint.measurement.identity import digest
-from trtlint.measurement.measurement import Measurement, UnusableMeasurementError, read_measurement
+from trtlint.measurement.measurement import Measurement, read_measurement
 
 
 class HasMeasurement(Protocol):
@@ -24,25 +23,18 @@ def data_of(given: object) -> Measurement | None:
     return found if isinstance(found, Measurement) else None
 
 
-def measurement_of(
-    given: str | os.PathLike[str] | Measurement | HasMeasurement, model: Path | None
-) -> Measurement:
-    """Return the measurement ``given``, or the measurement in the result or file ``given``.
+GivenMeasurement = str | os.PathLike[str] | Measurement | HasMeasurement
 
-    If ``model`` is not None, check that the measurement belongs to the model.
+
+def measurement_of(given: GivenMeasurement) -> tuple[str, Measurement]:
+    """Return the measurement ``given``, or the measurement in the result or file ``given``, and its name.
+
+    The name is the path of the file; for data in memory, it is the path of the measured model.
 
     Raises:
-        UnusableMeasurementError: the file is not a measurement, or is about another model.
-        ModelError: the model cannot be read.
+        UnusableMeasurementError: the file is not a measurement.
     """
     if isinstance(given, str | os.PathLike):
-        found, name = read_measurement(Path(given)), os.fspath(given)
-    else:
-        found = given if isinstance(given, Measurement) else given.measurement
-        name = found.path
-    if model is not None and found.digest != digest(model):
-        raise UnusableMeasurementError(
-            f"{name}: this is a measurement of another model, or of an older version of {found.path}; "
-            "measure again"
-        )
-    return found
+        return os.fspath(given), read_measurement(Path(given))
+    found = given if isinstance(given, Measurement) else given.measurement
+    return found.path, found

@@ -25,7 +25,7 @@ from trtlint.files.globs import matches_path
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.policy import schema
-from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
+from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions, shapes_of_texts
 from trtlint.policy.selection import RuleLayer
 from trtlint.policy.suppression import Acceptance, texts
 
@@ -313,7 +313,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
         left={kind: _named(folder / table[kind]) for kind in WITNESSES if kind in table},
-        dry=_dry(table, folder),
+        dry=_dry(table, where, folder),
     )
 
 
@@ -326,10 +326,10 @@ def _named(file: Path) -> str:
     return f"./{name}" if name == "-" else name
 
 
-def _dry(table: Mapping[str, Any], folder: Path) -> DryOptions:
+def _dry(table: Mapping[str, Any], where: str, folder: Path) -> DryOptions:
     """Read the keys ``dry-build``, ``shapes`` and ``compare``."""
     wanted, compare = table.get("dry-build"), _compare(table.get("compare"), folder)
-    shapes = texts(table.get("shapes", ()))
+    shapes = shapes_of_texts(texts(table.get("shapes", ())), f"{where}shapes")
     if wanted is None and not compare:
         return DryOptions(shapes=shapes, compare=compare)
     if wanted is False:

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
 from trtlint.buildfiles.witnesses import BuildFiles
-from trtlint.knowledge.providers import Provider
+from trtlint.errors import SettingError
+from trtlint.knowledge.providers import PROVIDERS, Provider
 from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.target.flags import Flag
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
+    from trtlint.buildcommand.shapes import Shape
+    from trtlint.buildfiles.record import BuildRecord
+
+Spelling = Callable[[str], str]
+"""Function that returns the name of an option as the user writes it."""
+
+
+def as_option(name: str) -> str:
+    """Return the name of an option as the command line has it: ``--dry-build`` for ``dry_build``."""
+    return f"--{name.replace('_', '-')}"
+
+
+def as_keyword(name: str) -> str:
+    """Return the name of an option as the Python API has it."""
+    return "command" if name == "build" else name
+
 
 FailOn = Literal["error", "warning", "note", "never"]
 MinConfidence = Literal["confirmed", "high", "medium", "low"]
@@ -57,7 +74,7 @@ class DryOptions(Struct, frozen=True):
         level: last stage of the dry build, or ``off``; None to use the configuration.
         version: release of TensorRT-RTX, or :data:`INSTALLED`; None if unset.
         rtx_path: folder with the wheels of TensorRT-RTX; None for the packages of this Python.
-        shapes: input shapes, as ``NAME:1x3x224x224``.
+        shapes: names and shapes of inputs.
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
@@ -69,11 +86,32 @@ class DryOptions(Struct, frozen=True):
     level: Literal["off", "parse", "build"] | None = None
     version: str | None = None
     rtx_path: str | None = None
-    shapes: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, Shape], ...] = ()
     seconds: float | None = None
     memory: int | None = None
     logs: str | None = None
     compare: tuple[str, ...] | None = None
+
+
+def shapes_of_texts(texts: Iterable[str], where: str) -> tuple[tuple[str, Shape], ...]:
+    """Parse texts such as ``NAME:1x3x224x224`` to names and shapes.
+
+    Args:
+        texts: the texts.
+        where: the option or the configuration key, for messages.
+
+    Raises:
+        SettingError: a text is not a shape.
+    """
+    from trtlint.buildcommand.shapes import read_shapes
+
+    found: list[tuple[str, Shape]] = []
+    for text in texts:
+        for name, shape in read_shapes(text):
+            if shape is None or not name:
+                raise SettingError(f"{where}: {text!r} is not a shape; write it like NAME:1x3x224x224")
+            found.append((name, shape))
+    return tuple(found)
 
 
 class TorchOptions(Struct, frozen=True):
@@ -85,6 +123,7 @@ class TorchOptions(Struct, frozen=True):
         wheel: folder with an unpacked wheel of Torch-TensorRT; None for the installed wheel.
         trust_pickle: true to allow ``torch.export.load``, which can run code from the file.
         build: a call of Torch-TensorRT as text, or a script with such calls.
+        arguments: arguments of the compiler for a dry run; None for the arguments of the call in ``build``.
     """
 
     release: TorchRelease | None = None
@@ -92,6 +131,7 @@ class TorchOptions(Struct, frozen=True):
     wheel: str | None = None
     trust_pickle: bool = False
     build: str | None = None
+    arguments: Mapping[str, Any] | None = None
 
 
 class EpOptions(Struct, frozen=True):
@@ -99,28 +139,41 @@ class EpOptions(Struct, frozen=True):
 
     Attributes:
         provider: the name of the provider; None if unset, or if a build command names the provider.
-        texts: the options of the provider, ``KEY=VALUE`` separated by whitespace.
+        commands: the provider and its options as a build command; empty if no provider is set.
     """
 
     provider: Provider | None = None
-    texts: tuple[str, ...] = ()
+    commands: tuple[BuildCommand, ...] = ()
 
-    @property
-    def commands(self) -> tuple[BuildCommand, ...]:
-        """The provider and its options as a build command, or an empty tuple if no provider is set.
 
-        Raises:
-            CommandError: an option is not written as ``KEY=VALUE``.
-        """
-        if self.provider is None:
-            return ()
-        from trtlint.buildcommand.providers import of_command_line
+def ep_options_of(
+    provider: Provider | None, options: tuple[str, ...] | Mapping[str, object], spelling: Spelling
+) -> EpOptions:
+    """Return an execution provider with its options.
 
-        return (of_command_line(self.provider, self.texts),)
+    Args:
+        provider: the name of the provider; None if unset.
+        options: the options by name, or as texts with ``KEY=VALUE`` separated by whitespace.
+        spelling: returns the name of an option, for messages.
+
+    Raises:
+        SettingError: there are options, but no provider.
+        CommandError: a text is not written as ``KEY=VALUE``.
+    """
+    if provider is None:
+        if options:
+            needed = f"{spelling('ep')}: {' or '.join(PROVIDERS)}"
+            raise SettingError(f"{spelling('ep_options')} needs {needed}")
+        return EpOptions()
+    from trtlint.buildcommand.providers import of_command_line, of_options
+
+    if isinstance(options, Mapping):
+        return EpOptions(provider, (of_options(provider, options),))
+    return EpOptions(provider, (of_command_line(provider, options),))
 
 
 class LintOptions(Struct, frozen=True):
-    """Options of ``trtlint lint``."""
+    """Options of ``trtlint lint``, or keywords of a function of the Python API."""
 
     paths: tuple[str, ...]
     target: TargetOptions
@@ -148,11 +201,13 @@ class LintOptions(Struct, frozen=True):
     """A trtexec command line, or a file with such lines."""
     left: BuildFiles = field(default_factory=dict)
     """Build files that belong to the models, such as logs."""
+    record: BuildRecord | None = None
+    """The contents of the files of a build, from :func:`trtlint.read_build`."""
     dry: DryOptions = DryOptions()
     torch: TorchOptions = TorchOptions()
     ep: EpOptions = EpOptions()
-    evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Files of each kind of evidence in :mod:`trtlint.runs.evidencefiles`, by the name of the kind."""
+    evidence: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Files or data of each kind of evidence in :mod:`trtlint.runs.evidencefiles`, by name of the kind."""
     weights: bool = False
     """True to read all weights."""
     show_conditional: bool = False
@@ -165,3 +220,10 @@ class LintOptions(Struct, frozen=True):
     cache_dir: str | None = None
     require_lfs: bool = False
     explain_miss: tuple[str, str] | None = None
+    spelling: Spelling = as_option
+    """Returns the name of an option, for messages."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The options of the target and the build command, as arguments of a command line."""
+        return (*self.target.arguments, *(() if self.build is None else ("--build", self.build)))

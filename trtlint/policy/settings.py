@@ -35,11 +35,11 @@ class FileSettings(Struct, frozen=True):
 
     Attributes:
         file: the model.
+        targets: the targets.
         configuration: the configuration for the model.
         choices: the sections of the configuration that apply to the model.  The most specific section is
             last.
         asked: the target options, with ranges of versions that are not expanded yet.
-        targets: the targets.
         command: the build command; None if unknown.
         book: all rules.
         rules: the selected rules.
@@ -51,15 +51,15 @@ class FileSettings(Struct, frozen=True):
     """
 
     file: Path
-    configuration: Configuration
-    choices: tuple[Choices, ...]
-    asked: tuple[TargetOptions, ...]
     targets: tuple[Target, ...]
-    command: BuildCommand | None
-    book: Rulebook
-    rules: RuleSet
-    policy: Policy
-    fail_on: FailOn
+    configuration: Configuration = field(default_factory=Configuration)
+    choices: tuple[Choices, ...] = ()
+    asked: tuple[TargetOptions, ...] = ()
+    command: BuildCommand | None = None
+    book: Rulebook = Rulebook(())
+    rules: RuleSet = field(default_factory=RuleSet)
+    policy: Policy = field(default_factory=Policy)
+    fail_on: FailOn = "error"
     problem: str = ""
     left: BuildFiles = field(default_factory=dict)
     weights: bool = False
@@ -249,19 +249,7 @@ def _of(configuration: Configuration) -> str:
 
 def _without(file: Path, error: SettingError) -> FileSettings:
     """Return settings for a file that cannot be linted.  Their ``problem`` is the message of the error."""
-    return FileSettings(
-        file=file,
-        configuration=Configuration(),
-        choices=(),
-        asked=(),
-        targets=(Target(),),
-        command=None,
-        book=Rulebook(()),
-        rules=RuleSet(),
-        policy=Policy(),
-        fail_on="error",
-        problem=str(error),
-    )
+    return FileSettings(file, targets=(Target(),), problem=str(error))
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:

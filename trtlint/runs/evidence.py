@@ -1,4 +1,4 @@
-"""Read evidence, such as build logs, that the command line or the configuration names.
+"""Read evidence, such as build logs, that the user or the configuration names.
 
 A new kind of evidence needs a reader class here and an entry in :data:`READERS`, unless it comes from a file
 that the table in :mod:`trtlint.runs.evidencefiles` can describe.
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
@@ -55,9 +54,9 @@ class EvidenceReader:
     """Base class of the readers.  Each reads one kind of evidence.
 
     Args:
-        options: the command line, which overrides the configuration.
+        options: the options of the user, which override the configuration.
         models: the local models of the run.
-        files: the build files from the command line.
+        files: the build files from the user.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:
@@ -65,15 +64,17 @@ class EvidenceReader:
         self._models = models
         self._files = files
 
-    def read(self, settings: FileSettings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:
         """Return the evidence about one model.
 
         Args:
             settings: the settings of the model.
             before: the evidence from the readers that ran before this reader.
+            model: the file of the model; None if the model is remote or in memory.
 
         Raises:
-            SettingError: an option or a file cannot be used.
+            SettingError: an option cannot be used.
+            FileError, ExperimentError: a file cannot be used, or a package is missing.
         """
         raise NotImplementedError
 
@@ -81,7 +82,7 @@ class EvidenceReader:
         """Check, after the last model, that every given file was used.
 
         Raises:
-            SettingError: a file was not used.
+            FileError: a file was not used.
         """
 
 
@@ -89,48 +90,55 @@ class Readers:
     """The readers of all kinds of evidence, for one run.
 
     Args:
-        options: the command line, which overrides the configuration.
+        options: the options of the user, which override the configuration.
         models: the local models of the run.
-        files: the build files from the command line.  They are only allowed with a single model.
+        files: the build files from the user.  They are only allowed with a single model.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
         self._readers = [make(options, models, files) for make in READERS]
 
-    def read(self, settings: FileSettings) -> Read:
+    def read(self, settings: FileSettings, model: Path | None) -> Read:
         """Return the evidence of all kinds about one model.
 
+        Args:
+            settings: the settings of the model.
+            model: the file of the model; None if the model is remote or in memory.
+
         Raises:
-            SettingError: an option or a file cannot be used.
+            SettingError: an option cannot be used.
+            FileError, ExperimentError: a file cannot be used, or a package is missing.
         """
         found = Read()
         for reader in self._readers:
-            found |= reader.read(settings, found)
+            found |= reader.read(settings, found, model)
         return found
 
     def close(self) -> None:
         """Check, after the last model, that every given file was used.
 
         Raises:
-            SettingError: a file was not used.
+            FileError: a file was not used.
         """
         for reader in self._readers:
             reader.close()
 
 
 class BuildReader(EvidenceReader):
-    """Reads the build files that the command line or the configuration names, such as logs."""
+    """Reads the build files that the user or the configuration names, such as logs."""
 
-    def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
         """Return the build files of one model as evidence."""
         # Loading an engine runs code in the engine, so an engine from a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
-        files = self._files or [*own]
-        if not files:
+        files = self._files or ([] if model is None else [*own])
+        record = self._options.record
+        if not files and record is None:
             return Read()
-        from trtlint.buildfiles.gather import of_model
+        from trtlint.buildfiles.gather import BuildInput, of_model
 
-        return read_build(of_model(settings.file, files))
+        build = of_model(settings.file, files) if record is None else BuildInput(settings.file, record)
+        return read_build(build)
 
 
 def read_build(gathered: BuildInput) -> Read:
@@ -154,29 +162,32 @@ class DryBuildReader(EvidenceReader):
         self._names = Counter(model.stem for model in self._models)
         self._versions: dict[str, str] = {}
 
-    def read(self, settings: FileSettings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:
         """Return a request for a dry build of one model.
 
-        The result is empty if the user requests no dry build, or gives the files of a real build.
+        The result is empty if the user requests no dry build, or gives the files of a real build, or if the
+        model is not a local file.
         """
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
         wanted = next((each for each in (self._dry, *reversed(named)) if each.level is not None), None)
         if wanted is None and (unused := self._unused()):
-            raise SettingError(f"{unused} needs --dry-build, --dry-parse or --compare")
-        if wanted is None or wanted.level == "off":
+            build, parse, compared = map(self._options.spelling, ("dry_build", "dry_parse", "compare"))
+            raise SettingError(f"{self._options.spelling(unused)} needs {build}, {parse} or {compared}")
+        if wanted is None or wanted.level == "off" or model is None:
             return Read()
-        from trtlint.dry_build.given import command_shapes
+        from trtlint.dry_build.given import command_shapes, fixed_shapes
 
-        shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
-        asked = (*_shapes([self._dry], "--shapes"),)
-        shapes += asked
+        asked = (*fixed_shapes(self._dry.shapes),)
+        configured = fixed_shapes(shape for each in named for shape in each.shapes)
+        shapes = [*configured, *command_shapes(settings.command), *asked]
         requested = (each.compare for each in (self._dry, *reversed(named)))
         compare = next((each for each in requested if each is not None), ())
-        where = "--compare" if self._dry.compare else f"{settings.configuration.file}: compare"
+        where = f"{settings.configuration.file}: compare"
+        where = self._options.spelling("compare") if self._dry.compare else where
         request = self._comparison(compare, tuple(shapes), where) if compare else None
-        job = self._job(settings.file, wanted, tuple(shapes), request)
+        job = self._job(model, wanted, tuple(shapes), request)
         if asked:
             job = replace(job, asked=asked, alone=len(self._models) == 1)
         return Read((job,))
@@ -184,15 +195,15 @@ class DryBuildReader(EvidenceReader):
     def _unused(self) -> str:
         """Return an option that has no effect without a dry build, or an empty text.
 
-        If the run has several models, only ``--shapes`` is checked. The other options have an effect if the
-        configuration requests a dry build for one of the models.
+        If the run has several local models, only ``shapes`` is checked. The other options have an effect if
+        the configuration requests a dry build for one of the models.
         """
         dry = self._dry
         if dry.shapes:
-            return "--shapes"
+            return "shapes"
         limits = {"seconds": dry.seconds, "memory": dry.memory, "logs": dry.logs}
-        given = (f"--dry-build-{name}" for name, value in limits.items() if value is not None)
-        return next(given, "") if len(self._models) == 1 else ""
+        given = (f"dry_build_{name}" for name, value in limits.items() if value is not None)
+        return next(given, "") if len(self._models) < 2 else ""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -241,27 +252,17 @@ class DryBuildReader(EvidenceReader):
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """Return the installed TensorRT-RTX release.  Raise an error if ``wanted`` names another release."""
+        """Return the installed TensorRT-RTX release.
+
+        Raises:
+            WheelError: the wheels are not installed, or ``wanted`` names another release.
+        """
         if wanted not in self._versions:
-            from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
 
             folder = None if self._dry.rtx_path is None else Path(self._dry.rtx_path)
-            try:
-                self._versions[wanted] = find(wanted or None, folder).version
-            except WheelError as error:
-                raise SettingError(str(error)) from None
+            self._versions[wanted] = find(wanted or None, folder).version
         return self._versions[wanted]
-
-
-def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
-    from trtlint.dry_build.given import fixed_shapes
-
-    for text in (text for each in options for text in each.shapes):
-        for name, shape in read_shapes(text):
-            if shape is None or not name:
-                raise SettingError(f"{where}: {text!r} is not a shape; write it like NAME:1x3x224x224")
-            yield from fixed_shapes([(name, shape)])
 
 
 class FileReaders(EvidenceReader):
@@ -272,9 +273,9 @@ class FileReaders(EvidenceReader):
         given = ((kind, options.evidence.get(kind.name)) for kind in EVIDENCE_FILES)
         self._readers = [kind.load()(paths) for kind, paths in given if paths]
 
-    def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
         """Return the evidence from all files that are about one model."""
-        found = (reader.evidence_for(settings.file) for reader in self._readers)
+        found = (reader.evidence_for(model) for reader in self._readers)
         return Read(tuple(each for each in found if each is not None))
 
     def close(self) -> None:
@@ -289,14 +290,14 @@ class PartitionReader(EvidenceReader):
     The evidence contains the nodes of the model that the provider runs.
     """
 
-    def read(self, settings: FileSettings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
         """Return the partition of one model, or a request to compute the partition.
 
         If ``before`` requests a dry build, the partition is computed with NVIDIA's parser.  The result is
         empty if no execution provider is given.
         """
-        command, options = settings.command, self._options
-        provider = options.ep.provider or (None if command is None else command.provider)
+        command = settings.command
+        provider = self._options.ep.provider or (None if command is None else command.provider)
         if provider is None and not before.evidence:
             return Read()
         from trtlint.runs.partitionjob import evidence_of, log_of
@@ -306,7 +307,7 @@ class PartitionReader(EvidenceReader):
             provider = "nv-tensorrt-rtx" if log.provider.startswith("Nv") else "tensorrt"
         if provider is None:
             return Read()
-        return Read((evidence_of(provider, command, before.evidence, rtx_path=options.dry.rtx_path),))
+        return Read((evidence_of(provider, command, before.evidence),))
 
 
 READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, FileReaders, PartitionReader)
@@ -314,5 +315,5 @@ READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, FileRe
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Yield each build file from the command line, with the kind that its option states."""
+    """Yield each build file from the user, with the kind that its option states."""
     return ((path, kind) for kind, path in given.items())

@@ -24,43 +24,34 @@ class FileReader:
     """Base class of the readers of one kind of evidence from files.
 
     Args:
-        files: the files that the command line names.
+        given: the paths of files, or data that :meth:`is_data` accepts.
 
     Raises:
-        SettingError: a file cannot be used.
+        FileError: a file cannot be used.
     """
 
-    def __init__(self, files: Sequence[str]) -> None:
-        self._files = files
+    def __init__(self, given: Sequence[Any]) -> None:
+        self._given = given
 
-    def evidence_for(self, model: Path) -> Evidence | None:
-        """Return the evidence about a model, or None if no file is about the model."""
+    def evidence_for(self, model: Path | None) -> Evidence | None:
+        """Return the evidence about a model, or None if no file is about the model.
+
+        Args:
+            model: the file of the model; None if the model is in memory.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
         """Check, after the last model, that every file was used.
 
         Raises:
-            SettingError: a file was not used.
+            FileError: a file was not used.
         """
 
     @staticmethod
     def is_data(value: object) -> bool:  # noqa: ARG004
         """Return True if a value of the keyword is the data itself, not the path of a file."""
         return False
-
-    @staticmethod
-    def of_keyword(value: Any, model: Path | None) -> Evidence:
-        """Return the evidence that a keyword of the Python API gives.
-
-        Args:
-            value: the value of the keyword: a path as text, or data that :meth:`is_data` accepts.
-            model: the file of the model; None if the model is not a local file.
-
-        Raises:
-            TrtlintError: the file cannot be read, or is about another model.
-        """
-        raise NotImplementedError
 
 
 class EvidenceFile(Struct, frozen=True):
@@ -79,11 +70,6 @@ class EvidenceFile(Struct, frozen=True):
     help: str
     fix_help: str = ""
     expected: str = "a path"
-
-    @property
-    def option(self) -> str:
-        """The name of the option, such as ``--ranges``."""
-        return f"--{self.name.replace('_', '-')}"
 
     def load(self) -> type[FileReader]:
         """Import the reader."""

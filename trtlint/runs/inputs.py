@@ -2,60 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.errors import SettingError
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
-from trtlint.policy.settings import FileSettings, SettingsReader
+from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address, is_address, parse, require_local
-from trtlint.runs.evidence import BuildFileNames, Read, Readers, names_of, read_build
-from trtlint.runs.task import Task
+from trtlint.runs.evidence import Read, Readers, names_of, read_build
+from trtlint.runs.task import SettingsSource, Task
 from trtlint.runs.torchinputs import torch_tasks
 
+if TYPE_CHECKING:
+    from trtlint.buildfiles.gather import BuildInput
+    from trtlint.model.load import ModelSource
 
-def tasks_of(reader: SettingsReader, options: LintOptions) -> list[Task]:
+
+def tasks_of(reader: SettingsSource, options: LintOptions) -> list[Task]:
     """Return a task for each model, or for each build if only build files are given.
 
-    Build files on the command line replace the build files in the configuration.
+    Build files from the user replace the build files in the configuration.
 
     Raises:
-        SettingError: build files are given with several models, or :meth:`SettingsReader.settings` fails.
+        SettingError: an option cannot be used, or two options contradict each other.
+        FileError, ExperimentError: the file of an option cannot be used, or a package is missing.
     """
     if "" in options.paths:
         raise SettingError("a path is empty; check that your shell variable is set")
     scripts, paths = _for_torch(options)
-    models, files = sort(paths, options.left)
+    models, files = _sort(paths, options)
     here, addresses = _apart(models)
     found = reader.settings([*expand(here), *(Path(address.name) for address in addresses)])
     dry = options.dry.level in ("parse", "build")
+    record = options.record
+    build = next((path for path, _ in files), None) if record is None else next(iter(record.files), "record")
     if dry or any(options.evidence.values()) or options.explain_miss is not None:
         require_local(models)
-    if files and dry:
+    if build is not None and dry:
+        first, second, third = map(options.spelling, ("dry_build", "dry_parse", "compare"))
         raise SettingError(
-            f"{files[0][0]} describes a real build, so trtlint runs no dry build; leave this file out of the "
-            "command, or leave out --dry-build and --dry-parse"
+            f"{build} describes a real build, so trtlint runs no dry build; omit this file, or omit {first}, "
+            f"{second} and {third}"
         )
-    if files and len(found) > 1:
+    if build is not None and len(found) > 1:
         raise SettingError(
-            f"{files[0][0]} describes the build of one model, but {len(found)} models are given; "
+            f"{build} describes the build of one model, but {len(found)} models are given; "
             "pass only that model"
         )
-    if files and not found:
-        tasks = [*_builds(reader, files)]
+    if build is not None and not found:
+        from trtlint.buildfiles.gather import BuildInput, by_itself
+
+        alone = by_itself(files) if record is None else [BuildInput(Path(build), record)]
+        tasks = [_build(reader, each) for each in alone]
     else:
         settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
         readers = Readers(options, [each.file for each in settings], files)
-        tasks = [_task(each, readers.read(each)) for each in settings]
+        tasks = [_task(each, readers.read(each, each.file)) for each in settings]
         for each, address in zip(elsewhere, addresses, strict=True):
-            tasks.append(_task(each, readers.read(each) if files else Read(), address))
+            tasks.append(_task(each, readers.read(each, None), address))
         readers.close()
     if options.torch.release is None:
         return tasks
     return [*torch_tasks(reader, options, options.torch.release, scripts), *tasks]
+
+
+def memory_task(reader: SettingsSource, options: LintOptions, name: str, model: ModelSource) -> Task:
+    """Return the task for a model in memory, which has a name for reports.
+
+    Raises:
+        SettingError, FileError: as for :func:`tasks_of`.
+    """
+    settings = reader.settings_of(Path(name))
+    _, files = _sort((), options)
+    readers = Readers(options, (), files)
+    found = readers.read(settings, None)
+    readers.close()
+    return _task(settings, found, model)
 
 
 def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
@@ -68,17 +94,26 @@ def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
     return scripts, [path for path in options.paths if not is_torch(path)]
 
 
-def _builds(reader: SettingsReader, files: BuildFileNames) -> Iterator[Task]:
-    """Yield a task for each build whose model is not given."""
-    from trtlint.buildfiles.gather import by_itself
-
-    for gathered in by_itself(files):
-        read = read_build(gathered)
-        yield Task.of(reader.settings_of(gathered.path), read.evidence, read.problems, alone=True)
+def _build(reader: SettingsSource, gathered: BuildInput) -> Task:
+    """Return the task for a build whose model is not given."""
+    read = read_build(gathered)
+    return Task.of(reader.settings_of(gathered.path), read.evidence, read.problems, alone=True)
 
 
-def _task(settings: FileSettings, read: Read, address: Address | None = None) -> Task:
-    return Task.of(settings, read.evidence, read.problems, address=address)
+def _task(settings: FileSettings, read: Read, source: Address | ModelSource | None = None) -> Task:
+    return Task.of(settings, read.evidence, read.problems, source=source)
+
+
+def _sort(paths: Sequence[str], options: LintOptions) -> tuple[list[str], list[tuple[str, GivenAs]]]:
+    """Separate models and folders from build files, as :func:`sort` does.
+
+    Raises:
+        SettingError: there are build files, but the options have the contents of a build, too.
+    """
+    models, files = sort(paths, options.left)
+    if files and options.record is not None:
+        raise SettingError(f"record already contains the files of a build; omit {files[0][0]}")
+    return models, files
 
 
 def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, GivenAs]]]:

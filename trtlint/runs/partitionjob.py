@@ -75,8 +75,6 @@ def evidence_of(
     provider: Provider,
     command: BuildCommand | None,
     before: Iterable[Evidence | PendingEvidence],
-    *,
-    rtx_path: str | None = None,
 ) -> Evidence | PendingEvidence:
     """Return the partition of a model by an execution provider, as evidence.
 
@@ -87,13 +85,12 @@ def evidence_of(
         provider: the execution provider.
         command: the build command with the provider options.
         before: further evidence about the model, such as a build log or the request for a dry build.
-        rtx_path: the folder of the wheels of TensorRT-RTX; by default the folder that the dry build uses.
     """
     wanted = partition_settings(command)
     dry = next((each for each in before if isinstance(each, DryJob)), None)
     if dry is None:
         return PartitionEvidence(provider, wanted, log=log_of(before))
-    return PartitionJob(provider, wanted, dry.version, rtx_path or dry.folder, dry.limits)
+    return PartitionJob(provider, wanted, dry.version, dry.folder, dry.limits)
 
 
 def partition_settings(command: BuildCommand | None) -> ProviderSettings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -11,6 +13,27 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.files.problem import Problem
 from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address
+
+if TYPE_CHECKING:
+    from trtlint.model.load import ModelSource
+
+
+class SettingsSource(Protocol):
+    """The settings of files: a :class:`SettingsReader`, or the keywords of the Python API."""
+
+    def settings(self, files: Iterable[Path]) -> list[FileSettings]:
+        """Return the settings of each file.
+
+        Raises:
+            SettingError: an option cannot be used.
+        """
+
+    def settings_of(self, file: Path) -> FileSettings:
+        """Return the settings of one file.
+
+        Raises:
+            SettingError: an option cannot be used.
+        """
 
 
 class Task(Struct, frozen=True):
@@ -31,7 +54,7 @@ class Task(Struct, frozen=True):
         evidence: tuple[Evidence | PendingEvidence, ...] = (),
         problems: tuple[Problem, ...] = (),
         *,
-        address: Address | None = None,
+        source: Address | ModelSource | None = None,
         alone: bool = False,
     ) -> Task:
         """Return the task for a file.
@@ -40,7 +63,7 @@ class Task(Struct, frozen=True):
             settings: the settings of the file.
             evidence: evidence about the model.
             problems: the build files that could not be read.
-            address: the address of a remote model.
+            source: the address of a remote model, or a model in memory; None for a local file.
             alone: True if there is evidence, such as a log, but no model.
         """
         case = Case(
@@ -51,7 +74,7 @@ class Task(Struct, frozen=True):
             settings.command,
             evidence,
             weights=settings.weights,
-            source=address,
+            source=source,
             alone=alone,
             problems=problems,
         )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from trtlint.errors import SettingError
-from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease
-from trtlint.policy.options import LintOptions
-from trtlint.policy.settings import SettingsReader
-from trtlint.runs.task import Task
+from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_release
+from trtlint.policy.options import LintOptions, Spelling, TorchOptions
+from trtlint.runs.task import SettingsSource, Task
 
 if TYPE_CHECKING:
     from trtlint.engine.evidence.torch import TorchScriptEvidence
@@ -24,8 +23,72 @@ TEXT = "--build"
 """The name that reports give to a call in the value of ``--build``."""
 
 
+def torch_options_of(given: Mapping[str, Any], build: str | None, spelling: Spelling) -> TorchOptions:
+    """Return the options for Torch-TensorRT.
+
+    Args:
+        given: the values of the options ``torch_tensorrt``, ``torch_python``, ``torch_wheel`` and
+            ``trust_pickle``, and the keyword ``options``, by name.
+        build: the build command; None if unset.
+        spelling: returns the name of an option, for messages.
+
+    Raises:
+        SettingError: an option needs a release, or the release is unknown.
+    """
+    text, python, wheel = (given.get(name) for name in ("torch_tensorrt", "torch_python", "torch_wheel"))
+    needed = spelling("torch_tensorrt")
+    release = None
+    if text is not None:
+        try:
+            release = torch_release(text)
+        except TorchReleaseError as error:
+            raise SettingError(f"{needed}: {error}") from None
+    for name, value in (("torch_python", python), ("torch_wheel", wheel)):
+        if release is None and value is not None:
+            raise SettingError(f"{spelling(name)} needs {needed} VERSION")
+    return TorchOptions(
+        release=release,
+        python=python,
+        wheel=wheel,
+        trust_pickle=bool(given.get("trust_pickle")),
+        build=build if build is not None and _is_for_torch(build, release, spelling) else None,
+        arguments=given.get("options"),
+    )
+
+
+def require_release(paths: Iterable[str], torch: TorchOptions, spelling: Spelling) -> None:
+    """Check that scripts and programs have a release of Torch-TensorRT.
+
+    Raises:
+        SettingError: there is a script or program, but no release.
+    """
+    for path in paths:
+        if torch.release is None and path.lower().endswith((*SCRIPTS, ".pt2")):
+            needed = spelling("torch_tensorrt")
+            raise SettingError(f"{path}: no Torch-TensorRT release is given; add {needed} 2.13")
+
+
+def _is_for_torch(build: str, release: TorchRelease | None, spelling: Spelling) -> bool:
+    """Return whether a build command is a script or a call of Torch-TensorRT.
+
+    Raises:
+        SettingError: the text is a call, but no release is given.
+    """
+    from trtlint.torch_tensorrt.pasted import is_call
+
+    script = build.endswith(SCRIPTS) and release is not None and Path(build).is_file()
+    if not script and not is_call(build):
+        return False
+    if release is None:
+        raise SettingError(
+            f"{spelling('build')}: the text is a Torch-TensorRT call, which trtlint checks for one release; "
+            f"add for example {spelling('torch_tensorrt')} 2.13"
+        )
+    return True
+
+
 def torch_tasks(
-    reader: SettingsReader, options: LintOptions, release: TorchRelease, paths: Iterable[str]
+    reader: SettingsSource, options: LintOptions, release: TorchRelease, paths: Iterable[str]
 ) -> list[Task]:
     """Return a task for each script and exported program, and for a call in ``--build``.
 
@@ -43,7 +106,8 @@ def torch_tasks(
     mine, build = list(dict.fromkeys(paths)), options.torch.build
     if not mine and build is None:
         raise SettingError(
-            "--torch-tensorrt needs a Python script or notebook, a program (.pt2), or a call in --build"
+            f"{options.spelling('torch_tensorrt')} needs a Python script or notebook, a program (.pt2), or a "
+            f"call in {options.spelling('build')}"
         )
     programs = any(path.lower().endswith(PROGRAM) for path in mine)
     inputs: list[TorchInput] = []
@@ -51,7 +115,7 @@ def torch_tasks(
     if build is not None and build.endswith(SCRIPTS):
         mine.insert(0, build)
     elif build is not None:
-        evidence = _text_evidence(build, release, checked=not programs)
+        evidence = _text_evidence(build, release, options.spelling("build"), checked=not programs)
         inputs.append(TorchInput(Path(TEXT), (evidence,)))
         # The call that compiles a program gives the options of the dry run.
         calls = evidence.script.calls
@@ -60,8 +124,8 @@ def torch_tasks(
     return [_task(reader, release, each) for each in inputs]
 
 
-def _text_evidence(text: str, release: TorchRelease, *, checked: bool) -> TorchScriptEvidence:
-    """Read a call of Torch-TensorRT in the value of ``--build``.
+def _text_evidence(text: str, release: TorchRelease, name: str, *, checked: bool) -> TorchScriptEvidence:
+    """Read a call of Torch-TensorRT in the value of ``--build``, whose name in messages is ``name``.
 
     If ``checked`` is true, a text without a call of Torch-TensorRT is an error.
     """
@@ -74,13 +138,13 @@ def _text_evidence(text: str, release: TorchRelease, *, checked: bool) -> TorchS
         raise SettingError(str(error)) from None
     if checked and not evidence.script.calls:
         raise SettingError(
-            "--build: the script does not call torch_tensorrt.compile or another "
+            f"{name}: the script does not call torch_tensorrt.compile or another "
             "compiler function of Torch-TensorRT"
         )
     return evidence
 
 
-def _task(reader: SettingsReader, release: TorchRelease, given: TorchInput) -> Task:
+def _task(reader: SettingsSource, release: TorchRelease, given: TorchInput) -> Task:
     from trtlint.torch_tensorrt.options import for_release
 
     settings = reader.settings_of(given.path)
@@ -89,10 +153,10 @@ def _task(reader: SettingsReader, release: TorchRelease, given: TorchInput) -> T
 
 
 def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchCall]) -> TorchRequest | None:
-    """Return a request for a dry run of Torch-TensorRT, or None if ``--dry-build`` is not given."""
+    """Return a request for a dry run of Torch-TensorRT, or None if no dry build is requested."""
     from trtlint.process.spawn import Limits
     from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
-    from trtlint.torch_tensorrt.options import options_of
+    from trtlint.torch_tensorrt.options import options_of, run_options
 
     torch, dry = options.torch, options.dry
     if dry.level not in ("parse", "build"):
@@ -101,7 +165,7 @@ def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchC
         release=release.version,
         python=torch.python,
         wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
-        options=options_of(calls),
+        options=options_of(calls) if torch.arguments is None else run_options(torch.arguments),
         build=dry.level == "build",
         trusted=torch.trust_pickle,
         limits=Limits(dry.seconds or USUAL.seconds, dry.memory or USUAL.memory),
