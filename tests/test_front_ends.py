@@ -21,6 +21,7 @@ from tests.partition.test_predict import TWO_UNIQUES
 from tests.rangeserver import serving
 from tests.torch_tensorrt.test_program import document, node
 from tests.torch_tensorrt.test_program import write as write_program
+from trtlint.conversion.result import to_data
 from trtlint.policy.options import as_keyword, as_option
 from trtlint.runs import partitionjob  # noqa: F401 - imported now, before a test replaces `find`
 
@@ -203,6 +204,21 @@ def test_both_divide_a_remote_model(folder: Path) -> None:
         report = of_command_line(paths, keywords)
         assert report["models"][0]["partition"]["left"] == ["u1", "u2"]
         assert of_python(paths, keywords) == report
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "trtexec --onnx=m.onnx --fp16 --layerPrecisions=b:fp32 --precisionConstraints=obey",
+        "polygraphy convert m.onnx --fp16 --layer-precisions b:float32 --precision-constraints obey",
+    ],
+)
+def test_both_keep_the_types_of_layers(command: str) -> None:
+    words = ("--to", "fp16", "--no-measure", "--dry-run", "--format", "json")
+    ended = printed(Path.cwd(), "convert", "m.onnx", *words, "--build", command)
+    found = trtlint.convert("m.onnx", to="fp16", measure=False, dry_run=True, command=command)
+    assert json.loads(ended.out) == json.loads(json.dumps(to_data(found)))
+    assert "b:" in {kept.node: kept.reason for kept in found.kept}["b"]
 
 
 def test_the_contents_of_a_build_are_given_once() -> None:

@@ -61,7 +61,8 @@ def convert(
         dry_run: True to write no file.
         seconds: the time limit of each run of the model.
         memory: the memory limit in bytes.
-        **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers.
+        **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers; it can
+            also be a Polygraphy command.
 
     Returns:
         The result of the conversion. If a check failed, the ``verdict`` of the result is ``failed`` and no
@@ -75,7 +76,7 @@ def convert(
     import onnx
 
     from trtlint.conversion.buildline import build_line, unbuildable
-    from trtlint.conversion.layertypes import of_command
+    from trtlint.conversion.layertypes import of_command, of_polygraphy
     from trtlint.conversion.run import run
     from trtlint.conversion.session import ConversionRequest
     from trtlint.measurement.inputs import Inputs
@@ -116,7 +117,10 @@ def convert(
             onnx.save(model, path)
         usual = path.with_name(f"{path.stem}.{to}{path.suffix}")
         written = in_folder(Path(own["out"]), usual.name) if "out" in own else usual
-        case = one_case(path, target, keywords).case
+        command = keywords.get("command")
+        polygraphy = None if command is None else of_polygraphy(read_one("command", command))
+        build = keywords if polygraphy is None else {**keywords, "command": None}
+        case = one_case(path, target, build).case
         if reason := unbuildable(to, case.built_for):
             raise SettingError(reason)
         request = ConversionRequest(
@@ -130,7 +134,7 @@ def convert(
             build=own.get("verify_build", False),
             seconds=own.get("seconds"),
             memory=own.get("memory"),
-            layers=None if case.command is None else of_command(case.command),
+            layers=polygraphy or (None if case.command is None else of_command(case.command)),
         )
         sm = first_sm(case.built_for)
         with named(NAME if isinstance(model, onnx.ModelProto) else path):
