@@ -121,16 +121,18 @@ def test_out_is_a_file_or_a_folder() -> None:
         trtlint.fix("model.onnx", trt="10.7", out="model.onnx")
 
 
-def test_a_model_with_external_data_stays_in_its_folder() -> None:
+def test_external_data_are_copied_to_another_folder() -> None:
     Path("folder").mkdir()
     given = onnx.load(REPOSITORY / "examples" / "vit.onnx")
     onnx.save(given, "large.onnx", save_as_external_data=True, size_threshold=0, location="w")
-    with pytest.raises(trtlint.SettingError, match="the external weights 'w' are in"):
-        trtlint.fix("large.onnx", trt="10.7", out="folder")
-    assert [*Path("folder").iterdir()] == []
+    out = trtlint.fix("large.onnx", trt="10.7", out="folder").model
+    assert sorted(Path("folder").iterdir()) == [out, Path(f"{out}.data")]
+    assert onnx.load(out).graph.initializer
     given = onnx.load("large.onnx", load_external_data=False)
-    fixed = trtlint.fix(given, trt="10.7").model
-    assert any(tensor.external_data for tensor in fixed.graph.initializer)
+    for fix in (trtlint.fix, partial(trtlint.fix, out="folder/memory.onnx")):
+        fixed = fix(given, trt="10.7").model
+        places = {entry.value for tensor in fixed.graph.initializer for entry in tensor.external_data[:1]}
+        assert places == {"w"}
 
 
 def test_a_model_in_memory_has_no_temporary_name() -> None:

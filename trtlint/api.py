@@ -178,7 +178,8 @@ def fix(
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
         target: as in :func:`lint`.
         out: the file or folder to write to. The default is ``MODEL.fixed.onnx`` if ``model`` is a path, and
-            no file if ``model`` is in memory. A model with external data must stay in its folder.
+            no file if ``model`` is in memory. If ``out`` is in another folder than the
+            model, the external data of the model are copied to ``OUT.data``.
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
             results differ.
@@ -194,7 +195,6 @@ def fix(
 
     import onnx
 
-    from trtlint.commands.verifying import require_weights
     from trtlint.files.limits import limit_work
     from trtlint.files.replace import in_folder
     from trtlint.fixes.fixing import fix_file, write_fixed
@@ -235,9 +235,7 @@ def fix(
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
-                if path == shown:
-                    require_weights(source, written)
-                write_fixed(fixed, written)
+                write_fixed(fixed, written, with_data=path == shown)
                 result = written
         if fixed.changed and not isinstance(model, str | os.PathLike):
             result = onnx.load(written, load_external_data=False)

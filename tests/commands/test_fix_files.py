@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import onnx
 import pytest
 
@@ -18,9 +20,11 @@ from trtlint.commands import fix as command
 from trtlint.compare.comparison import available
 from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
+from trtlint.files import lfs
 from trtlint.fixes import session, surgeon, verification
-from trtlint.model import writer
+from trtlint.model import datafile, writer
 from trtlint.model.writer import data_files_of
+from trtlint.report.schemas import load
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "vit.onnx"
 FIX = ("fix", "--trt", "10.7", "--isolated", "--select", "ACC102")
@@ -79,6 +83,106 @@ def test_several_models_are_written_to_a_folder(tmp_path: Path) -> None:
         (tmp_path / f"{name}.onnx").write_bytes(EXAMPLE.read_bytes())
     assert run([*FIX, str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx"), "-o", str(out)]) == 0
     assert sorted(file.name for file in out.iterdir()) == ["a.fixed.onnx", "b.fixed.onnx"]
+
+
+def with_data(path: Path, location: str) -> bytes:
+    """Write the example with external data. Return the data."""
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / location).parent.mkdir(exist_ok=True)
+    onnx.save_model(
+        onnx.load(EXAMPLE), path, save_as_external_data=True, location=location, size_threshold=1024
+    )
+    return (path.parent / location).read_bytes()
+
+
+def weights_of(path: Path) -> dict[str, bytes]:
+    return {tensor.name: tensor.raw_data for tensor in onnx.load(path).graph.initializer}
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("words", [[], ["--verify"]])
+def test_external_data_are_copied_to_another_folder(words: list[str], tmp_path: Path) -> None:
+    if words and not available():
+        pytest.skip("onnxruntime is not installed")
+    models, out = tmp_path / "in", tmp_path / "out"
+    for name in ("a.onnx", "b.onnx"):
+        with_data(models / name, "shared.bin")
+    with_data(models / "c.onnx", "weights/c.bin")
+    out.mkdir()
+    (out / "a.fixed.onnx.data").write_bytes(b"of an earlier run")
+    before = files_below(models)
+    report = tmp_path / "report.json"
+    assert run([*FIX, str(models), "-o", str(out), *words, "--output", f"json:{report}"]) == 0
+    assert files_below(models) == before
+    fixed = [f"{name}.fixed.onnx" for name in "abc"]
+    assert sorted(file.name for file in out.iterdir()) == sorted(
+        [*fixed, *(f"{name}.data" for name in fixed)]
+    )
+    inline = tmp_path / "inline.onnx"
+    assert run([*FIX, str(EXAMPLE), "-o", str(inline)]) == 0
+    for name in fixed:
+        onnx.checker.check_model(out / name)
+        assert data_files_of(out / name) == [f"{name}.data"]
+        assert weights_of(out / name) == weights_of(inline)
+    for entry in json.loads(report.read_text())["models"]:
+        written = Path(entry["output"])
+        sizes = [file.stat().st_size for file in (written, written.with_name(f"{written.name}.data"))]
+        assert entry["costs"]["bytes_after"] == sum(sizes)
+
+
+def test_each_bad_model_is_one_error_and_the_others_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models, out = tmp_path / "in", tmp_path / "out"
+    with_data(models / "a.onnx", "gone.bin")
+    (models / "gone.bin").unlink()
+    (models / "broken.onnx").write_bytes(b"\x08\x08\x3a\xff")
+    (models / "pointer.onnx").write_text(f"{lfs.FIRST_LINE.decode()}v1\noid sha256:{'a' * 64}\nsize 9\n")
+    (models / "z.onnx").write_bytes(EXAMPLE.read_bytes())
+    out.mkdir()
+    assert run([*FIX, str(models), "-o", str(out), "--format", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, load("trtlint.fix/1"))
+    assert [entry["output"] for entry in document["models"]] == [str(out / "z.fixed.onnx")]
+    assert [Path(error["path"]).name for error in document["errors"]] == [
+        "a.fixed.onnx",
+        "broken.onnx",
+        "pointer.onnx",
+    ]
+    assert "cannot be read: check the external data file 'gone.bin'" in document["errors"][0]["message"]
+    assert [file.name for file in out.iterdir()] == ["z.fixed.onnx"]
+
+
+def test_a_full_disk_keeps_the_copied_data_of_an_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    model, out = tmp_path / "in" / "a.onnx", tmp_path / "out"
+    with_data(model, "w.bin")
+    out.mkdir()
+    assert run([*FIX, str(model), "-o", str(out)]) == 0
+    before = files_below(out)
+    monkeypatch.setattr(datafile, "copy_stretch", full)
+    assert run([*FIX, str(model), "-o", str(out)]) == 3
+    assert f"{out / 'a.fixed.onnx'}: cannot be written: No space left on device\n" in capsys.readouterr().out
+    assert files_below(out) == before
+
+
+def test_a_second_run_skips_the_models_in_the_folder_of_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "a.onnx").write_bytes(EXAMPLE.read_bytes())
+    for _ in range(2):
+        assert run([*FIX, str(tmp_path), "-o", str(out)]) == 0
+        assert capsys.readouterr().out.count("a.fixed.onnx") == 1
+    assert [file.name for file in out.iterdir()] == ["a.fixed.onnx"]
 
 
 @pytest.mark.skipif(not available(), reason="onnxruntime is not installed")

@@ -68,7 +68,7 @@ def test_times_of_the_first_measured_check_are_kept(tmp_path: Any) -> None:
     path = tmp_path / "fixed.onnx"
     path.write_bytes(b"12345")
     tensors: Any = SimpleNamespace(size=3)
-    source = SimpleNamespace(raw=SimpleNamespace(tensors=tensors), external=10)
+    source = SimpleNamespace(raw=SimpleNamespace(tensors=tensors), external=10, has_data_beside=bool)
     fixed: Any = SimpleNamespace(changed=True, model=source)
     checks: Any = [
         SimpleNamespace(times=((), ())),

@@ -30,6 +30,7 @@ from trtlint.files.problem import Problem, UnreadableError, reason_of
 from trtlint.files.replace import require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.model.datafile import data_file
 from trtlint.model.writer import files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
@@ -113,7 +114,7 @@ def run_convert(options: ConvertOptions) -> int:
     written = [out for out in outs if out is not None]
     for file in written:
         require_output(file, protected)
-    require_outputs(options.outputs, protected, written)
+    require_outputs(options.outputs, protected, [*written, *map(data_file, written)])
     several = len(models) > 1
     found: list[ConvertedFile] = []
     ended = Exit.CLEAN

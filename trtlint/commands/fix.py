@@ -13,7 +13,7 @@ from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import read_tasks
-from trtlint.commands.verifying import Verifier, require_weights
+from trtlint.commands.verifying import Verifier
 from trtlint.compare.comparison import available, missing
 from trtlint.errors import SettingError
 from trtlint.files.limits import limit_work
@@ -25,6 +25,7 @@ from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
 from trtlint.measurement.inputs import InputsError
+from trtlint.model.datafile import data_file
 from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
@@ -48,7 +49,7 @@ def run_fix(options: FixOptions) -> int:
     require_local(options.lint.paths)
     _require_means(options)
     tasks, _ = read_tasks(options.lint, compare=False)
-    tasks = _sources(tasks)
+    tasks = _sources(tasks, options.output)
     if any(task.case.alone for task in tasks):
         raise SettingError("trtlint fix needs a model; only build logs, layers or profiles are given")
     if options.output is not None and len(tasks) > 1:
@@ -58,9 +59,10 @@ def run_fix(options: FixOptions) -> int:
             f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
         )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
-    protected = [*(task.file for task in tasks), *outs]
+    models = [task.file for task in tasks]
+    protected = [*models, *outs]
     scripts = [] if options.script is None else [Path(options.script)]
-    require_outputs(options.outputs, protected, [*outs, *scripts])
+    require_outputs(options.outputs, protected, [*outs, *map(data_file, outs), *scripts])
     for script in scripts:
         require_output(script, protected, "the script to")
     report = FixOutputs(
@@ -68,12 +70,19 @@ def run_fix(options: FixOptions) -> int:
     )
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
-        ended = max(ended, _fix(task, out, keep, options, report))
+        ended = max(ended, _fix(task, out, keep, options, report, models))
     report.close()
     return ended
 
 
-def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixOutputs) -> Exit:
+def _fix(
+    task: Task,
+    out: Path,
+    keep: Sequence[str],
+    options: FixOptions,
+    report: FixOutputs,
+    models: Sequence[Path],
+) -> Exit:
     """Fix one model and report on it.
 
     Args:
@@ -82,6 +91,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         keep: paths of nodes to keep in FP32.
         options: the options of the command.
         report: the report. The function adds the result or the problem to it.
+        models: the models of the command. The fixed model must not replace them.
 
     Raises:
         SettingError: an option cannot be used for this model.
@@ -97,8 +107,6 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
                 with limit_work(task.file, allowance=source.allowance()):
                     fixed, verdicts = _fixed(source, task, out, keep, options)
                     edits = _script(fixed, Path(options.script)) if options.script is not None else None
-                    if fixed.changed:
-                        require_weights(source, out)
         except InputsError as error:
             report.problem(Problem(str(task.file), f"not written: {error}"))
             return Exit.USAGE
@@ -107,7 +115,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
             return Exit.UNREADABLE
         try:
             with Activity(f"writing {out.name}"):
-                written = None if options.dry_run else _write(fixed, out, verdicts)
+                written = None if options.dry_run else _write(fixed, out, verdicts, models)
                 costs = costs_of(fixed, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
@@ -131,13 +139,19 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     return Exit.FINDINGS if found or unproven else Exit.CLEAN
 
 
-def _sources(tasks: Sequence[Task]) -> list[Task]:
+def _sources(tasks: Sequence[Task], output: str | None) -> list[Task]:
     """Drop the tasks for models that an earlier run of ``trtlint fix`` wrote.
+
+    Args:
+        tasks: the tasks.
+        output: the file or folder that ``-o`` names.
 
     Raises:
         SettingError: the fixed copy of a model would overwrite another given model.
     """
     made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
+    if output is not None and Path(output).is_dir():
+        made |= {os.path.realpath(Path(output, beside(task.file).name)): task.file for task in tasks}
     found = []
     for task in tasks:
         source = made.get(os.path.realpath(task.file))
@@ -247,9 +261,9 @@ def _kept(task: Task) -> tuple[str, ...]:
         raise SettingError(f"{task.file}: {error}") from None
 
 
-def _write(fixed: Fixed, out: Path, verdicts: Sequence[CheckResult]) -> Path | None:
+def _write(fixed: Fixed, out: Path, verdicts: Sequence[CheckResult], models: Sequence[Path]) -> Path | None:
     """Write the fixed model, and return its path, or None if the model did not change."""
     if not fixed.changed or fixed.fault:
         return None
-    write_fixed(fixed, out, [verdict.document for verdict in verdicts])
+    write_fixed(fixed, out, [verdict.document for verdict in verdicts], models)
     return out

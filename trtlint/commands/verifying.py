@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import onnx
 
 from trtlint.commands.fixrequest import FixOptions
-from trtlint.errors import SettingError
 from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
 from trtlint.fixes.keep_fp32 import TITLE as KEPT
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import SourceModel
 from trtlint.fixes.verification import CheckResult
+from trtlint.model.datafile import copy_data
 from trtlint.model.writer import write_to
 
 
@@ -23,8 +24,7 @@ class Verifier:
 
     Args:
         source: the original model.
-        out: the file of the fixed model.  Candidates are written to the same folder, because the external
-            data are there.
+        out: the file of the fixed model.  Candidates are written to the same folder.
         options: the options of the command.
         sm: compute capability of the GPU to build for, such as 89 for 8.9; None for any GPU.
     """
@@ -42,23 +42,33 @@ class Verifier:
         The result is an empty string if the rewritten model is not worse.
 
         Raises:
-            SettingError: the external data are not in the folder of the fixed model.
             InputsError: the inputs of the user cannot be used.
-            ModelError: the original file changed after it was read.
+            ModelError: the original file changed after it was read, or its external data cannot be read.
             OSError: the rewritten model cannot be written.
         """
-        require_weights(self._source, self._out)
-        with temporary_file(self._out.parent, ".trial.onnx") as trial:
-            try:
-                with trial.open("wb") as file:
-                    write_to(file, proto, self._source.raw.tensors)
-            except OSError as error:
-                reason = f"the fixed model cannot be written: {error.strerror or error}"
-                raise OSError(error.errno, reason) from error
+        with self._trial(proto) as trial:
             verdicts = tuple(self._verdicts(trial, patches))
         self._found.append((proto, verdicts))
         worse = [f"{each.check}: {each.words}" for each in verdicts if each.good is False]
         return f"with this rewrite, a check of the whole model fails ({'; '.join(worse)})" if worse else ""
+
+    @contextmanager
+    def _trial(self, proto: onnx.ModelProto) -> Iterator[Path]:
+        """Write a rewritten model to a temporary file that can read its external data."""
+        folder, tensors = self._out.parent, self._source.raw.tensors
+        with ExitStack() as files:
+            try:
+                if not self._source.has_data_beside(self._out):
+                    data = files.enter_context(temporary_file(folder))
+                    with data.open("wb") as file:
+                        proto = copy_data(proto, tensors, file, data.name)
+                trial = files.enter_context(temporary_file(folder, ".trial.onnx"))
+                with trial.open("wb") as file:
+                    write_to(file, proto, tensors)
+            except OSError as error:
+                reason = f"the fixed model cannot be written: {error.strerror or error}"
+                raise OSError(error.errno, reason) from error
+            yield trial
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
         """Return the results of all checks of a rewritten model.
@@ -85,17 +95,3 @@ class Verifier:
             found = verification.network(before, after, self._options.inputs)
             if found is not None:
                 yield found
-
-
-def require_weights(source: SourceModel, out: Path) -> None:
-    """Raise an error if the output folder differs from the folder of the model's external data.
-
-    Raises:
-        SettingError: the folders differ.
-    """
-    outside = source.data_files
-    if outside and out.parent.resolve() != source.path.parent.resolve():
-        raise SettingError(
-            f"{out}: the external weights {outside[0]!r} are in {source.path.parent}; "
-            "write the fixed model to the same folder"
-        )

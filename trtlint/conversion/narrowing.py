@@ -108,30 +108,3 @@ class NarrowTensor:
             written += rounded.nbytes
         if written != self.size:
             raise ModelError(unreadable_values(self._tensor))
-
-
-class CopiedTensor:
-    """A stored tensor whose elements are copied unchanged from the source file.
-
-    Args:
-        tensor: the tensor of the source, of any type.
-        store: reader of the elements.
-        size: size of the elements in bytes.
-    """
-
-    def __init__(self, tensor: TensorProto, store: TensorStore, size: int) -> None:
-        self._tensor = tensor
-        self._store = store
-        self.size = size
-
-    def write(self, file: BinaryIO) -> None:
-        """Append the elements to a file.
-
-        Raises:
-            ModelError: the elements cannot be read.
-        """
-        array = self._store.array(self._tensor)
-        data = b"" if array is None else onnx.numpy_helper.from_array(array).raw_data
-        if len(data) != self.size:
-            raise ModelError(unreadable_values(self._tensor))
-        file.write(data)

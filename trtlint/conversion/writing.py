@@ -10,16 +10,14 @@ from msgspec import Struct
 from onnx import TensorProto
 
 from trtlint.conversion.casting import MADE
-from trtlint.conversion.narrowing import CopiedTensor, NarrowTensor
+from trtlint.conversion.narrowing import NarrowTensor
 from trtlint.conversion.result import ConversionError
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
-from trtlint.model.errors import ModelError
-from trtlint.model.external import unreadable_values
-from trtlint.model.protos import text
-from trtlint.model.tensors import LEFT, TensorStore, stored_size
+from trtlint.model.datafile import CopiedTensor, data_file, is_in_file, write_data
+from trtlint.model.tensors import TensorStore, stored_size
 from trtlint.model.wire import header
 from trtlint.model.writer import write_to
 
@@ -29,10 +27,6 @@ _MOST_INLINE = (2 << 30) - (64 << 20)
 The rest of the 2 GB that protobuf allows is for the graph.
 """
 _RAW_DATA = 9
-_ALIGNED = 4096
-"""Offsets of external data are multiples of this number, so that readers can map the data into memory:
-https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
-"""
 
 
 class Converted(Struct, frozen=True):
@@ -69,14 +63,7 @@ class Converted(Struct, frozen=True):
 
 def is_external(proto: onnx.ModelProto) -> bool:
     """Return whether a model has tensors in files of external data."""
-    return any(_in_file(tensor) for tensor in all_tensors(proto))
-
-
-def _in_file(tensor: TensorProto) -> bool:
-    if tensor.data_location != TensorProto.EXTERNAL:
-        return False
-    places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
-    return any(place != LEFT for place in places)
+    return any(map(is_in_file, all_tensors(proto)))
 
 
 def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, external: bool) -> int:
@@ -107,39 +94,19 @@ def _is_marked(tensor: TensorProto) -> bool:
 
 
 def _write_external(converted: Converted, out: Path, protected: tuple[Path, ...]) -> int:
-    data = out.with_name(f"{out.name}.data")
+    data = data_file(out)
     proto = onnx.ModelProto()
     proto.CopyFrom(converted.proto)
     with replacing(data, [converted.store.path, *protected]) as file:
-        offset = 0
-        for tensor, made in _large(proto, converted):
-            gap = -offset % _ALIGNED
-            file.write(b"\0" * gap)
-            offset += gap
-            made.write(file)
-            del tensor.external_data[:]
-            for key, value in (("location", data.name), ("offset", offset), ("length", made.size)):
-                tensor.external_data.add(key=key, value=str(value))
-            offset += made.size
+        write_data(file, data.name, _large(proto, converted))
     with replacing(out, [converted.store.path, *protected]) as file:
         file.write(proto.SerializeToString())
     return out.stat().st_size + data.stat().st_size
 
 
 def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[TensorProto, ComputedPiece]]:
-    for tensor in all_tensors(proto):
-        if not _is_marked(tensor):
-            continue
-        made = converted.tensor(tensor)
-        if made is not None:
-            yield tensor, made
-            continue
-        size = stored_size(tensor)
-        if size < 0:
-            raise ModelError(unreadable_values(tensor))
-        source = TensorProto()
-        source.CopyFrom(tensor)
-        yield tensor, CopiedTensor(source, converted.store, size)
+    for tensor in filter(_is_marked, all_tensors(proto)):
+        yield tensor, converted.tensor(tensor) or CopiedTensor(tensor, converted.store)
 
 
 def require_writable(proto: onnx.ModelProto) -> None:

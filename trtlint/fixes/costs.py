@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from trtlint.fixes.fixing import Fixed, described
 from trtlint.model.assembly import pieces_of, size_of
+from trtlint.model.writer import files_of
 
 if TYPE_CHECKING:
     from trtlint.fixes.verification import CheckResult
@@ -107,14 +108,16 @@ def costs_of(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult]
     before = fixed.model.raw.tensors.size
     if not fixed.changed or not before:
         return Costs()
-    if written is not None:
-        after = written.stat().st_size
+    apart = fixed.model.external
+    if written is not None and not fixed.model.has_data_beside(written):
+        after = sum(file.stat().st_size for file in files_of(written))
+    elif written is not None:
+        after = written.stat().st_size + apart
     else:
         structure = described(fixed, [verdict.document for verdict in verdicts]).SerializeToString()
-        after = sum(map(size_of, pieces_of(structure, fixed.model.raw.tensors)))
-    apart = fixed.model.external
+        after = sum(map(size_of, pieces_of(structure, fixed.model.raw.tensors))) + apart
     first, second = next((verdict.times for verdict in verdicts if any(verdict.times)), ((), ()))
-    return Costs(before + apart, after + apart, first, second)
+    return Costs(before + apart, after, first, second)
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:

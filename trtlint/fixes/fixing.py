@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import onnx
 from msgspec import Struct
 
 from trtlint.files.regular import open_regular
+from trtlint.files.replace import replacing, require_replaceable
 from trtlint.fixes.patch import delete
 from trtlint.fixes.relint import Judge, checked, linting
 from trtlint.fixes.session import FixSession
@@ -22,7 +23,8 @@ from trtlint.fixes.source import SourceModel
 from trtlint.fixes.withdrawing import Check, withdrawing
 from trtlint.measurement.identity import digest_of
 from trtlint.model.check import checker_error
-from trtlint.model.writer import write
+from trtlint.model.datafile import copy_data, data_file
+from trtlint.model.writer import data_files, write
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Prove
@@ -134,21 +136,39 @@ def fix_file(
     return Fixed(source, outcome, fixed, wrong)
 
 
-def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
+def write_fixed(
+    fixed: Fixed,
+    out: Path,
+    proofs: Sequence[object] = (),
+    protected: Iterable[Path] = (),
+    *,
+    with_data: bool = True,
+) -> None:
     """Write a fixed model to a file. The applied fixes are listed in the metadata of the new file.
+
+    In the folder of the original model, both models use the same external data. In another folder, the
+    external data are copied to ``OUT.data``.
 
     Args:
         fixed: the model.
-        out: the file to write. The file must be in the folder of the original file, because both files use
-            the same external data.
+        out: the file to write.
         proofs: results of the checks of the whole model, as JSON data.
+        protected: further files that must not be replaced.
+        with_data: false to copy no external data to another folder.
 
     Raises:
-        ModelError: the source has changed since it was read.
-        OSError: the file cannot be written, or contains external data of the original model.
+        ModelError: the source has changed since it was read, or its external data cannot be read.
+        OSError: a file cannot be written, or contains external data of the original model.
     """
+    proto, source = described(fixed, proofs), fixed.model
     # The fixed model does not name the external data of tensors that a rewrite removed.
-    write(described(fixed, proofs), fixed.model.raw.tensors, out, fixed.model.files)
+    protected = [*source.files, *protected]
+    if with_data and not source.has_data_beside(out) and data_files(proto):
+        require_replaceable(out, protected)
+        data = data_file(out)
+        with replacing(data, protected) as file:
+            proto = copy_data(proto, source.raw.tensors, file, data.name)
+    write(proto, source.raw.tensors, out, protected)
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:

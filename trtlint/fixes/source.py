@@ -66,6 +66,10 @@ class SourceModel(Struct, frozen=True):
                 size += 0 if file is None else file.stat().st_size
         return size
 
+    def has_data_beside(self, model: Path) -> bool:
+        """Return whether a copy of the model at ``model`` can read the external data of this model."""
+        return not self.data_files or model.parent.resolve() == self.path.parent.resolve()
+
     def allowance(self) -> Allowance:
         """Return the limits of CPU time and memory for fixing the model.
 

@@ -1,0 +1,128 @@
+"""Write tensors to a file of external data.
+
+https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+from onnx import TensorProto
+
+from trtlint.files.regular import open_regular
+from trtlint.model.assembly import ComputedPiece
+from trtlint.model.contents import all_tensors
+from trtlint.model.copying import copy_stretch
+from trtlint.model.errors import ModelError
+from trtlint.model.external import unreadable_values
+from trtlint.model.protos import text
+from trtlint.model.tensors import LEFT, TensorStore, stored_size
+
+_ALIGNED = 4096
+"""Offsets of external data are multiples of this number, so that readers can map the data into memory:
+https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
+"""
+
+
+def data_file(model: Path) -> Path:
+    """Return the file for the external data of a new model: ``MODEL.onnx.data``."""
+    return model.with_name(f"{model.name}.data")
+
+
+def is_in_file(tensor: TensorProto) -> bool:
+    """Return whether the elements of a tensor are in a file of external data."""
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return False
+    places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
+    return any(place != LEFT for place in places)
+
+
+class CopiedTensor:
+    """A stored tensor whose elements are copied unchanged from the source.
+
+    Args:
+        tensor: the tensor of the source, of any type. The object keeps a copy.
+        store: reader of the elements.
+
+    Raises:
+        ModelError: the element type or the shape is invalid.
+    """
+
+    def __init__(self, tensor: TensorProto, store: TensorStore) -> None:
+        self._tensor = TensorProto()
+        self._tensor.CopyFrom(tensor)
+        self._store = store
+        self.size = stored_size(tensor)
+        if self.size < 0:
+            raise ModelError(unreadable_values(tensor))
+
+    def write(self, file: BinaryIO) -> None:
+        """Append the elements to a file.
+
+        Raises:
+            ModelError: the elements cannot be read.
+            OSError: a file cannot be read or written.
+        """
+        place = self._store.place(self._tensor)
+        if place is not None and place[2] == self.size:
+            path, start, size = place
+            with open_regular(path) as source:
+                copy_stretch(source, file, start, start + size)
+            return
+        array = self._store.array(self._tensor)
+        data = b"" if array is None else onnx.numpy_helper.from_array(array).raw_data
+        if len(data) != self.size:
+            raise ModelError(unreadable_values(self._tensor))
+        file.write(data)
+
+
+def write_data(file: BinaryIO, name: str, tensors: Iterable[tuple[TensorProto, ComputedPiece]]) -> None:
+    """Write tensors to an empty file, and store in each tensor where its elements are.
+
+    Args:
+        file: the file, open for writing in binary.
+        name: name of the file, relative to the folder of the model.
+        tensors: the tensors to change, each with its elements.
+
+    Raises:
+        ModelError: the elements of a tensor cannot be read.
+        OSError: a file cannot be read or written.
+    """
+    offset = 0
+    for tensor, elements in tensors:
+        gap = -offset % _ALIGNED
+        file.write(b"\0" * gap)
+        offset += gap
+        elements.write(file)
+        del tensor.external_data[:]
+        for key, value in (("location", name), ("offset", offset), ("length", elements.size)):
+            tensor.external_data.add(key=key, value=str(value))
+        offset += elements.size
+
+
+def copy_data(proto: onnx.ModelProto, source: TensorStore, file: BinaryIO, name: str) -> onnx.ModelProto:
+    """Copy the external data of a model to an empty file.
+
+    Tensors that share bytes in the source share no bytes in the copy.
+
+    Args:
+        proto: the model.
+        source: the tensors of the source file.
+        file: the file, open for writing in binary.
+        name: name of the file, relative to the folder of the new model.
+
+    Returns:
+        A copy of the model that reads the new file.
+
+    Raises:
+        ModelError: the elements of a tensor cannot be read.
+        OSError: a file cannot be read or written.
+    """
+    moved = onnx.ModelProto()
+    moved.CopyFrom(proto)
+    external = filter(is_in_file, all_tensors(moved))
+    write_data(file, name, ((tensor, CopiedTensor(tensor, source)) for tensor in external))
+    return moved
