@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,6 @@ from trtlint.report.formats import __file__ as _report
 
 _CONFIGURATION = Path(_policy).parent / "schema" / "configuration.json"
 _REPORTS = Path(_report).parent / "schema"
-_REPORT = "trtlint.report-1"
-"""The schema with the definitions that several schemas use."""
-_REFERENCE = re.compile(r'"#/\$defs/([\w-]+)"')
 _Schema = Mapping[str, Any]
 
 _HEAD = """# Configuration
@@ -31,29 +27,14 @@ def schema_pages() -> dict[str, str]:
     schema = json.loads(text)
     pages = {"reference/configuration.json": text}
     pages["reference/configuration.md"] = _page(_HEAD.format(plain(schema["description"])), schema)
-    schemas = {
-        file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(_REPORTS.glob("*.json"))
-    }
-    shared = schemas[_REPORT]["$defs"]
-    for name, schema in schemas.items():
-        schema["$defs"] = _reachable(schema, {**shared, **schema.get("$defs", {})})
+    for file in sorted(_REPORTS.glob("*.json")):
+        text, name = file.read_text(encoding="utf-8"), file.stem
+        schema = json.loads(text)
         described = plain(schema.get("description", ""))
         head = f"# {schema['title']}\n\n{described}\n\nThe same as [JSON Schema]({name}.json)."
         pages[f"reference/json/{name}.md"] = _page(head, schema)
-        pages[f"reference/json/{name}.json"] = json.dumps(schema, indent=2) + "\n"
+        pages[f"reference/json/{name}.json"] = text
     return pages
-
-
-def _reachable(schema: _Schema, definitions: _Schema) -> dict[str, Any]:
-    """Return the definitions that a schema refers to, directly or through other definitions."""
-    found: dict[str, Any] = {}
-    queue = [schema.get("properties", {})]
-    while queue:
-        for name in _REFERENCE.findall(json.dumps(queue.pop())):
-            if name not in found:
-                found[name] = definitions[name]
-                queue.append(definitions[name])
-    return found
 
 
 def _page(head: str, schema: _Schema) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 import trtlint
 from tests.conversion.models import MASKED, PRODUCTS, saved
 from trtlint.cli import run
+from trtlint.files import lfs
 from trtlint.files.replace import replacing
 from trtlint.report import schemas
 
@@ -226,13 +228,45 @@ def test_several_models_are_written_to_a_folder(folder: Path, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert "m.onnx" in out
     assert "n.onnx" in out
-    documents = json.loads(Path("all.json").read_text("utf-8"))
-    assert [each["path"] for each in documents] == ["m.onnx", "n.onnx"]
-    for each in documents:
+    document = json.loads(Path("all.json").read_text("utf-8"))
+    assert [each["path"] for each in document["models"]] == ["m.onnx", "n.onnx"]
+    assert document["errors"] == []
+    for each in (document, *document["models"]):
         jsonschema.validate(each, schemas.load("trtlint.convert/1"))
     page = Path("all.html").read_text("utf-8")
     assert "2 models in FP16" in page
     assert page.count("<h1") == 1
+
+
+def test_each_bad_model_is_one_error_and_the_others_are_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models, out = folder / "in", folder / "out"
+    models.mkdir()
+    out.mkdir()
+    save = functools.partial(onnx.save, save_as_external_data=True, size_threshold=0)
+    save(onnx.load("m.onnx"), models / "a.onnx", location="gone.bin")
+    (models / "gone.bin").unlink()
+    (models / "broken.onnx").write_bytes(b"\x08\x08\x3a\xff")
+    (models / "pointer.onnx").write_bytes(lfs.FIRST_LINE + b"v1\noid sha256:" + b"a" * 64 + b"\nsize 9\n")
+    save(onnx.load("m.onnx"), models / "z.onnx", location="z.bin")
+    found = data("in", "--to", "fp16", "--no-measure", "-o", "out", code=3)
+    assert [each["output"] for each in found["models"]] == ["out/z.fp16.onnx"]
+    names = ["a.onnx", "broken.onnx", "pointer.onnx"]
+    assert [Path(error["path"]).name for error in found["errors"]] == names
+    assert sorted(file.name for file in out.iterdir()) == ["z.fp16.onnx", "z.fp16.onnx.data"]
+    printed = capsys.readouterr().err
+    for error in found["errors"]:
+        assert printed.count(f"error: {error['path']}: {error['message']}") == 1
+    onnx.checker.check_model(out / "z.fp16.onnx")
+
+
+@pytest.mark.parametrize("more", [[], ["gone.onnx"]])
+def test_models_that_cannot_be_read_give_a_document_too(folder: Path, more: list[str]) -> None:
+    Path("broken.onnx").write_bytes(b"\x08\x08\x3a\xff")
+    found = data("broken.onnx", *more, "--to", "fp16", "--no-measure", code=3)
+    assert found["models"] == []
+    assert [error["path"] for error in found["errors"]] == ["broken.onnx", *more]
 
 
 def test_a_folder_is_converted_without_earlier_results(folder: Path) -> None:

@@ -21,7 +21,7 @@ from trtlint.conversion.buildline import build_line, unbuildable
 from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
 from trtlint.conversion.measuring import ConversionNeedsRuntimeError
-from trtlint.conversion.result import Conversion, ConversionError, to_data
+from trtlint.conversion.result import SCHEMA, Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError, SettingError
@@ -36,6 +36,7 @@ from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
+from trtlint.report.json import problem_data
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -117,6 +118,7 @@ def run_convert(options: ConvertOptions) -> int:
     require_outputs(options.outputs, protected, [*written, *map(data_file, written)])
     several = len(models) > 1
     found: list[ConvertedFile] = []
+    problems: list[Problem] = []
     ended = Exit.CLEAN
     for request, out, command in zip(requests, outs, commands, strict=True):
         try:
@@ -126,6 +128,7 @@ def run_convert(options: ConvertOptions) -> int:
                 raise SettingError(str(error)) from error
             one = Problem(str(request.model), str(error))  # the options may be valid for other models
         if isinstance(one, Problem):
+            problems.append(one)
             print(clean(f"error: {one}"), file=sys.stderr)
             ended = max(ended, Exit.UNREADABLE)
             protected += files_of(request.model)
@@ -133,8 +136,15 @@ def run_convert(options: ConvertOptions) -> int:
             found.append(one)
             protected += one.files
             ended = max(ended, _exit(one.conversion))
-    if found:
-        write_all(options.outputs, lambda format, file: _write(found, format, file, several), protected)
+
+    def write(format: str, file: TextIO) -> None:
+        if format == "json":
+            file.write(json.dumps(_document(found, problems, several), indent=1) + "\n")
+        else:
+            _write(found, format, file)
+
+    outputs = [output for output in options.outputs if found or output.format == "json"]
+    write_all(outputs, write, protected)
     return ended
 
 
@@ -262,15 +272,22 @@ def _beside(model: Path, options: ConvertOptions) -> Path:
     return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
 
 
-def _write(found: Sequence[ConvertedFile], format: str, file: TextIO, several: bool) -> None:
+def _document(
+    found: Sequence[ConvertedFile], problems: Sequence[Problem], several: bool
+) -> dict[str, object]:
+    """Return the report as JSON data: the conversion of a single model, or all conversions and errors."""
+    models = [to_data(each.conversion) for each in found]
+    if models and not several:
+        return models[0]
+    return {"schema": SCHEMA, "models": models, "errors": [problem_data(each) for each in problems]}
+
+
+def _write(found: Sequence[ConvertedFile], format: str, file: TextIO) -> None:
     """Write the report about all conversions.  Text and Markdown include the diffs."""
     if format == "html":
         from trtlint.report.convertpage import page
 
         file.write(page([each.conversion for each in found]))
-    elif format == "json":
-        documents = [to_data(each.conversion) for each in found]
-        file.write(json.dumps(documents if several else documents[0], indent=1) + "\n")
     elif format == "markdown":
         from trtlint.report.convertmarkdown import markdown
 
