@@ -21,8 +21,9 @@ from tests.dry_build.rtx import VERSION as WHEELS
 from tests.pages import Block, Command, Session, blocks, commands, pages, same
 from trtlint.cli import cli
 from trtlint.compare.comparison import available
-from trtlint.engine.rulebook import load_rules
+from trtlint.engine.rulebook import load_builtin, load_rules
 from trtlint.examples.rules import run_examples
+from trtlint.fixes import keep_fp32, rewrites
 from trtlint.language.functions import FUNCTIONS
 from trtlint.report.formats import FORMATS
 
@@ -213,6 +214,18 @@ def test_the_table_of_formats_is_complete() -> None:
     page = PAGES["docs/how-to/ci.md"].read_text(encoding="utf-8")
     rows = "".join(re.findall(r"^\| (`.*`) \|", page, re.MULTILINE))
     assert re.findall(r"`([\w-]+)`", rows) == [*FORMATS]
+
+
+def test_the_table_of_rewrites_is_complete() -> None:
+    page = (REPOSITORY / "docs" / "how-to" / "fix.md").read_text(encoding="utf-8")
+    cells = [row.split(" | ")[0] for row in page.splitlines() if row.startswith("| `")]
+    listed = {name: "(`--unsafe`)" in cell for cell in cells for name in re.findall(r"`(\w[\w-]+)`", cell)}
+    files = Path(rewrites.__file__).parent.glob("[a-z]*.py")
+    assert sorted(listed) == sorted([keep_fp32.NAME, *(file.stem.replace("_", "-") for file in files)])
+    advice = [item for rule in load_builtin() for item in rule.advice if item.fix is not None]
+    unsafe = {item.fix for item in advice if item.safety == "unsafe"}
+    assert unsafe.isdisjoint(item.fix for item in advice if item.safety == "safe")
+    assert {name for name, is_unsafe in listed.items() if is_unsafe} == unsafe
 
 
 def test_the_table_of_functions_is_complete() -> None:
