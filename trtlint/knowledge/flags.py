@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -9,6 +10,11 @@ from msgspec import Struct, convert
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
+
+_SHORTEST = len("--fp8")
+"""Length of the shortest option that is compared character by character."""
+_TYPE = re.compile(r"--[a-z]+(?:2|4|6|8|16|32|64)", re.IGNORECASE)
+"""Pattern of names that end in the bits of a type, such as ``--fp4``."""
 
 
 class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
@@ -53,8 +59,26 @@ def known_flags() -> frozenset[str]:
 def nearest_flag(name: str) -> str | None:
     """Return the known option that is most similar to a misspelt ``name``, or None if none is similar.
 
+    In a short name, one wrong character leaves little similarity. So a known option that differs in one
+    character is also similar. But a name such as ``--fp4`` may be a type of a newer release.
+
     The result is also None if ``name`` is itself a known option.
     """
-    if name in known_flags():
+    known = sorted(known_flags())
+    if name in known:
         return None
-    return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)
+    found = nearest(name, known, cutoff=0.85)
+    if not found and len(name) >= _SHORTEST and not _TYPE.fullmatch(name):
+        found = tuple(flag for flag in known if _differ_once(name.casefold(), flag.casefold()))
+    return found[0] if found else None
+
+
+def _differ_once(one: str, other: str) -> bool:
+    """Return whether two names differ in one character, or in the order of two adjacent characters."""
+    if len(one) != len(other):
+        return False
+    places = [index for index, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    if len(places) == 2:
+        first, second = places
+        return second == first + 1 and one[first : second + 1] == other[second] + other[first]
+    return len(places) == 1
