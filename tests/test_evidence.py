@@ -334,7 +334,8 @@ class TestRealBuilds:
             if file.suffix != ".onnx"
         }
         assert len(codes) > 90
-        assert {name for name, code in codes.items() if code not in (Exit.CLEAN, Exit.FINDINGS)} == set()
+        unread = {name for name, code in codes.items() if code not in (Exit.CLEAN, Exit.FINDINGS)}
+        assert unread == {name for name in codes if name.endswith("exporttimes.json")}
         assert capsys.readouterr().err == ""
 
     @pytest.mark.slow

@@ -12,14 +12,13 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader, plan_header, read_plan
-from trtlint.buildfiles.profile import (
-    LayerTime,
-    Profile,
-    TableReader,
-    Times,
-    from_json,
-    profile_from_json,
-    times_from_json,
+from trtlint.buildfiles.profile import LayerTime, Profile, TableReader, from_json, profile_from_json
+from trtlint.buildfiles.record import read_file
+from trtlint.buildfiles.witnesses import GivenAs
+
+ONLY_TIMES = (
+    "this file has only end-to-end times (--exportTimes), which trtlint does not use; "
+    "for layer times, give a file of trtexec --exportProfile"
 )
 
 
@@ -35,13 +34,16 @@ def test_exported_profile(tmp_path: Path) -> None:
     assert profile == Profile(2, (LayerTime("a", 4.0, 2.0, 1.9, 0.8), LayerTime("b", 1.0, 0.5, None, 0.2)))
     assert isinstance(profile, Profile)
     assert profile.milliseconds == 2.5
-    with pytest.raises(BuildFileError):
-        profile_from_json([1])
 
 
 def test_exported_times(tmp_path: Path) -> None:
     runs = [{"latencyMs": value, "computeMs": value - 1, "h2dMs": 0.5, "d2hMs": 0.5} for value in (3, 5, 4)]
-    assert read_build_file(write(tmp_path / "t.json", runs)) == Times(3, 4, 3, 0.5, 0.5)
+    path = write(tmp_path / "t.json", runs)
+    roles: tuple[GivenAs, ...] = ("profile", "layers", "any")
+    for role in roles:
+        with pytest.raises(BuildFileError) as caught:
+            read_file(str(path), role)
+        assert str(caught.value) == f"{path}: {ONLY_TIMES}"
 
 
 def test_metadata(tmp_path: Path) -> None:
@@ -117,27 +119,19 @@ def test_plan_header(tmp_path: Path, magic: bytes, version: tuple[int, ...], exp
         *(([{"name": "a", "averageMs": number, "timeMs": 1, "medianMs": number, "percentage": number}],
            Profile(None, (LayerTime("a", 1, 0, None, 0),)))
           for number in (float("nan"), float("inf"), -1e300, 1.1e12)),
-        ([{"latencyMs": 2}, {"latencyMs": 4, "computeMs": "1"}, {}], Times(3, 3, None, None, None)),
-        ([{"latencyMs": None}], Times(1, None, None, None, None)),
-        (
-            [{"latencyMs": 1, "computeMs": 2, "h2dMs": 3, "d2hMs": 4}, {"latencyMs": 1, "h2dMs": 5}],
-            Times(2, 1, 2, 4, 4),
-        ),
         ([], None), ({}, None), ({"count": 1}, None), ([1], None), ([{"name": "a"}], None), (["count"], None),
         (["latencyMs"], None), (None, None),
     ],
 )  # fmt: skip
-def test_times_in_json(root: object, expected: Profile | Times | None) -> None:
+def test_times_in_json(root: object, expected: Profile | None) -> None:
     assert from_json(root) == expected
 
 
-@pytest.mark.parametrize("root", [[{"latencyMs": 1}, 1], {}, [{}, []]])
+@pytest.mark.parametrize("root", [[1], [{"count": 1}, 1], {}, [{}, []]])
 def test_json_that_is_no_list_of_objects(root: object) -> None:
-    with pytest.raises(BuildFileError) as profile:
+    with pytest.raises(BuildFileError) as caught:
         profile_from_json(root)
-    with pytest.raises(BuildFileError, match="a timing file must be a list of JSON objects") as times:
-        times_from_json(root)
-    assert (profile.value.line, times.value.line) == (1, 1)
+    assert caught.value.line == 1
 
 
 @pytest.mark.parametrize(

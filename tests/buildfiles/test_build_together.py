@@ -85,7 +85,10 @@ def test_files_that_differ_are_named(folder: Path) -> None:
             [("build.log", "any"), ("build.log.gz", "any")],
             "build.log.gz: a second log; pass one file of each kind for a build",
         ),
-        ([("layers.json", "profile")], "layers.json: the file has no layer times"),
+        (
+            [("layers.json", "profile")],
+            "layers.json: the file has no layer times; give a file of trtexec --exportProfile",
+        ),
         ([("profile.json", "layers")], "profile.json: the file has no engine layers"),
         ([("build.log", "layers")], "build.log: the file has no engine layers"),
         ([("missing.log", "log")], "missing.log: No such file or directory"),

@@ -13,7 +13,7 @@ from trtlint.buildfiles import record
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerInfo
 from trtlint.buildfiles.plan import PlanHeader
-from trtlint.buildfiles.profile import LayerTime, Profile, Times
+from trtlint.buildfiles.profile import LayerTime, Profile
 from trtlint.buildfiles.record import BuildRecord, FileRead, InspectedPlan, read_build, read_file, together
 from trtlint.buildfiles.records import LayerDump, Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
@@ -21,7 +21,6 @@ from trtlint.buildfiles.witnesses import GivenAs
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
 PROFILE, LATER = (Profile(1, (LayerTime(name, 1, 1, None, 1),)) for name in ("a", "b"))
-TIMES = Times(1, 1.0, None, None, None)
 PLAN = PlanHeader("tensorrt", "10.8.0", 43)
 SHAPES = (PrintedShapes("x", 0, "1", "2", "4"),)
 
@@ -29,6 +28,7 @@ SHAPES = (PrintedShapes("x", 0, "1", "2", "4"),)
 UNKNOWN = BuildSettings()
 
 
+NO_TIMES = "f: the file has no layer times; give a file of trtexec --exportProfile"
 BINARY = "a binary file, not a log; give the output of the build, as text or .gz"
 
 
@@ -48,20 +48,19 @@ def test_every_kind_of_file() -> None:
         profiles=(LATER,),
         notes=("cut",),
     )
-    found = of(build, LAYERS, PROFILE, TIMES, PLAN, BuildSettings(sm=89, shapes=SHAPES))
+    found = of(build, LAYERS, PROFILE, PLAN, BuildSettings(sm=89, shapes=SHAPES))
     assert found == BuildRecord(
-        files=("f0", "f1", "f2", "f3", "f4", "f5"),
+        files=("f0", "f1", "f2", "f3", "f4"),
         log=build,
         log_name="f0",
         layers=LAYERS,
         layers_name="f1",
         profile=PROFILE,
         profile_name="f2",
-        times=TIMES,
         plan=PLAN,
-        plan_name="f4",
+        plan_name="f3",
         settings=BuildSettings(product="tensorrt", version="10.8.0", gpu="L4", sm=89, shapes=SHAPES),
-        places={"gpu": "f0:3", "sm": "f5", "shapes": "f5", "product": "f4", "version": "f4"},
+        places={"gpu": "f0:3", "sm": "f4", "shapes": "f4", "product": "f3", "version": "f3"},
         notes=("f0: cut",),
     )
 
@@ -85,8 +84,7 @@ def test_an_engine_with_its_layers() -> None:
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (log(), "log"), (LAYERS, "file of engine layers"), (PROFILE, "profile"), (TIMES, "file of times"),
-        (PLAN, "engine"),
+        (log(), "log"), (LAYERS, "file of engine layers"), (PROFILE, "profile"), (PLAN, "engine"),
     ],
 )  # fmt: skip
 def test_a_second_file_of_a_kind(content: Any, kind: str) -> None:
@@ -121,11 +119,7 @@ def test_settings_may_come_from_several_files() -> None:
         ("profile", log(profiles=(PROFILE, LATER)), LATER),
         ("profile", log(profiles=(LATER, PROFILE, PROFILE)), PROFILE),
         ("profile", PROFILE, PROFILE),
-        ("profile", TIMES, TIMES),
-        ("profile", UNKNOWN, UNKNOWN),
-        ("profile", log(), "f: the file has no layer times"),
-        ("profile", LAYERS, "f: the file has no layer times"),
-        ("profile", PLAN, "f: the file has no layer times"),
+        *(("profile", content, NO_TIMES) for content in (UNKNOWN, log(), LAYERS, PLAN)),
         (
             "layers",
             log(

@@ -22,10 +22,11 @@ _ENGINES = (".engine", ".plan", ".trt")
 def read_build_file(path: Path) -> BuildFile:
     """Read one build file: a log, an engine file (only its header), or JSON.
 
-    JSON files contain layer information, a profile, timings or metadata.
+    JSON files contain layer information, a profile or metadata.
 
     Raises:
-        BuildFileError: the file is unreadable or truncated, or is JSON of an unknown kind.
+        BuildFileError: the file is unreadable or truncated, is JSON of an unknown kind, or has only
+            end-to-end times.
     """
     try:
         with open_regular(path) as file:
@@ -45,4 +46,4 @@ def read_build_file(path: Path) -> BuildFile:
         content: BuildFile | None = module.from_json(root)
         if content is not None:
             return content
-    raise BuildFileError("unknown JSON: neither layer information nor a profile, timings or metadata", line=1)
+    raise BuildFileError("unknown JSON: neither layer information nor a profile or metadata", line=1)

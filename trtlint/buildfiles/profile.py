@@ -1,4 +1,4 @@
-"""Read the times that ``--exportProfile``, ``--exportTimes`` and ``--dumpProfile`` (in a log) write.
+"""Read the layer times that ``--exportProfile`` and ``--dumpProfile`` (in a log) write.
 
 The formats come from https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleReporting.cpp.
 """
@@ -6,7 +6,6 @@ The formats come from https://github.com/NVIDIA/TensorRT/blob/main/samples/commo
 from __future__ import annotations
 
 import re
-import statistics
 from typing import Any
 
 from msgspec import Struct
@@ -53,16 +52,6 @@ class Profile(Struct, frozen=True):
         A run can be shorter, because layers overlap on auxiliary streams.
         """
         return sum(layer.average for layer in self.layers)
-
-
-class Times(Struct, frozen=True):
-    """End-to-end times of ``--exportTimes``: the number of runs, and the median times in milliseconds."""
-
-    count: int
-    latency: float | None
-    compute: float | None
-    host_to_device: float | None
-    device_to_host: float | None
 
 
 class TableReader:
@@ -113,26 +102,21 @@ class TableReader:
         return Profile(self._iterations, tuple(self._rows), self._line)
 
 
-def from_json(root: object) -> Profile | Times | None:
-    """Return layer times or end-to-end times from parsed JSON, or None for other JSON."""
-    if _is_times_json(root):
-        return times_from_json(root)
-    return profile_from_json(root) if _is_profile_json(root) else None
+def from_json(root: object) -> Profile | None:
+    """Return the layer times in parsed JSON of ``--exportProfile``, or None for other JSON.
 
-
-def _is_profile_json(root: object) -> bool:
-    """Return whether JSON comes from ``trtexec --exportProfile``."""
-    return (
-        isinstance(root, list)
-        and bool(root)
-        and isinstance(root[0], dict)
-        and ("count" in root[0] or "timeMs" in root[0] or "averageMs" in root[0])
-    )
-
-
-def _is_times_json(root: object) -> bool:
-    """Return whether JSON comes from ``trtexec --exportTimes``."""
-    return isinstance(root, list) and bool(root) and isinstance(root[0], dict) and "latencyMs" in root[0]
+    Raises:
+        BuildFileError: an item of the list is not an object, or the JSON comes from ``--exportTimes``, which
+            writes only end-to-end times.
+    """
+    if not isinstance(root, list) or not root or not isinstance(root[0], dict):
+        return None
+    if "latencyMs" in root[0]:
+        raise BuildFileError(
+            "this file has only end-to-end times (--exportTimes), which trtlint does not use; "
+            "for layer times, give a file of trtexec --exportProfile"
+        )
+    return profile_from_json(root) if root[0].keys() & {"count", "timeMs", "averageMs"} else None
 
 
 def profile_from_json(root: object) -> Profile:
@@ -164,22 +148,6 @@ def profile_from_json(root: object) -> Profile:
         elif isinstance(item.get("count"), int):
             iterations = item["count"]
     return Profile(iterations, tuple(layers))
-
-
-def times_from_json(root: object) -> Times:
-    """Return the medians of a parsed ``--exportTimes`` file.
-
-    Raises:
-        BuildFileError: the value is not a list of objects.
-    """
-    if not isinstance(root, list) or not all(isinstance(item, dict) for item in root):
-        raise BuildFileError("a timing file must be a list of JSON objects", line=1)
-
-    def median(key: str) -> float | None:
-        values = [value for item in root if (value := _number(item, key)) is not None]
-        return statistics.median(values) if values else None
-
-    return Times(len(root), median("latencyMs"), median("computeMs"), median("h2dMs"), median("d2hMs"))
 
 
 def _number(item: dict[str, Any], key: str) -> float | None:

@@ -17,7 +17,7 @@ from trtlint.buildfiles.inspector import inspect_plan
 from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader
-from trtlint.buildfiles.profile import Profile, Times
+from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.recognise import is_binary
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
@@ -39,7 +39,6 @@ _KINDS: Mapping[type, str] = {
     Log: "log",
     LayerInfo: "file of engine layers",
     Profile: "profile",
-    Times: "file of times",
     PlanHeader: "engine",
 }
 """Contents that a build can have only once, each with its name in error messages."""
@@ -65,7 +64,6 @@ class BuildRecord(Struct, frozen=True):
         profile: layer times, from a profile file.  If there is no such file, the times come from the last
             table of times in the log.
         profile_name: the file with the layer times.
-        times: end-to-end times.
         plan: the header of the engine file.
         plan_name: the engine file.
         settings: the build settings in the files.  The log takes precedence over the metadata, and the
@@ -81,7 +79,6 @@ class BuildRecord(Struct, frozen=True):
     layers_name: str = ""
     profile: Profile | None = None
     profile_name: str = ""
-    times: Times | None = None
     plan: PlanHeader | None = None
     plan_name: str = ""
     settings: BuildSettings = field(default_factory=BuildSettings)
@@ -172,7 +169,6 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
         layers_name=layers_name,
         profile=profile,
         profile_name=profile_name,
-        times=found.get(Times, (None, ""))[0],
         plan=plan,
         plan_name=plan_name,
         settings=merged,
@@ -204,11 +200,11 @@ def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | No
     return content, None
 
 
-def _only_times(content: BuildFile) -> BuildFile:
+def _only_times(content: BuildFile) -> Profile:
     if isinstance(content, Log) and content.profiles:
         return content.profiles[-1]
-    if not isinstance(content, Profile | Times | BuildSettings):
-        raise BuildFileError("the file has no layer times")
+    if not isinstance(content, Profile):
+        raise BuildFileError("the file has no layer times; give a file of trtexec --exportProfile")
     return content
 
 

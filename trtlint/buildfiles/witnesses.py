@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from trtlint.buildfiles.layers import LayerInfo
     from trtlint.buildfiles.plan import PlanHeader
-    from trtlint.buildfiles.profile import Profile, Times
+    from trtlint.buildfiles.profile import Profile
     from trtlint.buildfiles.records import Log
     from trtlint.buildfiles.settings import BuildSettings
 
-    BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
+    BuildFile = Log | LayerInfo | Profile | BuildSettings | PlanHeader
     """The parsed contents of a build file."""
 
 FileKind = Literal["log", "layers", "profile"]
