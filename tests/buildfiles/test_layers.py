@@ -54,13 +54,11 @@ FULL_LAYER = EngineLayer(
     (LayerTensor("o", None, "int8", "f"),),
     (LayerTensor("c", ()),),
     "kernel",
-    "0x01",
     "m",
     2,
     "Convolution",
     "QDQ",
     "int8",
-    216,
     "float32",
     "RELU",
     dynamic_filter=False,
@@ -83,12 +81,12 @@ FULL_LAYER = EngineLayer(
             {
                 "Name": 3,
                 "TacticValue": 7,
-                "Weights": {"Count": False},
+                "Weights": {"Type": None},
                 "Bias": [],
                 "Origin": {},
                 "Inputs": {},
             },
-            EngineLayer(0, "3", tactic_id="7"),
+            EngineLayer(0, "3"),
         ),
         ("b [profile 1]", EngineLayer(0, "b [profile 1]", profile=1)),
         (5, EngineLayer(0, "5")),
@@ -223,13 +221,11 @@ ONE_LINE_LAYER = EngineLayer(
     (LayerTensor("o"),),
     (LayerTensor("c", (2,)),),
     "kernel",
-    "0x01",
     "[ONNX Layer: a], Outputs: [ { Name: p }]",
     12345678,
     "Convolution",
     "QDQ",
     "int8",
-    216,
     "float32",
     "RELU",
     dynamic_filter=False,
@@ -290,7 +286,6 @@ def test_a_layer_on_one_line(text: str, expected: EngineLayer | None) -> None:
                     LayerTensor("y -> z", (), "int8", "Int8[]"),
                 ),
                 (LayerTensor("o", (-1,), "float16", "Half[-1]"),),
-                tactic_id="0x1",
             ),
         ),
         (
@@ -301,16 +296,16 @@ def test_a_layer_on_one_line(text: str, expected: EngineLayer | None) -> None:
         ),
         (
             "Layer(conv): a, Tactic: 0x1,  -> o (Half[2])",
-            EngineLayer(5, "a", "conv", (), (LayerTensor("o", (2,), "float16", "Half[2]"),), tactic_id="0x1"),
+            EngineLayer(5, "a", "conv", (), (LayerTensor("o", (2,), "float16", "Half[2]"),)),
         ),
         (
             "Layer(conv): a, Tactic: 0x1, x (Half[2])",
-            EngineLayer(5, "a", "conv", (LayerTensor("x", (2,), "float16", "Half[2]"),), tactic_id="0x1"),
+            EngineLayer(5, "a", "conv", (LayerTensor("x", (2,), "float16", "Half[2]"),)),
         ),
-        ("Layer(conv): , Tactic: 0x1", EngineLayer(5, "", "conv", tactic_id="0x1")),
+        ("Layer(conv): , Tactic: 0x1", EngineLayer(5, "", "conv")),
         ("Layer(conv): a", None),
         (" Layer(conv): a, Tactic: 0x1", None),
-        (f"Layer({'c' * 80}): a, Tactic: 1", EngineLayer(5, "a", "c" * 80, tactic_id="1")),
+        (f"Layer({'c' * 80}): a, Tactic: 1", EngineLayer(5, "a", "c" * 80)),
         (f"Layer({'c' * 81}): a, Tactic: 1", None),
     ],
 )
@@ -334,9 +329,10 @@ def test_the_sections_of_a_list() -> None:
     assert [text for text, wants in wanted.items() if not wants] == ["other"]
     assert reader.line == 7
     assert reader.layers == [
-        EngineLayer(0, "a", "b"), EngineLayer(1, "d", "c", tactic_id="1"),
-        EngineLayer(2, "h", "g", tactic_id="1")
-    ]  # fmt: skip
+        EngineLayer(0, "a", "b"),
+        EngineLayer(1, "d", "c"),
+        EngineLayer(2, "h", "g"),
+    ]
     assert reader.tensors == [
         EngineTensor("x"),
         EngineTensor("Name: e, LayerType: f"),

@@ -73,11 +73,7 @@ def test_tactics_of_layers() -> None:
     ]
     found = from_json({"Layers": layers})
     assert found is not None
-    assert [(layer.tactic, layer.tactic_id) for layer in found.layers] == [
-        ("kernel", "0x01"),
-        (None, None),
-        (None, None),
-    ]
+    assert [layer.tactic for layer in found.layers] == ["kernel", None, None]
 
 
 TEXT = "[I] Größe\n[W] second line\n"

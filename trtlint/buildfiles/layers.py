@@ -55,7 +55,6 @@ class EngineLayer(Struct, frozen=True):
     - ``profile``: number of the layer's optimization profile.
     - ``constants``: tensors that the engine stores.
     - ``tactic``: name of the kernel.
-    - ``tactic_id``: number of the kernel.
     - ``weights``: the type in which the engine stores the weights.
     - ``dynamic_filter``: True if the kernel gets the weights as a tensor at run time.
     - ``origin``: the reason of a reformat (``REFORMAT``, ``QDQ``).
@@ -68,13 +67,11 @@ class EngineLayer(Struct, frozen=True):
     outputs: tuple[LayerTensor, ...] = ()
     constants: tuple[LayerTensor, ...] = ()
     tactic: str | None = None
-    tactic_id: str | None = None
     metadata: str | None = None
     stream: int | None = None
     parameters: str | None = None
     origin: str | None = None
     weights: DataType | None = None
-    weights_count: int | None = None
     bias: DataType | None = None
     activation: str | None = None
     dynamic_filter: bool | None = None
@@ -201,13 +198,11 @@ def layer_of(index: int, item: Mapping[str, Any]) -> EngineLayer:
         _tensors(item.get("Outputs")),
         _tensors(item.get("Constants")),
         tactic=_text(item.get("TacticName")) or None,
-        tactic_id=_text(item.get("TacticValue")) or None,
         metadata=_text(item.get("Metadata")) or None,
         stream=_integer(item.get("StreamId")),
         parameters=_text(item.get("ParameterType")),
         origin=_text(item.get("Origin")),
         weights=data_type(_text(_get(weights, "Type"))),
-        weights_count=_integer(_get(weights, "Count")),
         bias=data_type(_text(_get(bias, "Type"))),
         activation=_text(item.get("Activation")),
         dynamic_filter=_flag(item.get("HasDynamicFilter")),

@@ -113,7 +113,7 @@ def parse_legacy(text: str, index: int) -> EngineLayer | None:
     if not head or tactic < head.end():
         return None
     name = text[head.end() : tactic]
-    number, _, tensors = text[tactic + 10 :].partition(", ")
+    _, _, tensors = text[tactic + 10 :].partition(", ")
     # A tensor name may contain an arrow. But only the arrow between the two lists follows a type.
     middle = tensors.find(") -> ")
     cut = middle + 1 if middle >= 0 else tensors.find(" -> ")
@@ -124,7 +124,6 @@ def parse_legacy(text: str, index: int) -> EngineLayer | None:
         head[1],
         _legacy_tensors(before),
         _legacy_tensors(after),
-        tactic_id=number.strip() or None,
         profile=without_profile(name)[1],
     )
 

@@ -76,35 +76,38 @@ def test_layouts(seed: int) -> None:
     assert found.height == pytest.approx(top - BELOW)
     assert min(x - width / 2 for x, width in items) == pytest.approx(0)
     assert max(x + width / 2 for x, width in items) == pytest.approx(found.width)
-    assert found.crossings == crossings(layers, lines, found)
 
 
 @pytest.mark.parametrize("seed", [3, 7, 12, 20, 24, 40, 41, 42])
 def test_positions_of_random_graphs(seed: int, snapshot: SnapshotAssertion) -> None:
     count, lines, sizes = graph(seed)
-    found = layout(generations(count, lines), lines, sizes)
+    layers = generations(count, lines)
+    found = layout(layers, lines, sizes)
     boxes = [f"{box} {x:.1f} {y:g}" for box, (x, y) in sorted(found.boxes.items())]
     bends = [
         f"{line[0]}-{line[1]} {' '.join(f'{x:.1f}' for x, _, _ in points)}"
         for line, points in found.lines.items()
         if points
     ]
-    assert [*boxes, *bends, f"{found.width:.1f} x {found.height:g}, {found.crossings}"] == snapshot
+    crossed = crossings(layers, lines, found)
+    assert [*boxes, *bends, f"{found.width:.1f} x {found.height:g}, {crossed}"] == snapshot
 
 
 @pytest.mark.parametrize(
-    ("upper", "lower", "lines", "crossings"),
+    ("upper", "lower", "lines", "fewest"),
     [
         # Two lines between two pairs of boxes cross once or never.
         (3, 3, "02 10 21", 0),
+        (2, 2, "00 01 10 11", 1),
         (3, 3, "00 01 02 10 11 12", 3),
         (4, 4, "03 12 21 30", 0),
     ],
 )
-def test_crossings_of_two_layers(upper: int, lower: int, lines: str, crossings: int) -> None:
+def test_crossings_of_two_layers(upper: int, lower: int, lines: str, fewest: int) -> None:
     pairs = [(int(line[0]), upper + int(line[1])) for line in lines.split()]
     layers = [list(range(upper)), list(range(upper, upper + lower))]
-    assert layout(layers, pairs, [(20, 20)] * (upper + lower)).crossings == crossings
+    found = layout(layers, pairs, [(20, 20)] * (upper + lower))
+    assert crossings(layers, pairs, found) == fewest
 
 
 def test_a_box_is_below_the_middle_of_the_boxes_that_it_reads() -> None:
@@ -112,16 +115,13 @@ def test_a_box_is_below_the_middle_of_the_boxes_that_it_reads() -> None:
     found = layout([[0, 1], [2], [3]], lines, [(100, 20), (60, 20), (40, 30), (200, 10)])
     assert found.boxes[2] == pytest.approx(((found.boxes[0][0] + found.boxes[1][0]) / 2, 44))
     assert found.boxes[3] == pytest.approx((found.boxes[2][0], 98))
-    assert (found.height, found.crossings) == (108, 0)
+    assert found.height == 108
 
 
 def test_lines_are_uncrossed() -> None:
     lines = [(0, 5), (1, 4), (2, 3)]
     found = layout([[0, 1, 2], [3, 4, 5]], lines, [(20, 20)] * 6)
-    assert found.crossings == 0
     assert all(found.boxes[a][0] == pytest.approx(found.boxes[b][0]) for a, b in lines)
-    every = [(a, b) for a in range(2) for b in range(2, 4)]
-    assert layout([[0, 1], [2, 3]], every, [(20, 20)] * 4).crossings == 1
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_numbers_are_moved_apart(wanted: list[float], apart: list[float], found:
 
 
 def test_no_boxes() -> None:
-    assert layout([], [], []) == Layout({}, {}, 0.0, 0.0, 0)
+    assert layout([], [], []) == Layout({}, {}, 0.0, 0.0)

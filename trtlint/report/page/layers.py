@@ -39,14 +39,12 @@ class Layout(Struct, frozen=True):
             the line there, the upper edge and the lower edge of the layer.
         width: width of the whole picture.
         height: height of the whole picture.
-        crossings: number of pairs of lines that cross.
     """
 
     boxes: Mapping[int, tuple[float, float]]
     lines: Mapping[tuple[int, int], Sequence[tuple[float, float, float]]]
     width: float
     height: float
-    crossings: int
 
 
 def generations(count: int, lines: Sequence[tuple[int, int]]) -> list[list[int]]:
@@ -87,7 +85,7 @@ def layout(
         sizes: width and height of each box.
     """
     graph, items = _with_bends(layers, lines)
-    order, crossings = _ordered(items, graph)
+    order = _ordered(items, graph)
     widths = {item: sizes[item][0] if isinstance(item, int) else _BEND for layer in order for item in layer}
     middles = _straightened(order, graph, widths)
     left = min((middles[item] - widths[item] / 2 for item in middles), default=0.0)
@@ -111,7 +109,7 @@ def layout(
         ]
         for line in lines
     }
-    return Layout(boxes, passed, right - left, max(y - _BELOW, 0.0), crossings)
+    return Layout(boxes, passed, right - left, max(y - _BELOW, 0.0))
 
 
 def _bends(line: tuple[int, int], depth: Mapping[_Item, int]) -> list[_Item]:
@@ -134,8 +132,8 @@ def _with_bends(
     return graph, items
 
 
-def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
-    """Reorder each layer, so that few lines cross. Return the layers and the number of crossings."""
+def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> _Layers:
+    """Reorder each layer, so that few lines cross."""
     best = order = [list(layer) for layer in layers]
     fewest = _crossings(order, graph)
     for turn in range(_ROUNDS):
@@ -155,7 +153,7 @@ def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
             best, fewest = order, crossings
         if not fewest:
             break
-    return best, fewest
+    return best
 
 
 def _crossings(layers: _Layers, graph: nx.DiGraph[_Item]) -> int:
