@@ -13,10 +13,12 @@ from trtlint.dry_build.shapes import ShapeRange
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
 from trtlint.network.compare import CompareRequest
+from trtlint.partition.result import ProviderSettings
 from trtlint.policy.options import DryOptions, LintOptions, TargetOptions
 from trtlint.process.spawn import Limits
 from trtlint.runs.dryjob import DryJob
-from trtlint.runs.evidence import DryBuildReader, Read
+from trtlint.runs.evidence import DryBuildReader, PartitionReader, Read
+from trtlint.runs.partitionjob import PartitionJob
 
 PARSE = DryOptions("parse", "")
 
@@ -86,6 +88,13 @@ def test_the_request_for_a_dry_build(
 def test_a_real_build_needs_no_dry_build() -> None:
     for before in (Read(problems=(Problem("a.log", "damaged"),)), job()):
         assert read(PARSE, before=before) == Read()
+
+
+def test_the_parser_for_a_partition_is_that_of_the_dry_build() -> None:
+    given: Any = SimpleNamespace(dry=DryOptions(rtx_path="a/../b"), ep=SimpleNamespace(provider="tensorrt"))
+    settings: Any = SimpleNamespace(command=None)
+    found = PartitionReader(given, [Path("a.onnx")], ()).read(settings, job(folder="/b"), None)
+    assert found == Read((PartitionJob("tensorrt", ProviderSettings(), "1.7.1", "/b", Limits()),))
 
 
 def test_shapes_for_generated_inputs() -> None:
