@@ -42,18 +42,17 @@ def result_option(help: str, *, required: bool = False, default: str | None = No
     )
 
 
-def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) -> Callable[[Any], Any]:
+def report_options(result: str | None = None) -> Callable[[Any], Any]:
     """Return a decorator that adds the output options to a command that writes a report.
 
     Args:
         result: help of ``-o FILE``; None for a command that writes only reports.
-        formats: the formats of the report.
     """
     options = [
         click.option(
             "--format",
             "format_",
-            type=click.Choice(formats),
+            type=click.Choice(REPORTS),
             help="Format of the report on standard output (default: text).",
         ),
         click.option(
@@ -83,7 +82,7 @@ NO_RESULT = click.option(
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
-def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
+def take_outputs(options: dict[str, Any]) -> tuple[ReportOutput, ...]:
     """Take the report options out of ``options``, and return the outputs that they name.
 
     A value of ``--output`` without a format is the old spelling of ``-o FILE``, with the same effect.
@@ -98,15 +97,15 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
     if page is not None:
         words.append(f"html:{page}")
     if "output" in options:
-        old = [word for word in words if not _is_report(word, formats)]
-        words = [word for word in words if _is_report(word, formats)]
+        old = [word for word in words if not _is_report(word)]
+        words = [word for word in words if _is_report(word)]
         for word in old:
             if (format := format_of_file(word)) in ("html", "markdown"):
                 raise SettingError(f"--output {word}: no format is given; write {format}:{word}")
         if len(old) + (options["output"] is not None) > 1:
             raise SettingError("-o is given twice; name one file")
         options["output"] = old[0] if old else options["output"]
-    return tuple(parse(words, options.pop("format_"), formats=formats, default=formats[0]))
+    return tuple(parse(words, options.pop("format_"), formats=REPORTS, default=REPORTS[0]))
 
 
 def take_lint_outputs(options: dict[str, Any]) -> tuple[ReportOutput, ...]:
@@ -184,10 +183,10 @@ def require_outputs(
         require_writable(output, protected)
 
 
-def _is_report(word: str, formats: Sequence[str]) -> bool:
+def _is_report(word: str) -> bool:
     """Return whether a value begins with a format, such as ``json:out.json``.
 
     A single letter before a colon is a Windows drive, not a format.
     """
     name, colon, _ = word.partition(":")
-    return name in formats or (bool(colon) and name.isidentifier() and len(name) > 1)
+    return name in REPORTS or (bool(colon) and name.isidentifier() and len(name) > 1)
