@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import onnx
 import pytest
 
 from tests.graphs import model_of
+from tests.report.screen import stream
 from trtlint.buildcommand import find_commands
 from trtlint.cli import run
 from trtlint.engine.evaluate import Evaluation
@@ -177,8 +177,8 @@ class TestUpgrade:
 
 class TestText:
     def text(self, found: Upgrade, width: int | None = None) -> str:
-        file = io.StringIO()
-        UpgradeReport(file, width=width).add(found)
+        with stream(width) as file:
+            UpgradeReport(file).add(found)
         return file.getvalue()
 
     def test_what_it_says(self, rules: list[Rule]) -> None:

@@ -114,5 +114,5 @@ def test_a_terminal_gets_a_link_and_a_file_none(manual_address: str, monkeypatch
     monkeypatch.setattr(out, "isatty", lambda: False)
     out.seek(0)
     out.truncate()
-    render(handmade.one_model(), out, width=100)
+    render(handmade.one_model(), out)
     assert manual_address not in out.getvalue()

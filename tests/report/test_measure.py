@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.report.screen import stream
 from tests.report.test_measurepage import ADVICE, FOUND, output, site
 from trtlint.measurement.formats import BF16, FP16
 from trtlint.measurement.measurement import KeptNodes, MeasuredOutput, Measurement
@@ -20,8 +21,8 @@ from trtlint.report.measureadvice import MeasurementAdvice
 
 def figures(found: Measurement, sources: dict[str, str] | None = None, width: int | None = None) -> list[str]:
     """Return the lines about errors and ranges."""
-    file = io.StringIO()
-    MeasureReport(file, width=width).figures(found, sources or {})
+    with stream(width) as file:
+        MeasureReport(file).figures(found, sources or {})
     return file.getvalue().splitlines()
 
 
@@ -66,9 +67,9 @@ def test_figures() -> None:
 
 
 def test_a_command_is_one_line_on_a_narrow_terminal() -> None:
-    file = io.StringIO()
     command = f"trtlint fix {'m' * 80}.onnx --ranges ranges.json"
-    MeasureReport(file, width=60).advice(FOUND, [MeasurementAdvice("run this", command)], None)
+    with stream(60) as file:
+        MeasureReport(file).advice(FOUND, [MeasurementAdvice("run this", command)], None)
     assert f"  {command}\n" in file.getvalue()
 
 

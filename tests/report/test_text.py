@@ -16,6 +16,7 @@ from rich.text import Text as RichText
 from syrupy.assertion import SnapshotAssertion
 
 from tests.report import handmade
+from tests.report.screen import stream
 from trtlint.engine import targets
 from trtlint.engine.finding import ModelReport, Report, Row, Site
 from trtlint.model.sources import repository
@@ -27,8 +28,8 @@ from trtlint.report.text import render
 
 
 def text(report: Report, width: int | None = None, *, show_conditional: bool = False) -> str:
-    out = io.StringIO()
-    render(report, out, width=width, show_conditional=show_conditional)
+    with stream(width) as out:
+        render(report, out, show_conditional=show_conditional)
     return out.getvalue()
 
 

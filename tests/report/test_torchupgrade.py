@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.report import handmade
+from tests.report.screen import stream
 from trtlint.engine.torchupgrade import CallChange, Change, OperatorChange, TorchUpgrade
 from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchRelease
@@ -52,10 +53,10 @@ def script(*calls: CallChange) -> TorchUpgrade:
 
 def shown(*upgrades: TorchUpgrade, quiet: bool = False, width: int | None = None) -> list[str]:
     """Return the lines of a report."""
-    file = io.StringIO()
-    report = TorchUpgradeReport(file, width=width, quiet=quiet)
-    for upgrade in upgrades:
-        report.add(upgrade)
+    with stream(width) as file:
+        report = TorchUpgradeReport(file, quiet=quiet)
+        for upgrade in upgrades:
+            report.add(upgrade)
     return file.getvalue().splitlines()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from tests.report.handmade import CLIP, FLAG, GPU, SCALE
+from tests.report.screen import stream
 from tests.report.test_upgradesummary import line, listed, upgrade
 from trtlint.engine.caveats import Caveat
 from trtlint.engine.upgrade import CONCERNS, Assessed, Safest, Upgrade, UpgradeStep
@@ -56,15 +56,15 @@ def full(path: str = "a.onnx", lines: tuple[Assessed, ...] = LINES, **more: Any)
     )
 
 
-def shown(*upgrades: Upgrade, problem: bool = False, **options: Any) -> str:
+def shown(*upgrades: Upgrade, problem: bool = False, width: int | None = None, **options: Any) -> str:
     """Return the text of a report."""
-    file = io.StringIO()
-    report = UpgradeReport(file, **options)
-    if problem:
-        report.problem(Problem("b.onnx", "the file is empty"))
-    for each in upgrades:
-        report.add(each)
-    report.close()
+    with stream(width) as file:
+        report = UpgradeReport(file, **options)
+        if problem:
+            report.problem(Problem("b.onnx", "the file is empty"))
+        for each in upgrades:
+            report.add(each)
+        report.close()
     return file.getvalue()
 
 

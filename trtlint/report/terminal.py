@@ -27,14 +27,12 @@ class ConsoleReport:
     """Base of reports on a terminal.
 
     Args:
-        file: the output stream.
-        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
-            terminal.
+        file: the output stream.  Lines are wrapped only on a terminal.
     """
 
-    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
-        self._console: Console = console(file, width)
-        self._width = self._console.width if width is not None or file.isatty() else None
+    def __init__(self, file: TextIO) -> None:
+        self._console: Console = console(file)
+        self._width = self._console.width if file.isatty() else None
 
     def problem(self, problem: Problem) -> None:
         """Write the reason why a file has no report."""

@@ -49,20 +49,16 @@ _CLEAN = 10
 """In a run with more files than this number, files without findings get no line."""
 
 
-def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
+def render(report: Report, file: TextIO, *, show_conditional: bool = False) -> None:
     """Write the findings of all files, and the closing lines.
 
     Args:
         report: the report.
         file: the output stream.
-        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
-            terminal.
         show_conditional: true to show findings that depend on unset options.
     """
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
-    text = TextReport(
-        file, files=len(groups), width=width, show_conditional=show_conditional, root=repository()
-    )
+    text = TextReport(file, files=len(groups), show_conditional=show_conditional, root=repository())
     for models in groups:
         text.add(models)
     text.close(report.notes)
@@ -86,8 +82,6 @@ class TextReport:
     Args:
         file: the output stream.
         files: the number of files.
-        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
-            terminal.
         show_conditional: true to show findings that depend on unset options.
         quiet: true to write only findings and errors, or one line for each model if there are several models.
         table: true to end a report about several models with a table of rules.
@@ -99,7 +93,6 @@ class TextReport:
         file: TextIO,
         *,
         files: int = 1,
-        width: int | None = None,
         show_conditional: bool = False,
         quiet: bool = False,
         table: bool = True,
@@ -107,10 +100,8 @@ class TextReport:
     ) -> None:
         self._file = file
         self._root = root
-        self._console = _console(file, width)
-        self._width = None
-        if self._console is not None and (width or file.isatty()):
-            self._width = self._console.width
+        self._console = _console(file)
+        self._width = self._console.width if self._console is not None and file.isatty() else None
         self._files = files
         self._show_conditional = show_conditional
         self._quiet = quiet
@@ -341,17 +332,17 @@ def _lacks_lines(model: ModelReport) -> bool:
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
 
-def _console(file: TextIO, width: int | None) -> Console | None:
+def _console(file: TextIO) -> Console | None:
     """Return a console of the package rich for a stream, or None if the stream gets plain text.
 
     rich treats a file as a terminal if some environment variables are set:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables
     """
-    if width is None and not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
+    if not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
         return None
     from trtlint.report.terminal import console
 
-    return console(file, width)
+    return console(file)
 
 
 def _clean_line(models: Sequence[ModelReport]) -> Text:

@@ -32,12 +32,11 @@ class TorchUpgradeReport(ConsoleReport):
 
     Args:
         file: the output.
-        width: cells of a line; by default the width of the terminal.
         quiet: true to write only one line for each file.
     """
 
-    def __init__(self, file: TextIO, *, width: int | None = None, quiet: bool = False) -> None:
-        super().__init__(file, width=width)
+    def __init__(self, file: TextIO, *, quiet: bool = False) -> None:
+        super().__init__(file)
         self._quiet = quiet
         self._first = True
 

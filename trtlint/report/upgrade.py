@@ -47,7 +47,6 @@ class UpgradeReport(ConsoleReport):
 
     Args:
         file: the output stream.
-        width: cells of a line; by default the width of the terminal.
         show_conditional: true to show findings that depend on unset options.
         several: true if there are several models. Findings about the build command and about code are then
             written once, at the end.
@@ -58,12 +57,11 @@ class UpgradeReport(ConsoleReport):
         self,
         file: TextIO,
         *,
-        width: int | None = None,
         show_conditional: bool = False,
         several: bool = False,
         quiet: bool = False,
     ) -> None:
-        super().__init__(file, width=width)
+        super().__init__(file)
         self._wide = console(file, _UNBOUNDED) if self._width is None else self._console
         self._show_conditional = show_conditional
         self._first = True
