@@ -18,11 +18,11 @@ from google.protobuf.message import DecodeError, EncodeError
 from fuzzing.seeds import BASELINES, CONFIGURATIONS, MEASUREMENTS, TRITON
 from fuzzing.texts import change_bytes, change_text
 from fuzzing.trees import change_json, change_message
+from tests.buildfiles.vectors import read_with
 from trtlint import Report, Target
 from trtlint.buildcommand import CommandError, read_config
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
-from trtlint.buildfiles.log import read_log
 from trtlint.case import Case
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rule import RuleError
@@ -232,7 +232,7 @@ def _check_log(path: Path) -> None:
     _check_build(path)
     try:
         with limit_work(path):
-            one, other = (read_log(path, vectorised=vectorised) for vectorised in (False, True))
+            one, other = (read_with(path, vectorised=vectorised) for vectorised in (False, True))
     except (BuildFileError, LimitError):
         return
     if one != other:

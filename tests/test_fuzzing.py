@@ -20,7 +20,7 @@ import pytest
 from fuzzing.__main__ import attempt, main
 from fuzzing.inputs import INPUTS, Input, made
 from fuzzing.trees import change_json, change_message
-from trtlint.buildfiles.log import read_log
+from tests.buildfiles.vectors import read_with
 
 pytestmark = pytest.mark.isolated
 
@@ -90,6 +90,6 @@ def test_a_log_reads_the_same_with_vectors(case: int) -> None:
     data = data.replace(b"[V] [TRT] ", chance.choice((b"[V] [TRT] ", b"[TRT] [V] ", b"[V] ", b"[I] [TRT] ")))
     if case % 3 == 0:
         data = data.replace(b"\n", b"\r\n")
-    slow, fast = (read_log(io.BytesIO(data), vectorised=vectorised) for vectorised in (False, True))
+    slow, fast = (read_with(io.BytesIO(data), vectorised=vectorised) for vectorised in (False, True))
     assert slow == fast
     assert slow.lines > 1_000

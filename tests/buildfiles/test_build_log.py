@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.buildfiles.vectors import read_with
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.patterns import KEY, table
@@ -23,8 +24,8 @@ from trtlint.buildfiles.settings import decode_version
 
 
 def read(text: str | bytes, *, vectorised: bool | None = None) -> Log:
-    data = text.encode() if isinstance(text, str) else text
-    return read_log(io.BytesIO(data), vectorised=vectorised)
+    data = io.BytesIO(text.encode() if isinstance(text, str) else text)
+    return read_log(data) if vectorised is None else read_with(data, vectorised=vectorised)
 
 
 BUILD = """\

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.buildfiles.reading import read_layers
+from tests.buildfiles.vectors import read_with
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.layers import LayerInfo
@@ -167,7 +168,7 @@ def test_profiles_fit_their_layers(shared: Path) -> None:
 @pytest.mark.slow
 def test_the_block_filter_changes_nothing(shared: Path) -> None:
     for path in logs(shared):
-        assert read_log(path, vectorised=True) == read_log(path, vectorised=False), path.name
+        assert read_with(path, vectorised=True) == read_with(path, vectorised=False), path.name
 
 
 @pytest.mark.slow

@@ -6,10 +6,11 @@ import io
 
 import pytest
 
+from tests.buildfiles.vectors import read_with
 from trtlint.buildfiles import log as module
 from trtlint.buildfiles import record_buffer, toollines
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.log import LogReader, read_log
+from trtlint.buildfiles.log import LogReader
 from trtlint.buildfiles.profile import LayerTime, Profile
 from trtlint.buildfiles.records import Log, Record
 
@@ -19,7 +20,7 @@ RUNNING = "&&&& RUNNING TensorRT.trtexec [TensorRT v101303] # trtexec --onnx=a"
 
 
 def read(text: str, *, vectorised: bool = False) -> Log:
-    return read_log(io.BytesIO(text.encode()), vectorised=vectorised)
+    return read_with(io.BytesIO(text.encode()), vectorised=vectorised)
 
 
 @pytest.mark.parametrize("vectorised", [False, True])

@@ -25,7 +25,7 @@ def lines(scanner: Scanner) -> list[tuple[int, bytes]]:
 
 def scanned(data: bytes) -> tuple[list[tuple[int, bytes]], int, int, tuple[int, bytes]]:
     """Return the lines, the number of lines and bytes, and the last line."""
-    scanner = Scanner(io.BytesIO(data), (), vectorised=False)
+    scanner = Scanner(io.BytesIO(data), ())
     found = lines(scanner)
     return found, scanner.lines, scanner.size, scanner.last_line()
 
@@ -102,7 +102,7 @@ def test_json_lines() -> None:
 
 def test_large_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "_BATCH", 3)
-    scanner = Scanner(io.BytesIO(b"a\n" * 7), (), vectorised=False)
+    scanner = Scanner(io.BytesIO(b"a\n" * 7), ())
     assert [(list(numbers), len(batch)) for numbers, batch, _ in scanner] == [
         ([1, 2, 3], 3), ([4, 5, 6], 3), ([7], 1)
     ]  # fmt: skip

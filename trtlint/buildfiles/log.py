@@ -50,23 +50,20 @@ _UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exceptio
 _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nodes on one line
 
 
-def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
+def read_log(source: str | Path | BinaryIO) -> Log:
     """Read a log, plain or gzip, from a path, ``-`` (standard input) or a binary stream.
-
-    ``vectorised`` turns :class:`~trtlint.buildfiles.line_filter.BlockFilter` on or off. The result is the
-    same with and without this filter. By default, the filter is on for logs above a megabyte.
 
     Raises:
         BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
     """
     with opened(source) as raw:
-        return LogReader(raw, vectorised=vectorised).log()
+        return LogReader(raw).log()
 
 
 class LogReader:
     """Reads one log, line by line."""
 
-    def __init__(self, raw: ByteStream, *, vectorised: bool | None = None) -> None:
+    def __init__(self, raw: ByteStream) -> None:
         self._table = table()
         self._quiet_table = self._table.quiet
         try:
@@ -74,7 +71,7 @@ class LogReader:
         except (OSError, ValueError) as error:
             raise BuildFileError(f"cannot read the log: {reason_of(error)}") from error
         literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
-        self._scanner = Scanner(self._source, (*literals, *_HEADINGS), vectorised=vectorised)
+        self._scanner = Scanner(self._source, (*literals, *_HEADINGS))
         self._collector = Collector()
         self._kept = RecordBuffer(self._collector)
         self._severities: Counter[str] = Counter()

@@ -32,6 +32,7 @@ MOST = 8 << 30
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]{0,200}\x07?|[@-Z\\-_])")
 _SMALL = 1 << 20
+"""Number of bytes of a log after which the reader uses vectors.  The result does not depend on vectors."""
 _DENSE = 1 << 10  # minimum size of a block for vectors, in bytes
 
 Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
@@ -54,12 +55,9 @@ class Scanner:
     tool. ``note`` states why the end of the log was not read.  It is empty if the whole log was read.
     """
 
-    def __init__(
-        self, source: ByteStream, literals: Iterable[bytes], *, vectorised: bool | None = None
-    ) -> None:
+    def __init__(self, source: ByteStream, literals: Iterable[bytes]) -> None:
         self._source = source
         self._literals = frozenset(literals)
-        self._vectorised = vectorised
         self._filter: BlockFilter | None = None
         self._enough: list[tuple[bytes, bool]] = []
         self.shapes: set[str] = set()
@@ -153,8 +151,7 @@ class Scanner:
         if data.startswith(b"{", begin) or data.find(b"\n{", begin, end) >= 0:
             yield from self._objects(data[begin : end - 1])
             return
-        wanted = self._vectorised if self._vectorised is not None else self.size > _SMALL
-        if wanted and end - begin > _DENSE:
+        if self.size > _SMALL and end - begin > _DENSE:
             if self._filter is None:
                 # NumPy comes with onnx; it is imported only for logs large enough to repay the import.
                 from trtlint.buildfiles.line_filter import BlockFilter
