@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import pickle
+import sys
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx
 import pytest
@@ -23,6 +25,8 @@ from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import OtherRulesError, RuleSet
+from trtlint.facts import kinds
+from trtlint.facts.base import Fact
 from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
@@ -189,6 +193,32 @@ def test_grounds_of_a_case(case: Case) -> None:
     assert replace(case, alone=True, evidence=evidence[1:]).grounds == {"trial"}
     command = BuildCommand("trtexec", ())
     assert replace(case, command=command).grounds == {"model", "command"}
+
+
+class Sound(Fact, frozen=True):
+    """A fact from a source that trtlint does not have."""
+
+    kind = "sound"
+
+
+class Recording(Plain, frozen=True):
+    """Evidence that provides a new source of facts."""
+
+    grounds = frozenset({"recording"})  # type: ignore[arg-type]
+
+
+def test_facts_from_a_new_source(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes = {**kinds._homes(), "sound": "recording"}
+    module = SimpleNamespace(find=lambda facts: [Sound()] if facts.data(str) == "a" else [])
+    monkeypatch.setattr(kinds, "_homes", lambda: homes)
+    monkeypatch.setitem(sys.modules, "trtlint.facts.of_recording.sound", module)
+    for alone in (False, True):
+        own = replace(case, evidence=(Recording("a"),), alone=alone)
+        facts = own.facts()
+        assert own.grounds == facts.grounds == ({"recording"} if alone else {"model", "recording"})
+        assert facts.of("sound") == (Sound(),)
+        assert facts.has("sound")
+    assert case.facts().of("sound") == ()
 
 
 def test_the_address_of_a_model(case: Case) -> None:

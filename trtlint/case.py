@@ -20,7 +20,7 @@ from trtlint.buildcommand import BuildCommand
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.ruleset import RuleSet
-from trtlint.facts.kinds import Ground
+from trtlint.facts.kinds import Ground, available_grounds
 from trtlint.files.problem import Problem
 from trtlint.policy.review import Policy, Ran, Review
 from trtlint.remote.addresses import Address
@@ -91,12 +91,12 @@ class Case(Struct, frozen=True, dict=True):
     @property
     def grounds(self) -> frozenset[Ground]:
         """The kinds of data that are available, such as the model or a build."""
-        found: set[Ground] = set() if self.alone else {"model"}
-        if self.weights and not self.alone:
-            found.add("weights")
-        if self.command is not None:
-            found.add("command")
-        return frozenset(found.union(*(each.grounds for each in self.evidence)))
+        return available_grounds(
+            (each.grounds for each in self.evidence),
+            model=not self.alone,
+            command=self.command is not None,
+            weights=self.weights,
+        )
 
     @property
     def applicable(self) -> RuleSet:

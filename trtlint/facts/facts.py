@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.kinds import Ground, ground_of, is_available, module_of
+from trtlint.facts.kinds import Ground, available_grounds, ground_of, is_available, module_of
 from trtlint.model.load import Model, empty_model
 from trtlint.model.walks import cut_short, watching
 
@@ -71,17 +71,12 @@ class Facts:
     @property
     def grounds(self) -> frozenset[Ground]:
         """The available sources of facts, such as ``model`` and ``build``."""
-        tried = {ground for each in self.evidence for ground in each.grounds}
-        given: dict[Ground, bool] = {
-            "model": self.has_model,
-            "build": self.record is not None,
-            "command": self.command is not None,
-            "trial": "trial" in tried,
-            "weights": self.has_model and self.reads_weights,
-            "torch": "torch" in tried,
-            "network": "network" in tried,
-        }
-        return frozenset(ground for ground, there in given.items() if there)
+        return available_grounds(
+            (each.grounds for each in self.evidence),
+            model=self.has_model,
+            command=self.command is not None,
+            weights=self.reads_weights,
+        )
 
     def data(self, type_: type[_Data]) -> _Data | None:
         """Return the evidence of type ``type_``, such as a dry build, or None if there is none."""
@@ -150,9 +145,10 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            missing = {"build", "command", "trial", "weights", "torch"} - self.grounds
+            # Without a model from the user, self.model is a network or an empty model.
+            there = ground_of(kind) in self.grounds | {"model"}
             with watching() as watch:
-                self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
+                self._found[kind] = tuple(module_of(kind).find(self)) if there else ()
             if watch.cut:
                 self._cut.add(kind)
         elif kind in self._cut:

@@ -9,7 +9,7 @@ This module imports the module of a kind only on request.  Unused kinds therefor
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -51,6 +51,21 @@ def ground_of(kind: str) -> Ground:
     For a name that is not a kind of facts, such as ``pattern``, the function returns ``model``.
     """
     return _homes().get(kind, "model")
+
+
+def available_grounds(
+    evidence: Iterable[frozenset[Ground]], *, model: bool, command: bool, weights: bool
+) -> frozenset[Ground]:
+    """Return the available sources of facts.
+
+    Args:
+        evidence: the sources that each piece of evidence provides.
+        model: whether there is a model.
+        command: whether there is a build command.
+        weights: whether to read the weights of the model.
+    """
+    given: dict[Ground, bool] = {"model": model, "command": command, "weights": model and weights}
+    return frozenset(ground for ground, there in given.items() if there).union(*evidence)
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
