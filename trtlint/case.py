@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from trtlint.target.completion import Completed, built_with, complete
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
     from trtlint.engine.evaluate import Evaluation
     from trtlint.engine.finding import Further
     from trtlint.facts.facts import Facts
@@ -237,9 +238,13 @@ class Case(Struct, frozen=True, dict=True):
         return tuple(each for each in self.evidence if isinstance(each, Evidence))
 
     @property
-    def _record(self) -> Any:
+    def _record(self) -> BuildRecord | None:
         """The files of a real build. Target settings that the user left out are taken from these files."""
-        return next((each.data for each in self._gathered if each.settles_targets), None)
+        if not self._gathered:
+            return None
+        from trtlint.buildfiles.record import BuildRecord
+
+        return self.data(BuildRecord)
 
 
 class OpenCase:

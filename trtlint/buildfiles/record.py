@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from trtlint.files.problem import named
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile
 
+_Content = TypeVar("_Content")
 _ANY: GivenAs = "any"
 FOREIGN = "contains no line of a TensorRT build"
 """The reason why a log gives no facts."""
@@ -131,7 +132,7 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
     Raises:
         BuildFileError: two files have the same kind.
     """
-    found: dict[type, tuple[Any, str]] = {}
+    found: list[tuple[BuildFile, str]] = []
     settings: list[tuple[BuildSettings, str]] = []
     notes: list[str] = []
     for file in files:
@@ -140,22 +141,22 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
         for content in _parts(file.content):
             if isinstance(content, BuildSettings):
                 settings.append((content, file.path))
-            elif type(content) in found:
+            elif any(isinstance(content, type(other)) for other, _ in found):
                 message = f"a second {_KINDS[type(content)]}; pass one file of each kind for a build"
                 raise BuildFileError(message, path=file.path)
             else:
-                found[type(content)] = content, file.path
+                found.append((content, file.path))
             if isinstance(content, Log):
                 cut = cut_in_parsing(content)
                 notes += (f"{file.path}: {note}" for note in (*content.notes, cut) if note)
-    log, log_name = found.get(Log, (None, ""))
-    layers, layers_name = found.get(LayerInfo, (None, ""))
+    log, log_name = _of_kind(found, Log)
+    layers, layers_name = _of_kind(found, LayerInfo)
     if log is not None and layers is None and log.dumps:
         layers, layers_name = _last_layers(log), log_name
-    profile, profile_name = found.get(Profile, (None, ""))
+    profile, profile_name = _of_kind(found, Profile)
     if log is not None and profile is None and log.profiles:
         profile, profile_name = log.profiles[-1], log_name
-    plan, plan_name = found.get(PlanHeader, (None, ""))
+    plan, plan_name = _of_kind(found, PlanHeader)
     if log is not None:
         settings.insert(0, (log.settings, log_name))
     if plan is not None:
@@ -175,6 +176,11 @@ def together(files: Sequence[FileRead]) -> BuildRecord:
         places=MappingProxyType(places),
         notes=(*notes, *conflicts),
     )
+
+
+def _of_kind(found: Iterable[tuple[BuildFile, str]], kind: type[_Content]) -> tuple[_Content | None, str]:
+    """Return the content of a kind, and its file."""
+    return next(((content, path) for content, path in found if isinstance(content, kind)), (None, ""))
 
 
 def _parts(content: BuildFile | InspectedPlan) -> tuple[BuildFile, ...]:

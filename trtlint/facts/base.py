@@ -98,13 +98,13 @@ class Fact(Struct, frozen=True, kw_only=True):
         return frozenset()
 
 
-_Any = TypeVar("_Any", bound=Fact)
+_Fact = TypeVar("_Fact", bound=Fact)
 
 
-def in_graph_order(facts: Iterable[_Any]) -> list[_Any]:
+def in_graph_order(facts: Iterable[_Fact]) -> list[_Fact]:
     """Sort facts by the positions of their nodes. All facts must have a node."""
 
-    def position(fact: _Any) -> int:
+    def position(fact: _Fact) -> int:
         assert fact.node is not None
         return fact.node.index
 

@@ -95,8 +95,6 @@ class Evidence:
     """The sources of facts that the evidence makes available, such as ``build``."""
     judges = True
     """False if the evidence cannot confirm or refute a finding."""
-    settles_targets = False
-    """True if the data of the evidence determine the target, as the data of a real build do."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -38,7 +38,6 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
     kind = "build"
     grounds = frozenset({"build"})
-    settles_targets = True
 
     @property
     def files(self) -> tuple[str, ...]:
