@@ -16,17 +16,17 @@ from trtlint.commands.arguments import (
     PREVIEW,
     RULES,
     SELECTORS,
+    TARGET,
     build_file_options,
     build_files,
     build_options,
     evidence_files,
-    target,
     target_options,
 )
 from trtlint.commands.convertoptions import convert_command
 from trtlint.commands.dryoptions import LintCommand, take_dry_options
 from trtlint.commands.epoptions import ep_options, take_ep_options
-from trtlint.commands.fixoptions import fix_options, given
+from trtlint.commands.fixoptions import fix_options, take_fix_options
 from trtlint.commands.group import Main
 from trtlint.commands.lintoptions import lint_options
 from trtlint.commands.measureoptions import measure_options
@@ -58,7 +58,7 @@ def cli() -> None:
 
 @cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models (the default command).")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
-@target
+@TARGET
 @RULES
 @lint_options
 def lint(**options: Any) -> int:
@@ -93,7 +93,7 @@ def lint(**options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
 @report_options("Write the fixed model to this file, or to this folder (default: MODEL.fixed.onnx).")
-@target
+@TARGET
 @RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Fix only these rules: {SELECTORS}")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
@@ -130,7 +130,7 @@ def fix(**options: Any) -> int:
     from trtlint.commands.fixrequest import FixOptions
 
     outputs = take_outputs(options)
-    own = given(options)
+    own = take_fix_options(options)
     ep = take_ep_options(options)
     lint = LintOptions(
         target=target_options(options),
@@ -199,7 +199,7 @@ def upgrade(**options: Any) -> int:
 )
 @click.argument("model", metavar="MODEL")
 @measure_options
-@target
+@TARGET
 @report_options("Also write the measurement to this file, as JSON.")
 def measure(**options: Any) -> int:
     """Measure the effect of FP16 on a model: tensor ranges, output errors, and nodes to keep in FP32.

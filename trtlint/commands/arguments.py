@@ -111,7 +111,7 @@ _LEFT_BEHIND = tuple(
 build_file_options = bundle(*_LEFT_BEHIND)
 """The options for the files of a build."""
 
-target = bundle(*_TARGET)
+TARGET = bundle(*_TARGET)
 """The options of the target."""
 
 build_options = bundle(*_TARGET[2:])

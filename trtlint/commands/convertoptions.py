@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import BUILD, FiniteRange, bundle, target, target_options
+from trtlint.commands.arguments import BUILD, TARGET, FiniteRange, bundle, target_options
 from trtlint.commands.inputoptions import input_options, limit_options
 from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.commands.reportoptions import HTML, report_options, take_outputs
@@ -59,7 +59,7 @@ _options = bundle(
         metavar="FILE.py:FUNCTION",
         help="Use the layer precisions that this Python function sets on the TensorRT network.",
     ),
-    target,
+    TARGET,
 )
 
 

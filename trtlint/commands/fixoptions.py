@@ -33,7 +33,7 @@ fix_options = bundle(
 _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
+def take_fix_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove from ``options`` the options that only ``trtlint fix`` has, and return their values.
 
     The keys of the result are fields of :class:`~trtlint.commands.fixrequest.FixOptions`.

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trtlint.commands.arguments import BUILD, target, target_options
+from trtlint.commands.arguments import BUILD, TARGET, target_options
 from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.commands.reportoptions import result_option
 
@@ -16,7 +16,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 @click.command(
     cls=GroupedCommand, context_settings=_HELP, short_help="Write a trtlint.toml with your build settings."
 )
-@target
+@TARGET
 @BUILD
 @result_option("Write the configuration here (default: trtlint.toml).", default="trtlint.toml")
 def init(build: str | None, output: str, **options: Any) -> int:
