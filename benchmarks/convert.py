@@ -162,9 +162,10 @@ def _scaled(feeds: dict[str, Any], scale: float) -> dict[str, Any]:
 
 
 def _judged(source: Path, out: Path, trial: Any, *, build: bool) -> dict[str, Any]:
-    from trtlint.conversion._rehearse import errors_of
+    from trtlint.conversion._rehearse import _errors, _rewritten
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.measurement.formats import FP16
+    from trtlint.measurement.session import RehearsalSession
     from trtlint.measurement.skeleton import skeleton
     from trtlint.measurement.trial import Trial
 
@@ -190,7 +191,8 @@ def _judged(source: Path, out: Path, trial: Any, *, build: bool) -> dict[str, An
         if trial is None:
             continue
         try:
-            errors = errors_of(Trial(skeleton(source), [_scaled(trial[1], scale)]), out, FP16)
+            reference = Trial(skeleton(source), [_scaled(trial[1], scale)])
+            errors = _errors(reference, RehearsalSession(_rewritten(reference, out, FP16)))
         except Exception as error:  # noqa: BLE001 - whatever ONNX Runtime says
             found["judge"] = f"{type(error).__name__}: {error}"[:200]
             continue

@@ -207,20 +207,6 @@ def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
     )
 
 
-def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
-    """Return the error of each output of a converted model, or None for an output that is not finite.
-
-    Args:
-        trial: the source model, run in FP32.
-        converted: file of the converted model, which is run in its 16-bit types.
-        format_: the 16-bit type.
-
-    Raises:
-        ModelError, TrialError: the converted model cannot be run.
-    """
-    return _errors(trial, RehearsalSession(_rewritten(trial, converted, format_)))
-
-
 def _rewritten(trial: Trial, converted: Path, format_: Format) -> Rewritten:
     model = replace(skeleton(converted), compared=trial.skeleton.compared)
     narrowing = Narrowing(format_) if model.typed else None
