@@ -61,7 +61,7 @@ def test_detailed_with_bindings() -> None:
     (layer,) = info.layers
     assert (layer.name, layer.type) == ("conv + relu", "CaskConvolution")
     assert (layer.weights, layer.bias) == ("int8", "float32")
-    assert layer.inputs == (LayerTensor("x", (1, 3, 8, 8), "float32", "Row major linear FP32", "Device"),)
+    assert layer.inputs == (LayerTensor("x", (1, 3, 8, 8), "float32", "Row major linear FP32"),)
     assert (layer.outputs[0].dims, layer.outputs[0].dtype) == ((-1, 8, 8, 8), "int8")
     assert (layer.dynamic_filter, layer.dynamic_bias, layer.precision, layer.stream) == (
         True,
@@ -245,7 +245,7 @@ def test_names(name: str, expected: LayerNames) -> None:
 
 def test_metadata_decides() -> None:
     both = "[ONNX Layer: /a/Mat[0]]\x1f[ONNX Layer: /b]\x1e[ONNX Layer: /a/Mat[0]]"
-    assert layer_names("__myl_X_myl0_0", both) == LayerNames("nodes", ("/a/Mat[0]", "/b"), exact=True)
+    assert layer_names("__myl_X_myl0_0", both) == LayerNames("nodes", ("/a/Mat[0]", "/b"))
     assert layer_names("Conv_0", "") == LayerNames("nodes", ("Conv_0",))
     assert layer_names("{ForeignNode[a...c]}", "[ONNX Layer: a][ONNX Layer: b]").nodes == ("a", "b")
 
@@ -380,7 +380,7 @@ def test_parts_of_names(name: str, expected: LayerNames) -> None:
 def test_metadata_beside_a_reformat() -> None:
     name = "Reformatting CopyNode for Input Tensor 0 to {ForeignNode[a...b]} [profile 2]"
     ranges = (NodeRange(("a",), ("b",)),)
-    assert layer_names(name, "[ONNX Layer: c]") == LayerNames("reformat", ("c",), ranges, 2, True)
+    assert layer_names(name, "[ONNX Layer: c]") == LayerNames("reformat", ("c",), ranges, 2)
     assert layer_names(name, "[Other: c]") == LayerNames("reformat", (), ranges, 2)
     assert metadata_nodes("x[ONNX Layer: a]]\n[ONNX Layer: b\x1f\x1e[ONNX Layer: a]]") == ("a]", "b")
     assert metadata_nodes(None) == metadata_nodes("a") == ()

@@ -47,7 +47,7 @@ FULL_LAYER = EngineLayer(
     "a [profile 2]",
     "conv",
     (
-        LayerTensor("x", (1, -1), "float16", "Linear", "Host"),
+        LayerTensor("x", (1, -1), "float16", "Linear"),
         LayerTensor("y", None, "float32", "Row major linear FP32"),
         LayerTensor("", None, "int8", "Row major linear FP32"),
     ),
@@ -215,7 +215,7 @@ ONE_LINE_LAYER = EngineLayer(
     "a [profile 2]",
     "conv",
     (
-        LayerTensor("x", (1, -1), "float32", "Row major linear FP32", "Host"),
+        LayerTensor("x", (1, -1), "float32", "Row major linear FP32"),
         LayerTensor("y, z", (), "float16", "Linear"),
     ),
     (LayerTensor("o"),),

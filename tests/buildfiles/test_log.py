@@ -208,7 +208,7 @@ def test_tables_of_layer_times(monkeypatch: pytest.MonkeyPatch) -> None:
         return ["=== Profile (2 iterations ) ===", *(f"{name} 4.0 2.0 50.0" for name in names)]
 
     def table(line: int, *names: str) -> Profile:
-        return Profile(2, tuple(LayerTime(name, 4, 2, None, 0.5) for name in names), line)
+        return Profile(tuple(LayerTime(name, 2, 0.5) for name in names), line)
 
     found = tool(*rows("a", "b"), "", "c 4.0 2.0 50.0", *rows("d", "Total", "e"), *rows("f"))
     assert found.profiles == (table(1, "a", "b"), table(6, "d"), table(10, "f"))

@@ -20,7 +20,7 @@ from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
 from trtlint.buildfiles.witnesses import GivenAs
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
-PROFILE, LATER = (Profile(1, (LayerTime(name, 1, 1, None, 1),)) for name in ("a", "b"))
+PROFILE, LATER = (Profile((LayerTime(name, 1, 1),)) for name in ("a", "b"))
 PLAN = PlanHeader("tensorrt", "10.8.0", 43)
 SHAPES = (PrintedShapes("x", 0, "1", "2", "4"),)
 

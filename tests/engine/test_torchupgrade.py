@@ -21,7 +21,7 @@ def changes(
     monkeypatch: pytest.MonkeyPatch, table: dict[str, TorchOperator], *found: ProgramNode
 ) -> tuple[OperatorChange, ...]:
     monkeypatch.setattr(torchupgrade, "torch_operators", lambda: table)
-    upgrade = program_upgrade(Program("net.pt2", "2.9.0", "", False, tuple(found)), RELEASES)
+    upgrade = program_upgrade(Program("net.pt2", "2.9.0", "", tuple(found)), RELEASES)
     assert (upgrade.path, upgrade.kind, upgrade.releases) == ("net.pt2", "program", RELEASES)
     assert upgrade.operator_count == len(found)
     return upgrade.operators

@@ -27,7 +27,7 @@ RUN = DryRun(
 
 def facts(run: DryRun | None) -> list[TorchProgramFact]:
     """Return the facts of a program with a dry run."""
-    program = Program("m.pt2", "2.13.0", "2.13.0", False, (), run)
+    program = Program("m.pt2", "2.13.0", "2.13.0", (), run)
     found = Facts(None, evidence=[TorchProgramEvidence(program)]).of("torch_program")
     return [fact for fact in found if isinstance(fact, TorchProgramFact)]
 

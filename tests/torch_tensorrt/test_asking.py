@@ -142,7 +142,7 @@ def test_what_takes_a_result_of_another_operator_is_no_finding_of_its_own() -> N
     run = result_of(
         [{"operators": 9, "fallbacks": fallbacks}, {"engines": 2}, {"stage": "done"}], "", 1.0, None
     )
-    program = Program("m.pt2", "2.13.0", "2.13.0", False, (), run)
+    program = Program("m.pt2", "2.13.0", "2.13.0", (), run)
     facts = Facts(None, evidence=(TorchProgramEvidence(program),))
     found = [fact for fact in facts.of("torch_operator") if isinstance(fact, TorchOperatorFact)]
     assert [(fact.name, fact.reason) for fact in found] == [

@@ -39,7 +39,7 @@ RECORDED = Path(__file__).with_name("networks")
 
 def facts_of(run: DryRun, release: str) -> Facts:
     """Return the facts of a program after a successful dry run."""
-    return Facts(None, evidence=(TorchProgramEvidence(Program("m.pt2", release, "", False, (), run)),))
+    return Facts(None, evidence=(TorchProgramEvidence(Program("m.pt2", release, "", (), run)),))
 
 
 def recorded(name: str, release: str) -> Facts:

@@ -15,7 +15,7 @@ RELU = ProgramNode("relu", "aten.relu.default", "head", "net.py:4", "", (X,))
 
 
 def program(run: DryRun | None, *nodes: ProgramNode) -> Program:
-    return Program("net.pt2", "2.13.0", "", False, nodes or (SORT, RELU), run)
+    return Program("net.pt2", "2.13.0", "", nodes or (SORT, RELU), run)
 
 
 def failed(name: str, op: str, trace: str = "") -> Fallback:

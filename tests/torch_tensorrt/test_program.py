@@ -55,7 +55,6 @@ def test_operators_with_module_source_and_type(tmp_path: Path) -> None:
     assert (only.op, only.name, only.module) == ("aten.cumprod.default", "cumprod", "head")
     assert only.trace == TRACE
     assert only.type == "float32[?, 8]"
-    assert program.dynamic
     assert program.torch == "2.13.0"
 
 
@@ -161,7 +160,7 @@ def test_nodes_with_and_without_data(tmp_path: Path) -> None:
     file = write(tmp_path / "m.pt2", {"graph_module": {"graph": graph}, "torch_version": "2" * 41})
     sizes = ", ".join(map(str, range(16)))
     assert read_program(file, "2.13.0") == Program(
-        str(file), "2.13.0", "2" * 40, False,
+        str(file), "2.13.0", "2" * 40,
         (
             ProgramNode("x", "aten.a.default", "", "", f"float32[{sizes}]"),
             ProgramNode("own", "getitem", "", "", "int64[]"),

@@ -38,14 +38,12 @@ class LayerTensor(Struct, frozen=True):
         dims: the shape: -1 for a dynamic dimension, None if the file has no shape.
         dtype: NumPy-style name (``float16``, ``int8``, ``float8`` ...), or None.
         format: the memory layout as printed.
-        location: where the tensor is stored, as printed.
     """
 
     name: str
     dims: tuple[int, ...] | None = None
     dtype: DataType | None = None
     format: str | None = None
-    location: str | None = None
 
 
 class EngineLayer(Struct, frozen=True):
@@ -222,7 +220,6 @@ def _tensor(item: dict[str, Any]) -> LayerTensor:
         _dims(item.get("Dimensions")),
         data_type(_text(item.get("Datatype")) or both),
         _text(item.get("Format")) or both,
-        _text(item.get("Location")),
     )
 
 

@@ -50,14 +50,12 @@ class LayerNames(Struct, frozen=True):
             ``(Unnamed Layer* 12) [Shuffle]``. The caller must check which names are nodes of the graph.
         ranges: Myelin islands with only their first and last nodes.
         profile: the layer's optimization profile.
-        exact: True if the names come from metadata.
     """
 
     kind: Kind
     nodes: tuple[str, ...] = ()
     ranges: tuple[NodeRange, ...] = ()
     profile: int = 0
-    exact: bool = False
 
 
 def metadata_nodes(metadata: str | None) -> tuple[str, ...]:
@@ -80,9 +78,9 @@ def layer_names(name: str, metadata: str | None = None) -> LayerNames:
     nodes, ranges = _split(text)
     given = metadata_nodes(metadata)
     if given and not reformat:
-        return LayerNames("nodes", given, profile=profile, exact=True)
+        return LayerNames("nodes", given, profile=profile)
     if reformat:
-        return LayerNames("reformat", given or nodes, ranges, profile, bool(given))
+        return LayerNames("reformat", given or nodes, ranges, profile)
     if ranges:
         return LayerNames("island", nodes, ranges, profile)
     return LayerNames("nodes" if nodes else "internal", nodes, profile=profile)

@@ -34,7 +34,7 @@ FOREIGN = "contains no line of a TensorRT build"
 UNKNOWN = "trtlint recognizes no line of this log, so it can say nothing about the build"
 """The reason why a log that names TensorRT gives no facts."""
 _STDIN = "-"
-_APART = frozenset({"found", "shapes", "tool", "library", "build"})
+_APART = frozenset({"found", "shapes", "tool", "build"})
 """Settings that can differ between the files of one build. They are not compared."""
 _KINDS: Mapping[type, str] = {
     Log: "log",

@@ -55,7 +55,6 @@ class BuildSettings(Struct, frozen=True):
     - ``product``: ``tensorrt`` or ``tensorrt-rtx``
     - ``version``: the printed release
     - ``build``: the build number of the printed release
-    - ``library``: version of the builder library, if the log prints it in addition to the tool's version
     - ``sm``: the compute capability as a whole number (89 for 8.9)
     - ``flags``: the given precision options (``fp16``, ``best``, ``no-tf32`` ...)
     - ``precision``: the types that layers may use (``fp32``, ``fp16`` ...)
@@ -68,7 +67,6 @@ class BuildSettings(Struct, frozen=True):
     product: str | None = None
     version: str | None = None
     build: int | None = None
-    library: str | None = None
     tool: str | None = None
     tool_version: str | None = None
     gpu: str | None = None
@@ -80,7 +78,6 @@ class BuildSettings(Struct, frozen=True):
     tf32: bool | None = None
     opset: int | None = None
     producer: str | None = None
-    producer_version: str | None = None
     model: str | None = None
     optimization_level: int | None = None
     command: str | None = None
@@ -252,7 +249,6 @@ class Collector:
 
     def _resource(self, groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt", line)
-        self.set("library", groups["version"].rstrip("."), line)
         self.set("version", groups["version"].rstrip("."), line)
         self.set("sm", _whole(groups.get("sm", "")), line)
 
@@ -273,8 +269,6 @@ class Collector:
             self.set("opset", _whole(value), line)
         elif key == "Producer name":
             self.set("producer", value, line)
-        elif key == "Producer version":
-            self.set("producer_version", value, line)
         elif key == "Input filename":
             self.set("model", value, line)
 

@@ -164,7 +164,7 @@ def _program(block: ExampleBlock) -> TorchProgramEvidence:
         run = result_of(content["answers"], "", 1.0, None) if "answers" in content else None
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise BuildFileError(f"not a program: {error}") from None
-    return TorchProgramEvidence(Program("model.pt2", _release(block), "", False, nodes, run))
+    return TorchProgramEvidence(Program("model.pt2", _release(block), "", nodes, run))
 
 
 def _release(block: ExampleBlock) -> str:

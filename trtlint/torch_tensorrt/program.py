@@ -79,7 +79,6 @@ class Program(Struct, frozen=True):
         path: the file.
         release: the release of Torch-TensorRT, such as ``2.13.0``.
         torch: the version of torch that wrote the file; empty if unknown.
-        dynamic: true if the program has a dynamic size.
         nodes: the operators.
         run: the result of the dry run; None without a dry run.
     """
@@ -87,7 +86,6 @@ class Program(Struct, frozen=True):
     path: str
     release: str
     torch: str
-    dynamic: bool
     nodes: tuple[ProgramNode, ...]
     run: DryRun | None = None
 
@@ -139,7 +137,6 @@ def _program(document: Any, path: str, release: str) -> Program:
         path=path,
         release=release,
         torch=str(document.get("torch_version") or "")[:40],
-        dynamic=bool(document.get("range_constraints")),
         nodes=nodes,
     )
 
