@@ -106,7 +106,7 @@ def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = fixed_with(path, verify)
     assert not found.outcome.applied
     assert len(calls) <= MOST_CHECKS
-    monkeypatch.setattr("trtlint.fixes.withdrawing.withdrawing.__defaults__", (1,))
+    monkeypatch.setattr("trtlint.fixes.withdrawing.MOST_CHECKS", 1)
     calls.clear()
     found = fixed_with(path, lambda proto, patches: verify(proto, patches) if softplus(proto) else "")
     assert len(calls) == 1
@@ -176,9 +176,9 @@ class Rounds:
         return next((f"{each.title} is off" for each in patches if each.title in self.bad), "")
 
 
-def withdrawn_from(rounds: Rounds, **settings: int) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+def withdrawn_from(rounds: Rounds) -> tuple[list[str], list[tuple[str, str]], list[str]]:
     """Return the places of applied rewrites, of refused rewrites with reasons, and the checks."""
-    found = withdrawing(rounds.run, rounds.check, **settings)
+    found = withdrawing(rounds.run, rounds.check)
     refused = [(each.place, each.reason) for each in found.refused]
     return [each.place for each in found.applied], refused, rounds.asked
 
@@ -248,9 +248,10 @@ TOGETHER = "withdrawn together with all later rewrites: c1 is off"
     ],
 )
 def test_unchecked_rounds_are_undone_after_the_last_check(
-    most: int, applied: list[str], refused: list[str], checks: int
+    most: int, applied: list[str], refused: list[str], checks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, reasons, asked = withdrawn_from(Rounds("a1 | b1 | c1 | d1", "c1"), most=most)
+    monkeypatch.setattr("trtlint.fixes.withdrawing.MOST_CHECKS", most)
+    found, reasons, asked = withdrawn_from(Rounds("a1 | b1 | c1 | d1", "c1"))
     assert (found, reasons, len(asked)) == (applied, [(place, TOGETHER) for place in refused], checks)
 
 

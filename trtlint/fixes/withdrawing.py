@@ -18,7 +18,7 @@ from trtlint.fixes.outcome import FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 
 MOST_CHECKS = 24
-"""Maximum number of checks of a whole model."""
+"""Maximum number of checks of a whole model.  At the limit, rewrites with unchecked results are undone."""
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
 """Function that checks a patched model.
@@ -33,27 +33,25 @@ class _SpentError(TrtlintError):
     """Error: the maximum number of checks is reached."""
 
 
-def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
+def withdrawing(run: Run, check: Check) -> FixOutcome:
     """Rewrite a model, and skip the rewrites that make the model worse.
 
     Args:
         run: function that rewrites the model. The function gets the rewrites to skip, with the reasons.
         check: function that checks a rewritten model, and returns an error message. The message is empty if
             the model is good.
-        most: maximum number of checks. When the limit is reached, the function undoes all rewrites whose
-            results it has not checked.
 
     Returns:
         The final result. The model in this result passed the check, or is the unchanged original model.
     """
-    left = most
+    left = MOST_CHECKS
     withdrawn: dict[Key, str] = {}
     fallback: FixOutcome | None = None
 
     def counted(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         nonlocal left
         # The first check always runs, even if little time is left.
-        if left < most and (left <= 0 or ((time := current()) and time.left_but(FOR_THE_END) < 0)):
+        if left < MOST_CHECKS and (left <= 0 or ((time := current()) and time.left_but(FOR_THE_END) < 0)):
             raise _SpentError
         left -= 1
         return check(proto, patches)

@@ -9,7 +9,6 @@ https://packaging.python.org/en/latest/specifications/core-metadata/#requires-di
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 _MARKERS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
@@ -30,20 +29,14 @@ def how_to_install(extra: str) -> str:
     return command + (f" ({_PLATFORMS[extra]})" if extra in _PLATFORMS else "")
 
 
-def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
-    """Return the packages of an extra as requirements, without environment markers.
+def packages_of(extra: str) -> list[str]:
+    """Return the packages of an extra as requirements, without environment markers."""
+    from importlib import metadata
 
-    Args:
-        extra: the name of the extra.
-        requirements: the requirements of trtlint; by default, they come from the installation's metadata.
-    """
-    if requirements is None:
-        from importlib import metadata
-
-        try:
-            requirements = metadata.requires("trtlint") or ()
-        except metadata.PackageNotFoundError:
-            requirements = ()
+    try:
+        requirements = metadata.requires("trtlint") or ()
+    except metadata.PackageNotFoundError:
+        requirements = ()
     split = (text.partition(";") for text in requirements)
     return [text.strip() for text, _, condition in split if extra in _MARKERS.findall(condition)]
 

@@ -11,6 +11,9 @@ from msgspec import Struct, convert, field
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
+_NEAR = 3
+"""Maximum number of GPUs that an error about an unknown GPU names."""
+
 
 class Architecture(Struct, frozen=True):
     """The GPUs of one compute capability, from gpus.yaml.
@@ -92,8 +95,8 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
     return None
 
 
-def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
-    """Return up to ``count`` known GPU names that are similar to an unknown name.
+def near_gpus(text: str) -> tuple[str, ...]:
+    """Return a few known GPU names that are similar to an unknown name.
 
     Very similar names come first, then names of the same series.  If no name is very similar or of the same
     series, the result contains the most similar names of all GPUs.
@@ -103,9 +106,9 @@ def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
     if prefix and not series:
         words = [word for word in re.split(r"[\s_-]+", text.casefold()) if word.isalpha() and len(word) > 2]
         series = [name for name in gpu_names() if any(word in name.casefold() for word in words)]
-    alike = nearest(text, gpu_names(), count=count, cutoff=0.85)
-    found = dict.fromkeys((*alike, *nearest(text, series, count=count, cutoff=0.2)))
-    return tuple(found)[:count] or nearest(text, gpu_names(), count=count)
+    alike = nearest(text, gpu_names(), count=_NEAR, cutoff=0.85)
+    found = dict.fromkeys((*alike, *nearest(text, series, count=_NEAR, cutoff=0.2)))
+    return tuple(found)[:_NEAR] or nearest(text, gpu_names(), count=_NEAR)
 
 
 def _letters(name: str) -> str:

@@ -28,11 +28,9 @@ _MOST_PARTS = 32
 
 
 class Sources:
-    """Finds lines of code below a folder.
+    """Finds lines of code in the repository of the current folder, or in this folder without a repository.
 
     Args:
-        folder: start folder, by default the current folder.  The repository that contains this folder is
-            searched, or the folder itself if it is not in a repository.
         source_root: folder with the exported code, if the folders of the repository differ from the folders
             on the exporting machine.
 
@@ -40,8 +38,8 @@ class Sources:
         SettingError: ``source_root`` is not a folder of the repository.
     """
 
-    def __init__(self, folder: Path | None = None, source_root: Path | None = None) -> None:
-        self.root = repository(folder)
+    def __init__(self, source_root: Path | None = None) -> None:
+        self.root = repository()
         self._bases: list[Path] = []
         if source_root is not None:
             below = Path(os.path.realpath(source_root))

@@ -22,9 +22,9 @@ def line_of(path: str, name: str) -> str:
     return line if line.isdigit() and PurePath(file).name == PurePath(path).name else ""
 
 
-def few(names: Sequence[str], most: int = 3) -> str:
-    """Join the first names, and add ``...`` if there are more than ``most``."""
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+def few(names: Sequence[str]) -> str:
+    """Join the first three names, and add ``...`` if there are more."""
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 _NUMBER = re.compile(r"\d+")

@@ -16,9 +16,9 @@ _NAMES = 3
 """Largest number of inputs, outputs, nodes or modules that a sentence names."""
 
 
-def some(names: Sequence[str], between: str = ", ") -> str:
+def some(names: Sequence[str]) -> str:
     """Join the first few names, and add the number of the remaining names."""
-    return first_few(names, _NAMES, between) or "none"
+    return first_few(names, _NAMES) or "none"
 
 
 def newest_words(upgrade: Upgrade) -> str:

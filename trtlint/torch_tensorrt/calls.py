@@ -166,12 +166,8 @@ A mark is another part of a script that affects the compilation, such as an expo
 """
 
 
-def read_script(path: Path, name: str = "") -> ScriptParts:
+def read_script(path: Path) -> ScriptParts:
     """Read the parts of a script that affect the compilation.
-
-    Args:
-        path: the script.
-        name: the name of the file in reports; by default the path.
 
     Raises:
         PythonScriptError: the script is not Python, or too large.
@@ -181,7 +177,7 @@ def read_script(path: Path, name: str = "") -> ScriptParts:
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
         if path.suffix.lower() == ".ipynb":
             text = python_of_notebook(text)
-        return script_in(text, name or str(path))
+        return script_in(text, str(path))
 
 
 def script_in(text: str, source: str = "") -> ScriptParts:
