@@ -22,15 +22,15 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.kinds import Ground, available_grounds
 from trtlint.files.problem import Problem
-from trtlint.policy.review import Policy, Ran, Review
+from trtlint.policy.review import ApplicableRules, Policy, Review
 from trtlint.remote.addresses import Address
-from trtlint.target.completion import Completed, built_with, complete
+from trtlint.target.completion import CompletedTarget, built_with, complete
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.engine.evaluate import Evaluation
-    from trtlint.engine.finding import Further
+    from trtlint.engine.finding import Suggestion
     from trtlint.facts.facts import Facts
     from trtlint.model.load import Model, ModelSource
 
@@ -68,12 +68,12 @@ class Case(Struct, frozen=True, dict=True):
     problems: tuple[Problem, ...] = ()
 
     @cached_property
-    def completed(self) -> tuple[Completed, ...]:
+    def completed(self) -> tuple[CompletedTarget, ...]:
         """The targets without duplicates.  Missing settings are filled in.
 
         The missing settings come from the build command and from the files of a build.
         """
-        found: dict[Target, Completed] = {}
+        found: dict[Target, CompletedTarget] = {}
         for target in dict.fromkeys(built_with(self.targets, self.command)):
             each = complete(target, self._record)
             found.setdefault(each.target, each)
@@ -295,7 +295,7 @@ class OpenCase:
         """Return the kind of an evidence file, such as ``log``, for a case without a model."""
         return next((each.form(path) for each in self.case._gathered if path in each.files), "build")
 
-    def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
+    def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Suggestion, ...]:
         """Return suggestions of files that would answer open questions about a log or a local model."""
         if self.model is None:
             from trtlint.engine.further import further
@@ -347,9 +347,9 @@ def facts_of(
 
 
 @lru_cache(maxsize=64)
-def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
+def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> ApplicableRules:
     """Return the rules that run for the given targets.  All models of a run share the cached result."""
-    return Ran(rules.entries, targets)
+    return ApplicableRules(rules.entries, targets)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import onnx
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.network.comparing import Comparing, NotComparableError
+from trtlint.network.comparing import NetworkComparer, NotComparableError
 from trtlint.network.feeding import compare_all
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.read import NetworkReader
@@ -39,7 +39,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         say([number, outcome, text])
 
 
-def _run(comparing: Comparing, file: Path) -> str:
+def _run(comparing: NetworkComparer, file: Path) -> str:
     """Compare on the inputs of a file, or on random inputs; return the reason if this is not possible."""
     if not file.is_file():
         compare_all(load(file.with_suffix(".onnx")).graph.inputs, Inputs(), comparing, {}, probe=False)
@@ -61,7 +61,7 @@ def _compared(trt: Any, builder: Any, logger: Any, stem: str) -> tuple[str, str]
     if not parser.parse_from_file(f"{stem}.onnx"):
         return "refused", ""
     try:
-        comparing = Comparing(
+        comparing = NetworkComparer(
             Path(f"{stem}.onnx"), NetworkReader(trt, network).read(), WeightFiles(), lambda _: None
         )
         reason = _run(comparing, Path(f"{stem}.npz"))

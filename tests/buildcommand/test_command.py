@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.buildcommand import find_commands
 from trtlint.buildcommand.choose import commands_for
-from trtlint.buildcommand.command import BuildCommand, Option, Served, Tool, command, tool_of
+from trtlint.buildcommand.command import BuildCommand, Option, ServerConfiguration, Tool, command, tool_of
 from trtlint.buildcommand.scan import read_commands
 
 
@@ -49,7 +49,9 @@ def test_names_of_programs(word: str, expected: Tool | None) -> None:
     assert tool_of(word) == expected
 
 
-def of(tool: Tool, *options: str, served: Served | None = None, source: str = "") -> BuildCommand:
+def of(
+    tool: Tool, *options: str, served: ServerConfiguration | None = None, source: str = ""
+) -> BuildCommand:
     """Return a command with options as ``name`` or ``name=value``, or ``name=...`` for an unknown value."""
     listed = []
     for option in options:
@@ -59,7 +61,7 @@ def of(tool: Tool, *options: str, served: Served | None = None, source: str = ""
     return BuildCommand(tool, tuple(listed), source=source, line=4, served=served)
 
 
-SERVED = Served("onnxruntime", 0, ())
+SERVED = ServerConfiguration("onnxruntime", 0, ())
 
 
 @pytest.mark.parametrize(

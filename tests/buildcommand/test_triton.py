@@ -19,7 +19,7 @@ from trtlint.buildcommand import (
     read_commands,
     triton,
 )
-from trtlint.buildcommand.command import Option, Served, ServedTensor
+from trtlint.buildcommand.command import Option, ServedTensor, ServerConfiguration
 from trtlint.buildcommand.shapes import shapes_of
 from trtlint.buildcommand.triton import parse_config, read_config
 
@@ -76,7 +76,7 @@ def test_a_configuration() -> None:
 @pytest.mark.parametrize(("written", "size"), [(-3, 0), (0, 0), (1, 1)])
 def test_a_negative_batch_size_is_none(written: int, size: int) -> None:
     served = parse_config(f"max_batch_size: {written}").served
-    assert served == Served("onnxruntime", size, ())
+    assert served == ServerConfiguration("onnxruntime", size, ())
 
 
 def test_profiles() -> None:
@@ -237,7 +237,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_the_depth_of_messages_is_limited(depth: int, accepted: bool) -> None:
     text = "unknown {" * depth + "}" * depth
     if accepted:
-        assert parse_config(text).served == Served("onnxruntime", 0, ())
+        assert parse_config(text).served == ServerConfiguration("onnxruntime", 0, ())
     else:
         with pytest.raises(CommandError) as caught:
             parse_config(text)
@@ -258,7 +258,7 @@ def test_all_fields_of_a_tensor() -> None:
         'input { name: "y" data_type: TYPE_STRING reshape { shape: [ ] } dims: 1 optional: true }'
         "output { data_type: TYPE_BOOL }"
     ).served
-    assert served == Served(
+    assert served == ServerConfiguration(
         "onnxruntime",
         0,
         (
@@ -300,7 +300,7 @@ def test_the_backend_and_its_options(text: str, backend: str, options: tuple[Opt
         options,
         source="c",
         text=" ".join(["triton", backend, *(option.text for option in options)]),
-        served=Served(backend, 0, (), accelerators),
+        served=ServerConfiguration(backend, 0, (), accelerators),
     )
 
 

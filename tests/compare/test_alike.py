@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from trtlint.compare.alike import Alike, RandomError, alike
+from trtlint.compare.alike import ModelPair, RandomError, alike
 from trtlint.model.widening import FP32, FP64
 
 RANDOM = "r = RandomNormal <shape = [2]> ()"
@@ -61,9 +61,9 @@ def test_newer_files_are_copied_with_an_older_version(
     )
     found = alike(before, after, tmp_path)
     if written is None:
-        assert found == Alike(before, after, random=False)
+        assert found == ModelPair(before, after, random=False)
     else:
-        assert found == Alike(tmp_path / "before.onnx", tmp_path / "after.onnx", random=False)
+        assert found == ModelPair(tmp_path / "before.onnx", tmp_path / "after.onnx", random=False)
         assert (onnx.load(found.before).ir_version, onnx.load(found.after).ir_version) == written
 
 
@@ -104,7 +104,7 @@ def test_wider_types_are_written_to_copies(tmp_path: Path) -> None:
     path = model(tmp_path / "model.onnx", "y = Mul (x, half)")
     for types, element in ((FP32, TensorProto.FLOAT), (FP64, TensorProto.DOUBLE), (FP64, TensorProto.DOUBLE)):
         found = alike(path, path, tmp_path, types)
-        assert found == Alike(tmp_path / "before.onnx", tmp_path / "after.onnx", random=False)
+        assert found == ModelPair(tmp_path / "before.onnx", tmp_path / "after.onnx", random=False)
         for copy in (found.before, found.after):
             assert onnx.load(copy).graph.input[0].type.tensor_type.elem_type == element
 

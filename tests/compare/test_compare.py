@@ -13,7 +13,7 @@ import pytest
 from tests.graphs import model_of
 from trtlint.compare import _compare
 from trtlint.compare._running import LoadedModel, Way
-from trtlint.compare.alike import Alike
+from trtlint.compare.alike import ModelPair
 from trtlint.compare.comparison import Pair, available, compare
 from trtlint.compare.sets import RandomSets
 from trtlint.measurement.feeds import Feeds
@@ -86,12 +86,12 @@ def test_only_small_models_run_in_the_reference(tmp_path: Path, size: int, refer
     assert list(_compare._ways(path, wide=True)) == expected[1:]
 
 
-def pair_of(folder: Path, op: str) -> Alike:
+def pair_of(folder: Path, op: str) -> ModelPair:
     """Return two equal models of one operator."""
     path = folder / f"{op}.onnx"
     text = f"{HEADER} g (float[2] x) => (float[2] y) {{ y = {op} (x) }}"
     onnx.save(onnx.parser.parse_model(text), path)
-    return Alike(path, path, random=False)
+    return ModelPair(path, path, random=False)
 
 
 BATCHES: list[Feeds] = [{"x": np.array(each, np.float32)} for each in ([0, 1], [2, -1])]
@@ -273,7 +273,7 @@ def test_differences_in_the_reference_count_with_known_sizes(
 ) -> None:
     """The reference may accept sizes that do not match, so outputs on guessed sizes may differ."""
 
-    def compared(_models: Alike, _inputs: object, way: Way, _wanted: object) -> dict[str, Any]:
+    def compared(_models: ModelPair, _inputs: object, way: Way, _wanted: object) -> dict[str, Any]:
         if not way.reference:
             raise _compare._NotRunError("no kernel")
         return {"equal": equal, "comparable": True}
@@ -294,7 +294,7 @@ def test_differences_in_the_reference_count_with_known_sizes(
 def test_a_model_that_is_broken_in_the_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str, given: bool, expected: str
 ) -> None:
-    def compared(_models: Alike, _inputs: object, way: Way, _wanted: object) -> NoReturn:
+    def compared(_models: ModelPair, _inputs: object, way: Way, _wanted: object) -> NoReturn:
         error = _compare._BrokenError if way.reference else _compare._NotRunError
         raise error("bad  node" if way.reference else "no kernel")
 

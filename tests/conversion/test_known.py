@@ -11,7 +11,7 @@ from onnx import TensorProto, numpy_helper
 
 from tests.conversion.models import converted, saved, types
 from trtlint.conversion.known import copying, known_numbers
-from trtlint.conversion.measuring import Found
+from trtlint.conversion.measuring import KeepSearchResult
 from trtlint.conversion.result import Conversion
 from trtlint.conversion.session import ConversionRequest, ConversionSession
 
@@ -41,7 +41,7 @@ g (float[8,8] x) => (float[16,8] y)
 def drafted(path: Path, *kept: str) -> Conversion:
     """Convert a model whose constants keep these operators in FP32."""
     session = ConversionSession(ConversionRequest(path, measure=False))
-    session.found = Found(dict.fromkeys(kept, "the outputs need more digits here"))
+    session.found = KeepSearchResult(dict.fromkeys(kept, "the outputs need more digits here"))
     return session.draft().conversion
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tests.conversion.models import PRODUCTS, saved
 from trtlint.conversion import measuring
-from trtlint.conversion.measuring import ConversionNeedsRuntimeError, Found, SearchRequest
+from trtlint.conversion.measuring import ConversionNeedsRuntimeError, KeepSearchResult, SearchRequest
 from trtlint.conversion.result import ConversionCheck, Magnitude
 from trtlint.conversion.session import ConversionRequest, ConversionSession
 from trtlint.measurement import measure
@@ -194,13 +194,15 @@ def test_past_a_limit_the_message_names_the_option(
     assert measuring.rehearse(given, tmp_path / "out.onnx", lambda _: None).text == text
     searched = ConversionSession(replace(given, model=saved(PRODUCTS, tmp_path / "m.onnx")))
     searched.measure()
-    assert searched.found == Found(notes=(text,))
+    assert searched.found == KeepSearchResult(notes=(text,))
 
 
 def test_the_search_gets_the_groups_and_the_earlier_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = Found({"first": "too large"}, 0.5, enough=False, ranges=(Magnitude("first", "MatMul", 9.0),))
+    first = KeepSearchResult(
+        {"first": "too large"}, 0.5, enough=False, ranges=(Magnitude("first", "MatMul", 9.0),)
+    )
     process = Process({"doing": "ranges"}, {"result": to_builtins(first)})
     monkeypatch.setattr(measure, "run", process)
     steps: list[str] = []

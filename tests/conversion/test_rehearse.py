@@ -12,7 +12,7 @@ import pytest
 from tests.conversion.models import saved
 from trtlint.conversion import _rehearse
 from trtlint.conversion._rehearse import ErrorMeter, _beyond, _compared, _greatest, _ranges
-from trtlint.conversion.measuring import Found
+from trtlint.conversion.measuring import KeepSearchResult
 from trtlint.conversion.result import ConversionCheck, Magnitude
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
@@ -58,7 +58,7 @@ def test_a_search_without_time_leaves_the_last_verdict(
 ) -> None:
     path = saved(SHAPED, tmp_path / "m.onnx")
     failed = ConversionCheck("rehearsal", "failed", "too large an error", {"error": 1.0})
-    searched = iter([Found(enough=True), Found(notes=("no time",))])
+    searched = iter([KeepSearchResult(enough=True), KeepSearchResult(notes=("no time",))])
     monkeypatch.setattr("trtlint.conversion.session.search_in_process", lambda *_: next(searched))
     monkeypatch.setattr("trtlint.conversion.run.rehearse", lambda *_: failed)
     found, _ = run(ConversionRequest(path), None)

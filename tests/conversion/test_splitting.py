@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.conversion.models import saved
 from tests.graphs import model_of
 from trtlint.conversion import splitting
-from trtlint.conversion.measuring import Found
+from trtlint.conversion.measuring import KeepSearchResult
 from trtlint.conversion.rewriting import apply_to, proposals
 from trtlint.conversion.session import ConversionRequest, ConversionSession, RewrittenDraft
 from trtlint.fixes.patch import NotApplicable
@@ -146,7 +146,7 @@ def test_v_computes_in_fp16_where_q_and_k_cannot(tmp_path: Path) -> None:
     found = proposals(session.model, {"qkv"}, {})
     source = apply_to(session.source, session.model, found, tmp_path / "rewritten.onnx")
     split = ConversionSession(request, None, RewrittenDraft(source, tmp_path / "rewritten.onnx", ()))
-    split.found = Found(dict.fromkeys(("qkv/MatMul", "qkv/MatMul_2"), "digits"))
+    split.found = KeepSearchResult(dict.fromkeys(("qkv/MatMul", "qkv/MatMul_2"), "digits"))
     conversion = split.draft().conversion
     kept = {each.node for each in conversion.kept if each.product}
     assert kept == {"qkv/MatMul", "qkv/MatMul_2"}

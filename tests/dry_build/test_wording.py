@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
+from trtlint.dry_build.agreement import Agreement, AmbiguousTensor, ComputationFailure, TensorDifference
 from trtlint.dry_build.result import DryBuildResult, UsedShape
 from trtlint.dry_build.wording import notes
 
@@ -81,8 +81,8 @@ def test_sizes_of_which_none_fits(length: int, said: str) -> None:
 
 
 DIFFERENCE = TensorDifference("n", "Add", "t", "l", "ELEMENTWISE", "1", "2", (0,), 1.0, 1, 4, "random")
-UNCOMPUTED = tuple(Uncomputed(f"reason {each}", each) for each in range(1, 7))
-UNCLEAR = tuple(Unclear(f"t{each}", "Mod") for each in range(1, 7))
+UNCOMPUTED = tuple(ComputationFailure(f"reason {each}", each) for each in range(1, 7))
+UNCLEAR = tuple(AmbiguousTensor(f"t{each}", "Mod") for each in range(1, 7))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.engine.finding import Further, Severity
+from trtlint.engine.finding import Severity, Suggestion
 from trtlint.engine.furtherinputs import measuring
 from trtlint.facts.facts import Facts
 from trtlint.target.target import Target
@@ -31,9 +31,9 @@ def entry(id_: str, where: str | None, group: str = "accuracy") -> Any:
     return SimpleNamespace(id=id_, group=group, read=lambda: SimpleNamespace(where=condition))
 
 
-def suggested(type_: str, *options: str) -> tuple[Further, ...]:
+def suggested(type_: str, *options: str) -> tuple[Suggestion, ...]:
     command = " ".join(("trtlint measure MODEL --inputs batch.npz", *options))
-    return (Further("inputs", command, f"the {type_} error of each output, measured with your inputs"),)
+    return (Suggestion("inputs", command, f"the {type_} error of each output, measured with your inputs"),)
 
 
 WEAK, HALF = Target(version="10.7"), Target(version="10.7", asked=frozenset({"fp16"}))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.graphs import model_of
-from trtlint.engine.reported import Reported, about_builds, about_experiments, reads_the_graph, turn
+from trtlint.engine.reported import ReportedPlaces, about_builds, about_experiments, reads_the_graph, turn
 from trtlint.engine.subjects import Subject
 from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
@@ -52,7 +52,7 @@ def test_the_order_of_rules(find: str, phase: int, build: bool, experiment: bool
 
 
 def test_places_and_messages() -> None:
-    found = Reported()
+    found = ReportedPlaces()
     found.add(rule("node", id_="A"), subject(FIRST))
     found.add(rule("log_message", id_="B"), subject(SECOND, "file:1"))
     found.add(rule("layer", id_="C"), subject(None, "file:2"))
@@ -90,7 +90,7 @@ def test_places_and_messages() -> None:
     ],
 )
 def test_errors_of_experiments(known: Subject, place: Subject, covered: bool) -> None:
-    found = Reported()
+    found = ReportedPlaces()
     assert not found.covers(rule("dry_build"), place)
     found.add(rule("rejection"), known)
     for find in ("dry_build", "parser_refusal", "builder_refusal"):

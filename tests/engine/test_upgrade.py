@@ -10,8 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from tests.graphs import model_of
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Row, Severity, Site, Unsearched
-from trtlint.engine.upgrade import Assessed, Listed, Safest, Upgrade, UpgradeStep, targets, upgrade
+from trtlint.engine.finding import SEVERITIES, Finding, IncompleteSearch, ModelReport, Row, Severity, Site
+from trtlint.engine.upgrade import (
+    ReleaseAssessment,
+    SafestRelease,
+    Upgrade,
+    UpgradeFinding,
+    UpgradeStep,
+    targets,
+    upgrade,
+)
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
 from trtlint.target.target import Target
@@ -79,15 +87,17 @@ def test_what_is_known_of_the_model_and_each_release() -> None:
         ("G2", "graph", (0,), False),
     ]
     assert found.lines == (
-        Assessed("10.6", "10.6.0", "target 0", True, {"error": 1, "warning": 1, "note": 0}, (0, 3), 2),
-        Assessed("10.7", "10.7.0", "target 1", True, COUNTLESS, (1, 2), 0),
-        Assessed("10.8", "10.8.0", "target 2", True, COUNTLESS, (), 0),
+        ReleaseAssessment(
+            "10.6", "10.6.0", "target 0", True, {"error": 1, "warning": 1, "note": 0}, (0, 3), 2
+        ),
+        ReleaseAssessment("10.7", "10.7.0", "target 1", True, COUNTLESS, (1, 2), 0),
+        ReleaseAssessment("10.8", "10.8.0", "target 2", True, COUNTLESS, (), 0),
     )
     assert found.steps == (
         UpgradeStep("10.6", "10.7", (0, 3), (1, 2)),
         UpgradeStep("10.7", "10.8", (1, 2), ()),
     )
-    assert found.safest == Safest(2, (1, 2), (), (0, 3))
+    assert found.safest == SafestRelease(2, (1, 2), (), (0, 3))
 
 
 def test_what_the_first_and_the_last_release_add_to_the_safest() -> None:
@@ -190,7 +200,7 @@ def test_what_becomes_or_was_unknown() -> None:
 
 def test_searches_that_did_not_finish_count_for_the_last_release() -> None:
     severities: dict[str, Severity] = {"G1": "error", "G2": "note", "C1": "warning"}
-    unsearched = tuple(Unsearched(rule, "", severity) for rule, severity in severities.items())
+    unsearched = tuple(IncompleteSearch(rule, "", severity) for rule, severity in severities.items())
     assert moved([], [], [], unsearched=unsearched).unsearched == {"error", "note"}
     way = targets(Target(), "10.6", "10.8")
     for index in (0, 1):
@@ -221,7 +231,7 @@ def test_options_name_the_newest_release_of_each_finding() -> None:
     assert named.options == ("--fp16",)
     rtx = replace(found, product="tensorrt-rtx")
     assert rtx.version_options(0) == ("--rtx", "10.6")
-    assert all(isinstance(each, Listed) for each in named.findings)
+    assert all(isinstance(each, UpgradeFinding) for each in named.findings)
 
 
 @pytest.mark.parametrize(

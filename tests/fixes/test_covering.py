@@ -11,7 +11,7 @@ from trtlint.case import Case
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.fixes.fixing import Fixed, fix_file
+from trtlint.fixes.fixing import FixedModel, fix_file
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
 from trtlint.policy.review import Review
@@ -39,7 +39,7 @@ norm (float16[1,64,32,32] x, float16[1,64,32,32] r) => (float16[1,64,32,32] y, f
 STATISTICS = ("square", "mean", "shift", "root")
 
 
-def fixed(folder: Path, target: Target, *keep: str) -> Fixed:
+def fixed(folder: Path, target: Target, *keep: str) -> FixedModel:
     path = folder / "norm.onnx"
     onnx.save(onnx.parser.parse_model(NORM), path)
     return fix_file(
@@ -49,7 +49,7 @@ def fixed(folder: Path, target: Target, *keep: str) -> Fixed:
     )
 
 
-def acc101(fixed: Fixed) -> list[Finding]:
+def acc101(fixed: FixedModel) -> list[Finding]:
     return [finding for finding in fixed.outcome.after.findings if finding.rule == "ACC101"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 import pytest
 
-from trtlint.fixes.outcome import AppliedFix, Linted, Proof, proofs
+from trtlint.fixes.outcome import AppliedFix, LintedModel, Proof, proofs
 from trtlint.fixes.patch import Bound, Patch
 
 
@@ -65,7 +65,7 @@ def test_findings_of_several_targets_are_listed_once() -> None:
         return SimpleNamespace(findings=[SimpleNamespace(fingerprint=each) for each in fingerprints])
 
     facts: Any = SimpleNamespace(model="model")
-    linted = Linted(onnx.ModelProto(), facts, (report("a", "b"), report("b", "c"), report()))
+    linted = LintedModel(onnx.ModelProto(), facts, (report("a", "b"), report("b", "c"), report()))
     assert [each.fingerprint for each in linted.findings] == ["a", "b", "c"]
     assert linted.model == "model"
-    assert Linted(onnx.ModelProto(), facts, ()).findings == []
+    assert LintedModel(onnx.ModelProto(), facts, ()).findings == []

@@ -19,7 +19,7 @@ from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.facts import Facts
 from trtlint.fixes import verification
 from trtlint.fixes.edit import EditError
-from trtlint.fixes.fixing import Fixed, fix_file
+from trtlint.fixes.fixing import FixedModel, fix_file
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import read_source
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def fixed_with(path: Path, verify: Check | None) -> Fixed:
+def fixed_with(path: Path, verify: Check | None) -> FixedModel:
     rules = tuple(rule for rule in load_rules([builtin_rules()]) if rule.id in ("ACC115", "ACC116"))
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:

@@ -9,16 +9,16 @@ from tests.graphs import model_of
 from trtlint.measurement.analysis import Findings, findings, origins, overflowing_inputs, regions, sites
 from trtlint.measurement.folding import Affine, Folding
 from trtlint.measurement.formats import BF16, FP16, Range
-from trtlint.measurement.measurement import Inside, MeasuredTensor
+from trtlint.measurement.measurement import InternalValue, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
-from trtlint.measurement.trial import Ranged
+from trtlint.measurement.trial import RangeRun
 from trtlint.model.graph import Node
 
 INF, NAN = np.inf, np.nan
 NONE: frozenset[str] = frozenset()
 
 
-def ranged(*rows: tuple[str, str, str, float, float], inside: str = "", wide: str = "") -> Ranged:
+def ranged(*rows: tuple[str, str, str, float, float], inside: str = "", wide: str = "") -> RangeRun:
     """Return ranges of probes: node, operator, tensor, largest and smallest number.
 
     Tensors named in ``inside`` are internal numbers, and tensors in ``wide`` stay in FP32.
@@ -35,7 +35,7 @@ def ranged(*rows: tuple[str, str, str, float, float], inside: str = "", wide: st
         for column, (node, op, tensor, _, _) in enumerate(rows)
     )
     figures = np.array([[high, low, abs(high) + abs(low)] for *_, high, low in rows])
-    return Ranged(probes, figures, ())
+    return RangeRun(probes, figures, ())
 
 
 def found(beyond: str = "", constants: str = "", inside: str = "") -> Findings:
@@ -89,7 +89,7 @@ FINITE = ranged(*((name, "Mul", tensor, 1.0, 0.0) for name, tensor in zip("12345
     ],
 )
 def test_overflows_begin_where_no_input_overflows(
-    findings_: Findings, given: Ranged, unsound: frozenset[str] | None, begun: list[str]
+    findings_: Findings, given: RangeRun, unsound: frozenset[str] | None, begun: list[str]
 ) -> None:
     assert [node.path for node in origins(nodes(), findings_, given, unsound)] == begun
 
@@ -181,7 +181,7 @@ def site(
     *,
     origin: bool = False,
     narrow: bool = True,
-    inside: tuple[Inside, ...] = (),
+    inside: tuple[InternalValue, ...] = (),
 ) -> MeasuredTensor:
     """Return the expected range of a tensor."""
     greatest = None if high is None or low is None else max(abs(high), abs(low))
@@ -207,7 +207,7 @@ def test_the_range_of_each_tensor() -> None:
         inside="square root",
         wide="wide",
     )
-    inner = (Inside("square", 1e6), Inside("root", None))
+    inner = (InternalValue("square", 1e6), InternalValue("root", None))
     assert sites(given, [], NONE, FP16) == [
         site("", "Input", "x", 1.0, -2.0),
         site("", "Constant", "weight", 1e5, 0.0, "overflow"),

@@ -12,7 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 from tests.inprocess import printed
-from trtlint.measurement.compared import Compared, find_compared
+from trtlint.measurement.compared import ComparedTensors, find_compared
 from trtlint.measurement.formats import FP16
 from trtlint.measurement.measurement import read_measurement
 from trtlint.measurement.narrowing import Narrowing
@@ -34,7 +34,9 @@ def model_of(body: str, outputs: str = "int64[n] y", inputs: str = "float[4,8] x
     return model
 
 
-def compared(folder: Path, body: str, outputs: str = "int64[n] y", inputs: str = "float[4,8] x") -> Compared:
+def compared(
+    folder: Path, body: str, outputs: str = "int64[n] y", inputs: str = "float[4,8] x"
+) -> ComparedTensors:
     onnx.save(model_of(body, outputs, inputs), folder / "m.onnx")
     return find_compared(load(folder / "m.onnx").graph)
 
@@ -97,7 +99,7 @@ def test_the_last_float_tensors_are_compared(
     tmp_path: Path, body: str, outputs: str, reads: dict[tuple[str, int], str], sentence: str
 ) -> None:
     found = compared(tmp_path, body, outputs)
-    assert found == Compared(reads, sentence, decides=True)
+    assert found == ComparedTensors(reads, sentence, decides=True)
     assert found.noun == "tensor"
 
 
@@ -120,7 +122,7 @@ def test_the_last_float_tensors_are_compared(
 )
 def test_outputs_without_such_tensors(tmp_path: Path, body: str, outputs: str) -> None:
     found = compared(tmp_path, body, outputs)
-    assert found == Compared()
+    assert found == ComparedTensors()
     assert found.noun == "output"
 
 

@@ -14,7 +14,7 @@ from trtlint.measurement.folding import find_folding
 from trtlint.measurement.measuring import _require_finite
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.skeleton import TrialError
-from trtlint.measurement.trial import Ranged
+from trtlint.measurement.trial import RangeRun
 from trtlint.measurement.writing import FormulaWriter
 
 NORM = """< ir_version: 8, opset_import: ["" : 17] >
@@ -82,7 +82,7 @@ def test_the_first_tensor_that_is_not_finite_is_an_output_of_a_node() -> None:
         Probe("c", "Exp", "outside", 2, narrow=False),
     )
     figures = np.array([[1, -1, 1], [np.inf, 0, np.inf], [np.inf, 0, np.inf]])
-    ranged = Ranged(probes, figures, ({"y": np.array([np.inf])},))
+    ranged = RangeRun(probes, figures, ({"y": np.array([np.inf])},))
     trial: Any = SimpleNamespace(ranged=ranged, judged=frozenset())
     with pytest.raises(TrialError) as error:
         _require_finite(trial, made_up=True)

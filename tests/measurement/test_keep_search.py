@@ -17,12 +17,12 @@ from trtlint.measurement import search
 from trtlint.measurement.analysis import Findings
 from trtlint.measurement.formats import FP16
 from trtlint.measurement.kept import KeptNodes
-from trtlint.measurement.measurement import Inside, MeasuredTensor
+from trtlint.measurement.measurement import InternalValue, MeasuredTensor
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.search import KeepSearch, _size
 from trtlint.measurement.skeleton import Skeleton, skeleton
-from trtlint.measurement.trial import Rehearsed, Trial, ratio
+from trtlint.measurement.trial import NarrowRun, Trial, ratio
 
 BOUND = 0.1
 CHAIN = (
@@ -73,13 +73,13 @@ class Errors:
         """Return the error with some nodes in FP32, in integer hundredths."""
         return round(self.base + sum(error for name, error in self.errors.items() if name not in kept)) / 100
 
-    def rehearse(self, narrowing: Narrowing) -> Rehearsed:
+    def rehearse(self, narrowing: Narrowing) -> NarrowRun:
         self.runs += 1
         return self.result(narrowing)
 
-    def result(self, narrowing: Narrowing) -> Rehearsed:
+    def result(self, narrowing: Narrowing) -> NarrowRun:
         """Return the result of a run."""
-        return Rehearsed({"y": self.of(narrowing.keep) / (10 if narrowing.fused else 1)})
+        return NarrowRun({"y": self.of(narrowing.keep) / (10 if narrowing.fused else 1)})
 
 
 def searched(
@@ -198,7 +198,7 @@ def test_a_model_that_no_set_helps(chain: Skeleton) -> None:
 def test_sets_are_tried_with_the_worst_of_the_ways(
     bad: list[Narrowing], good: list[Narrowing], accumulates: bool, drivers: list[Narrowing], chain: Skeleton
 ) -> None:
-    fine, broken = Rehearsed({"y": BOUND}), Rehearsed({"y": BOUND * 1.01})
+    fine, broken = NarrowRun({"y": BOUND}), NarrowRun({"y": BOUND * 1.01})
     ways = (*((way, fine) for way in good), *((way, broken) for way in bad))
     rehearsal = Rehearsal(fine, fine, fine, None, None, ways)
     trial = SimpleNamespace(skeleton=chain, accumulates=lambda way: accumulates and way.accumulate)
@@ -209,7 +209,7 @@ def test_sets_are_tried_with_the_worst_of_the_ways(
 
 
 def test_products_cost_more_to_keep(chain: Skeleton) -> None:
-    fine = Rehearsed({"y": 0.0})
+    fine = NarrowRun({"y": 0.0})
     trial = SimpleNamespace(skeleton=chain)
     made = KeepSearch(
         cast("Trial", trial),
@@ -242,7 +242,7 @@ def test_unknown_and_empty_dimensions_count_as_one(
     ],
 )
 def test_the_worst_error_of_the_outputs(errors: dict[str, float | None], worst: float | None) -> None:
-    assert Rehearsed(errors).worst == worst
+    assert NarrowRun(errors).worst == worst
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_worst_error_of_the_outputs(errors: dict[str, float | None], worst: 
 def test_the_largest_magnitude_of_a_tensor(
     largest: float | None, inside: tuple[float | None, ...], greatest: float
 ) -> None:
-    numbers = tuple(Inside("square", each) for each in inside)
+    numbers = tuple(InternalValue("square", each) for each in inside)
     tensor = MeasuredTensor("n", "Mul", "t", largest, None, None, "ok", False, True, numbers)
     assert tensor.greatest == greatest
 

@@ -15,7 +15,7 @@ from trtlint.measurement.formats import BF16
 from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
-from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.rounding import rounded
 from trtlint.measurement.session import RehearsalSession
@@ -50,7 +50,7 @@ def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tm
     onnx.save(model, tmp_path / "model.onnx")
     mine, _ = RehearsalSession(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds())
     names = tuple(output.name for output in model.graph.output)
-    theirs, _ = RehearsalSession(Rewritten(model.SerializeToString(), (), names, 1, 0)).run(feeds())
+    theirs, _ = RehearsalSession(RewrittenModel(model.SerializeToString(), (), names, 1, 0)).run(feeds())
     for name in names:
         np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
 

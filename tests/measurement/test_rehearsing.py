@@ -13,7 +13,7 @@ from trtlint.measurement.formats import BF16, FP16, TF32, Format
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
-from trtlint.measurement.trial import Rehearsed, Trial
+from trtlint.measurement.trial import NarrowRun, Trial
 
 LAYERS = FusedLayers("layers.json", 7, 9, frozenset({"t"}))
 BEYOND = frozenset({"c"})
@@ -32,10 +32,10 @@ class Runs:
         assert narrowing.accumulate
         return self.sums
 
-    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
+    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> NarrowRun:
         if probed:
             self.probed.append(words(narrowing))
-        return Rehearsed({words(narrowing): 0.0})
+        return NarrowRun({words(narrowing): 0.0})
 
 
 def words(narrowing: Narrowing) -> str:
@@ -49,7 +49,7 @@ def words(narrowing: Narrowing) -> str:
     return " ".join(name for name, given in settings.items() if given) or "plain"
 
 
-def named(result: Rehearsed | None) -> str | None:
+def named(result: NarrowRun | None) -> str | None:
     """Return the settings of the run of a result."""
     return None if result is None else next(iter(result.errors))
 
@@ -145,9 +145,9 @@ def test_the_runs_of_a_model(
     assert all(way.format is format_ for way, _ in found.runs)
 
 
-def result(*errors: float | None) -> Rehearsed:
+def result(*errors: float | None) -> NarrowRun:
     """Return a result with the errors of some outputs."""
-    return Rehearsed({f"y{index}": error for index, error in enumerate(errors)})
+    return NarrowRun({f"y{index}": error for index, error in enumerate(errors)})
 
 
 def test_errors_of_a_rehearsal() -> None:
@@ -174,8 +174,8 @@ def test_errors_within_a_limit(errors: tuple[float | None, ...], good: bool) -> 
 
 
 def test_the_smallest_share_of_equal_choices_in_all_runs() -> None:
-    def run(*choices: ChoiceShares) -> tuple[Narrowing, Rehearsed]:
-        return Narrowing(FP16), Rehearsed({"y": 0.0}, choices=choices)
+    def run(*choices: ChoiceShares) -> tuple[Narrowing, NarrowRun]:
+        return Narrowing(FP16), NarrowRun({"y": 0.0}, choices=choices)
 
     same, changed, other = (
         ChoiceShares("top", 1, 1),

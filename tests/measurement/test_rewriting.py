@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from trtlint.measurement.formats import BF16, FP16, TF32
-from trtlint.measurement.narrowing import Narrowing, Rewritten
+from trtlint.measurement.narrowing import Narrowing, RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.skeleton import skeleton
 
@@ -19,13 +19,13 @@ PLAIN = """(float[2,4] x) => (float[2,3] y) < float[4,3] w = {1, 2, 3, 4, 5, 6, 
 float[3] b = {1, 2, 3} > { [p] a = MatMul (x, w) [q] c = Add (a, b) [r] d = Relu (c) [s] y = Sqrt (d) }"""
 
 
-def written(folder: Path, text: str, narrowing: Narrowing | None = None, **more: Any) -> Rewritten:
+def written(folder: Path, text: str, narrowing: Narrowing | None = None, **more: Any) -> RewrittenModel:
     path = folder / "model.onnx"
     onnx.save(onnx.parser.parse_model(f"{HEAD} {text}"), path)
     return rewrite(skeleton(path), narrowing, **more)
 
 
-def expressions(found: Rewritten) -> dict[str, str]:
+def expressions(found: RewrittenModel) -> dict[str, str]:
     """Return the expression of each value of the model, without renamed values."""
     graph = onnx.ModelProto.FromString(found.data).graph
     texts: dict[str, str] = {}

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from trtlint.measurement import session
-from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.skeleton import ModelNotLoadedError, TrialError
 
@@ -18,7 +18,7 @@ HEAD = '< ir_version: 8, opset_import: ["" : 17, "own" : 1] > g (float[2] x) => 
 
 def session_of(body: str, outputs: tuple[str, ...]) -> RehearsalSession:
     data = onnx.parser.parse_model(f"{HEAD} {{ {body} }}").SerializeToString()
-    return RehearsalSession(Rewritten(data, (), outputs, 3, 0))
+    return RehearsalSession(RewrittenModel(data, (), outputs, 3, 0))
 
 
 def test_a_model_without_outputs_to_return_is_not_run() -> None:
@@ -51,5 +51,5 @@ def test_two_lines_of_an_error(message: str, reason: str) -> None:
 def test_a_thread_for_each_processor(monkeypatch: pytest.MonkeyPatch, cpus: int | None, used: int) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cpus)
     data = onnx.parser.parse_model(f"{HEAD} {{ y = Neg (x) }}").SerializeToString()
-    found = RehearsalSession(Rewritten(data, (), ("y",), 1, 0))
+    found = RehearsalSession(RewrittenModel(data, (), ("y",), 1, 0))
     assert found._session.get_session_options().intra_op_num_threads == used

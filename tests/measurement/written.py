@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.writing import GraphWriter
 
@@ -31,6 +31,6 @@ class Graph(GraphWriter):
         graph = helper.make_graph(self.scope.nodes, "g", self._inputs, infos, self.scope.initializers)
         opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
-        session = RehearsalSession(Rewritten(model.SerializeToString(), (), tuple(outputs), 1, 0))
+        session = RehearsalSession(RewrittenModel(model.SerializeToString(), (), tuple(outputs), 1, 0))
         found = session.run(feeds)[0]
         return [found[name] for name in outputs]

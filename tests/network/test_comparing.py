@@ -13,7 +13,7 @@ from onnx import parser
 
 from tests.network.test_run import Maker
 from trtlint.network import comparing as module
-from trtlint.network.comparing import Comparing, NotComparableError
+from trtlint.network.comparing import NetworkComparer, NotComparableError
 from trtlint.network.judge import Difference
 from trtlint.network.layers import Layer, Network
 from trtlint.network.parsing import WeightFiles
@@ -35,11 +35,11 @@ NOTHING = {
 
 def comparing(
     folder: Path, text: str, network: Network, progress: Callable[[float], None] = lambda _: None
-) -> Comparing:
+) -> NetworkComparer:
     """Return the comparison of a model with a network."""
     path = folder / "model.onnx"
     onnx.save(parser.parse_model(_HEAD + text), path)
-    return Comparing(path, network, WeightFiles(), progress)
+    return NetworkComparer(path, network, WeightFiles(), progress)
 
 
 def agreement(folder: Path, text: str, network: Network, **feeds: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trtlint.network.expected import Expected
+from trtlint.network.expected import ExpectedTensors
 from trtlint.network.layers import Array
 from trtlint.network.refused import RuntimeRefusedError
 
@@ -39,7 +39,7 @@ class Source:
 
 def test_groups_are_computed_when_a_tensor_is_taken() -> None:
     source = Source({"a": A, "b": B}, {}, {"c": C})
-    expected = Expected(source, ("a", "b", "c", "d"))
+    expected = ExpectedTensors(source, ("a", "b", "c", "d"))
     assert (expected.runs, expected.seconds, expected.take("a"), source.asked) == (0, 0.0, None, [])
     feeds = {"x": A}
     expected.begin(feeds)
@@ -57,7 +57,7 @@ def test_groups_are_computed_when_a_tensor_is_taken() -> None:
 
 
 def test_a_second_set_of_inputs_starts_anew() -> None:
-    expected = Expected(Source({"a": A}, {"b": B}), ("a", "b"))
+    expected = ExpectedTensors(Source({"a": A}, {"b": B}), ("a", "b"))
     expected.begin({})
     expected.begin({})
     assert (expected.runs, expected.take("b"), expected.take("a")) == (2, B, A)
@@ -66,7 +66,7 @@ def test_a_second_set_of_inputs_starts_anew() -> None:
 
 
 def test_inputs_that_the_runtime_rejects() -> None:
-    expected = Expected(Source({"a": A}, error=ValueError("no such shape")), ("a", "b"))
+    expected = ExpectedTensors(Source({"a": A}, error=ValueError("no such shape")), ("a", "b"))
     expected.begin({})
     with pytest.raises(RuntimeRefusedError, match="no such shape"):
         expected.take("b")

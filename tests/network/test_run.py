@@ -10,7 +10,7 @@ import pytest
 from trtlint.network import run as run_module
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, Tensor
-from trtlint.network.run import Missing, Runner, Value
+from trtlint.network.run import MissingTensor, Runner, Value
 from trtlint.network.schedule import schedule
 
 
@@ -73,8 +73,8 @@ def test_a_layer_that_is_not_known_is_missing_and_so_is_what_follows() -> None:
     y = maker.layer("ACTIVATION", [maker.layer("PLUGIN_V3", [x])], "y", type="RELU")
     z = maker.layer("UNARY", [x], "z", op="NEG")
     found = run(maker.network(y, z), x=np.ones(1, np.float32))
-    assert found["y"] == Missing("the layer PLUGIN_V3")
-    assert not isinstance(found["z"], Missing)
+    assert found["y"] == MissingTensor("the layer PLUGIN_V3")
+    assert not isinstance(found["z"], MissingTensor)
 
 
 def test_the_branch_that_is_not_taken_is_not_computed() -> None:
@@ -94,7 +94,7 @@ def test_the_branch_that_is_not_taken_is_not_computed() -> None:
     Runner(network, watch).run({"x": np.ones(1, np.float32), "c": np.array(True)})
     values = dict(seen)
     assert np.array_equal(np.asarray(values["y"]), [-1.0])
-    assert values["other"] == Missing("the layer is in a branch that its If did not select")
+    assert values["other"] == MissingTensor("the layer is in a branch that its If did not select")
 
 
 def test_a_loop_carries_its_state_and_stacks_its_outputs() -> None:
@@ -125,7 +125,7 @@ def test_inputs_without_a_value_are_missing() -> None:
     maker = Maker()
     x, z = maker.input("x"), maker.input("z")
     y = maker.layer("ELEMENTWISE", [x, z], "y", op="SUM")
-    assert run(maker.network(y), x=np.ones(1, np.float32)) == {"y": Missing("no value was given")}
+    assert run(maker.network(y), x=np.ones(1, np.float32)) == {"y": MissingTensor("no value was given")}
 
 
 def test_values_of_inputs_get_the_type_of_the_network() -> None:
@@ -146,7 +146,7 @@ def reasons(
     maker.layers.append(Layer(0, "", kind, tuple(given), outputs, types, settings))
     network = maker.network(*outputs)
     found = run(network, **{f"x{at}": array for at, array in enumerate(inputs)})
-    return [each if isinstance(each, Missing) else each.tolist() for each in found.values()]
+    return [each if isinstance(each, MissingTensor) else each.tolist() for each in found.values()]
 
 
 ROW = np.array([1, -2], np.float32)
@@ -154,15 +154,15 @@ ROW = np.array([1, -2], np.float32)
 
 def test_reasons_for_missing_outputs() -> None:
     assert reasons("UNARY", ROW, types=("FLOAT",), op="NEG") == [[-1, 2]]
-    few = Missing("the computation of the layer gave fewer outputs than the layer has")
+    few = MissingTensor("the computation of the layer gave fewer outputs than the layer has")
     assert reasons("UNARY", ROW, op="NEG") == [[-1, 2], few]
     assert reasons("TOPK", ROW, types=("FLOAT", "INT32"), op="MAX", k=1, axes=1) == [[1], [0]]
-    assert reasons("UNARY", ROW, op="X") == [Missing("the operation X")] * 2
+    assert reasons("UNARY", ROW, op="X") == [MissingTensor("the operation X")] * 2
     (shuffled,) = reasons("SHUFFLE", ROW, types=("FLOAT",), reshape_dims=(3,))
-    assert isinstance(shuffled, Missing)
+    assert isinstance(shuffled, MissingTensor)
     assert shuffled.reason.startswith("SHUFFLE: cannot reshape array of size 2 into shape (3")
     (long,) = reasons("UNARY", ROW, types=("FLOAT",), op="a  b\n" * 100)
-    assert long == Missing(("the operation " + "a b " * 100)[:200])
+    assert long == MissingTensor(("the operation " + "a b " * 100)[:200])
 
 
 def test_layers_without_outputs_and_inputs() -> None:
@@ -187,7 +187,7 @@ def test_tensors_of_an_attention_are_inputs() -> None:
             maker.network(y, z), q=ones, mask=np.full((1, 1, 1, 1), given), scale=np.array(4, np.float32)
         )
         assert {name: np.asarray(each).item() for name, each in found.items()} == {"y": expected, "z": 1}
-    assert isinstance(run(maker.network(y), q=ones)["y"], Missing)
+    assert isinstance(run(maker.network(y), q=ones)["y"], MissingTensor)
 
 
 def test_values_that_are_already_known_are_not_computed() -> None:
@@ -220,7 +220,7 @@ def test_values_that_are_already_known_are_not_computed() -> None:
         (np.array([True]), "FLOAT", [-1, 2]),
         (np.array(False), "FLOAT", [1, 2]),
         (np.array(False), "INT32", [1, 2]),
-        (None, "FLOAT", Missing("no value was given")),
+        (None, "FLOAT", MissingTensor("no value was given")),
     ],
 )
 def test_the_output_of_a_conditional(condition: Any, types: str, expected: Any) -> None:
@@ -232,7 +232,7 @@ def test_the_output_of_a_conditional(condition: Any, types: str, expected: Any) 
     maker.layers.append(Layer(5, "", "CONDITIONAL_OUTPUT", (then, other), (y,), (types,), {}, 3))
     feeds = {"x": ROW} if condition is None else {"x": ROW, "c": condition}
     found = run(maker.network(y), **feeds)["y"]
-    if isinstance(expected, Missing):
+    if isinstance(expected, MissingTensor):
         assert found == expected
     else:
         assert np.asarray(found).tolist() == expected
@@ -247,7 +247,7 @@ def test_conditionals_that_are_not_complete() -> None:
     maker.layer("CONDITION", [c], group=2)
     maker.layers.append(Layer(2, "", "CONDITIONAL_OUTPUT", (x, None), (z,), ("FLOAT",), {}, 2))
     found = run(maker.network(y, z), x=ROW, c=np.array(False))
-    assert found == {"y": Missing("a condition is missing"), "z": Missing("a branch is missing")}
+    assert found == {"y": MissingTensor("a condition is missing"), "z": MissingTensor("a branch is missing")}
 
 
 class Loop:
@@ -279,7 +279,7 @@ class Loop:
         """Return the outputs as lists, or the missing support."""
         given = {"x": np.array([1, 2], np.float32), "n": np.array(3, np.int32), "go": np.array(True), **feeds}
         found = run(self.maker.network(*outputs), **given)
-        return [each if isinstance(each, Missing) else each.tolist() for each in found.values()]
+        return [each if isinstance(each, MissingTensor) else each.tolist() for each in found.values()]
 
 
 def test_outputs_of_a_loop() -> None:
@@ -298,7 +298,7 @@ def test_outputs_of_a_loop() -> None:
         [[2, 3, 4], [4, 6, 8]],
         [[4, 8], [3, 6], [2, 4]],
     ]
-    none = Missing("the loop runs no iteration")
+    none = MissingTensor("the loop runs no iteration")
     assert loop.run(*outputs, n=np.array(0, np.int32)) == [[1, 2], none, none, none, none]
     assert loop.run(*outputs, n=np.array(1, np.int32)) == [[2, 4], [2, 4], [[1, 2]], [[2], [4]], [[2, 4]]]
 
@@ -324,12 +324,12 @@ def test_outputs_are_stacked_on_a_new_first_axis() -> None:
 def test_a_condition_ends_a_loop() -> None:
     loop = Loop(WHILE="go")
     output = loop.output("CONCATENATE", loop.grown)
-    assert loop.run(output, go=np.array([False])) == [Missing("the loop runs no iteration")]
+    assert loop.run(output, go=np.array([False])) == [MissingTensor("the loop runs no iteration")]
     reason = f"a loop of more than {MOST} iterations"
     loop = Loop(COUNT="n", WHILE="go")
     output = loop.output("CONCATENATE", loop.grown)
     assert loop.run(output) == [[[2, 4], [3, 6], [4, 8]]]
-    assert loop.run(output, n=np.array(MOST + 1, np.int32)) == [Missing(reason)]
+    assert loop.run(output, n=np.array(MOST + 1, np.int32)) == [MissingTensor(reason)]
 
 
 def test_the_last_condition_is_that_of_the_iteration() -> None:
@@ -356,10 +356,10 @@ def test_loops_whose_end_is_not_known(kind: str) -> None:
         "COUNT": "a loop whose number of iterations is not known",
         "WHILE": "a loop whose condition is not known: no layer computes the tensor",
     }
-    assert loop.run(output) == [Missing(words[kind])]
+    assert loop.run(output) == [MissingTensor(words[kind])]
     endless = Loop()
     output = endless.output("LAST_VALUE", endless.grown)
-    assert endless.run(output) == [Missing(words["COUNT"])]
+    assert endless.run(output) == [MissingTensor(words["COUNT"])]
 
 
 def test_the_smallest_count_ends_a_loop() -> None:
@@ -397,7 +397,7 @@ def test_iterated_tensors_that_are_missing() -> None:
     loop.add("ITERATOR", (None,), each)
     used = loop.maker.layer("UNARY", [each], "used", op="NEG")
     outputs = [loop.output("CONCATENATE", used), loop.output("LAST_VALUE", loop.state)]
-    assert loop.run(*outputs) == [Missing("an input is not connected"), [4, 8]]
+    assert loop.run(*outputs) == [MissingTensor("an input is not connected"), [4, 8]]
 
 
 def test_stacked_outputs_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,7 +406,7 @@ def test_stacked_outputs_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> N
     room = loop.maker.input("room", "INT32")
     output = loop.output("CONCATENATE", loop.state, room)
     assert loop.run(output, room=np.array(3, np.int32)) == [[[1, 2], [2, 4], [3, 6]]]
-    too_long = Missing("a loop output of more than 3 iterations")
+    too_long = MissingTensor("a loop output of more than 3 iterations")
     assert loop.run(output, room=np.array(4, np.int32)) == [too_long]
-    many = Missing("a loop of more than 3 iterations")
+    many = MissingTensor("a loop of more than 3 iterations")
     assert loop.run(output, room=np.array(3, np.int32), n=np.array(4, np.int32)) == [many]

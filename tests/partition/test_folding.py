@@ -8,10 +8,10 @@ import onnx
 import pytest
 
 from trtlint.model.load import load
-from trtlint.partition.folding import Removed, removed
+from trtlint.partition.folding import RemovedNodes, removed
 
 
-def gone(folder: Path, text: str, *, rewritten: bool = True) -> tuple[list[str], Removed]:
+def gone(folder: Path, text: str, *, rewritten: bool = True) -> tuple[list[str], RemovedNodes]:
     """Return the removed nodes in graph order, and everything else."""
     path = folder / "m.onnx"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "my" : 1]> {text}'), path)
@@ -122,7 +122,7 @@ def test_branches_that_a_constant_decides(
     found, rest = gone(tmp_path, text)
     assert sorted(found) == sorted(names)
     assert (rest.moved, rest.renamed) == (moved, renamed)
-    assert gone(tmp_path, text, rewritten=False) == ([], Removed(frozenset(), {}, {}))
+    assert gone(tmp_path, text, rewritten=False) == ([], RemovedNodes(frozenset(), {}, {}))
 
 
 def test_branches_of_other_operators_stay(tmp_path: Path) -> None:

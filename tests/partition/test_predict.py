@@ -18,7 +18,7 @@ from trtlint.knowledge.providers import Provider
 from trtlint.model.load import load
 from trtlint.partition import predict as predict_module
 from trtlint.partition.predict import Reason, predict
-from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
+from trtlint.partition.result import Border, Partition, ProviderSettings, RemainingNode, Split
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 
@@ -396,10 +396,10 @@ def test_a_prediction(tmp_path: Path) -> None:
         "predicted",
         (("a",), ("b",), ("c",)),
         (
-            Left("u1", "Sin", "no Sin", ("BLD1", "BLD2")),
-            Left("u2", "Sin", "other", ("BLD2", "BLD4")),
-            Left("v", "Cos", "no Cos", ("BLD3",)),
-            Left("w", "Tan", "no Tan"),
+            RemainingNode("u1", "Sin", "no Sin", ("BLD1", "BLD2")),
+            RemainingNode("u2", "Sin", "other", ("BLD2", "BLD4")),
+            RemainingNode("v", "Cos", "no Cos", ("BLD3",)),
+            RemainingNode("w", "Tan", "no Tan"),
         ),
         borders=(
             Border("p", False, 64),
@@ -489,10 +489,10 @@ def test_borders_of_bodies_that_are_divided(tmp_path: Path) -> None:
         "predicted",
         (("a",),),
         (
-            Left("branch/then_branch/n1", "Unique", "no Sin", ("BLD1", "BLD2")),
-            Left("branch/else_branch/n2", "Neg"),
-            Left("branch/else_branch/n3", "Abs"),
-            Left("branch", "If"),
+            RemainingNode("branch/then_branch/n1", "Unique", "no Sin", ("BLD1", "BLD2")),
+            RemainingNode("branch/else_branch/n2", "Neg"),
+            RemainingNode("branch/else_branch/n3", "Abs"),
+            RemainingNode("branch", "If"),
         ),
         borders=(Border("p", False, 16),),
         splits=(

@@ -7,7 +7,7 @@ import pytest
 
 from trtlint.partition import regions
 from trtlint.partition.regions import (
-    Joined,
+    JoinedRegions,
     Operator,
     borders,
     interface_words,
@@ -129,18 +129,18 @@ def test_regions_are_removed_until_there_is_no_cycle(monkeypatch: pytest.MonkeyP
     for most, cyclic in ((3, both), (2, both), (1, both[:1]), (0, ())):
         monkeypatch.setattr(regions, "_MOST_REMOVALS", most)
         left = tuple(part for part in parts if part not in cyclic)
-        assert join(operators, parts, ProviderSettings()) == Joined(left, (), cyclic)
-    assert join(operators, [(), (0,), ()], ProviderSettings()) == Joined(((0,),))
-    assert join([], [], ProviderSettings()) == Joined(())
+        assert join(operators, parts, ProviderSettings()) == JoinedRegions(left, (), cyclic)
+    assert join(operators, [(), (0,), ()], ProviderSettings()) == JoinedRegions(((0,),))
+    assert join([], [], ProviderSettings()) == JoinedRegions(())
 
 
 def test_small_regions_and_cycles_are_both_reported() -> None:
     found = join(
         chain("a", "b", "", "c", "", "d", "e"), [(0, 1), (3,), (5, 6)], ProviderSettings(min_nodes=2)
     )
-    assert found == Joined(((0, 1), (5, 6)), ((3,),), ())
+    assert found == JoinedRegions(((0, 1), (5, 6)), ((3,),), ())
     gap = join(chain("a", "left", "b", "c", "d"), [(0, 2), (3,), (4,)], ProviderSettings(min_nodes=1))
-    assert gap == Joined(((3, 4),), (), ((0, 2),), joined=True)
+    assert gap == JoinedRegions(((3, 4),), (), ((0, 2),), joined=True)
 
 
 def test_vertices_and_the_vertices_that_read_them() -> None:

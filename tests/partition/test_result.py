@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trtlint.partition.result import Border, Left, Partition, Split
+from trtlint.partition.result import Border, Partition, RemainingNode, Split
 
 
 def test_a_partition_as_a_document() -> None:
@@ -11,7 +11,7 @@ def test_a_partition_as_a_document() -> None:
         "tensorrt",
         "predicted",
         (("a", "b"), ("c",)),
-        (Left("u", "Unique"), Left("v", "Unique")),
+        (RemainingNode("u", "Unique"), RemainingNode("v", "Unique")),
         folded=("k", "l", "m"),
         borders=(Border("p", True, 16), Border("q", False, None), Border("r", False, 4)),
         splits=(split,),

@@ -12,7 +12,7 @@ from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, WI
 from trtlint.dry_build.wheels import Wheels, find
 from trtlint.knowledge.providers import Provider
 from trtlint.partition import simulate as simulate_module
-from trtlint.partition.result import Left, Partition, ProviderSettings
+from trtlint.partition.result import Partition, ProviderSettings, RemainingNode
 from trtlint.partition.simulate import Simulation, simulate
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
@@ -203,7 +203,7 @@ def test_the_parts_of_one_graph() -> None:
         "tensorrt",
         "parser",
         (("a", "b"), ("d",)),
-        (Left("u", "U"), Left("c", "C")),
+        (RemainingNode("u", "U"), RemainingNode("c", "C")),
         dropped=("c: the region has 1 nodes, fewer than the minimum size of a part",),
         failure=failure,
         calls=5,
@@ -225,7 +225,12 @@ def test_regions_that_are_given_up() -> None:
         "the model: another",
     )
     assert found.joined
-    assert found.left == (Left("a", "A"), Left("c", "C"), Left("i", "I"), Left("i/then/n", "N"))
+    assert found.left == (
+        RemainingNode("a", "A"),
+        RemainingNode("c", "C"),
+        RemainingNode("i", "I"),
+        RemainingNode("i/then/n", "N"),
+    )
 
 
 def test_bodies_belong_to_the_part_of_their_node() -> None:
@@ -258,7 +263,7 @@ def test_nodes_of_the_file_behind_rewritten_nodes() -> None:
     given = scope("", "a new b u only", (0, 1, 2), (4,), added=["new", "only"])
     found = answered(given, merged=merged)
     assert found.parts == (("m", "n", "a", "b"), ("only",))
-    assert found.left == (Left("v", "V"), Left("u", "U"))
+    assert found.left == (RemainingNode("v", "V"), RemainingNode("u", "U"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.report import handmade
 from trtlint.engine.rulebook import load_builtin
 from trtlint.policy import suppression
-from trtlint.policy.review import Policy, Ran, Review
+from trtlint.policy.review import ApplicableRules, Policy, Review
 from trtlint.target.target import Target
 
 MODEL = Path("m.onnx")
@@ -20,20 +20,20 @@ MODEL = Path("m.onnx")
 def test_findings_of_one_severity_are_in_the_order_of_their_rules() -> None:
     late, early = (replace(handmade.SCALE, rule=rule) for rule in ("T2", "T1"))
     report = replace(handmade.clean_model(), findings=(late, early))
-    (reviewed,) = Review().apply(MODEL, [report], Policy(severity=(("ALL", "note"),)), Ran())
+    (reviewed,) = Review().apply(MODEL, [report], Policy(severity=(("ALL", "note"),)), ApplicableRules())
     assert [(each.rule, each.severity) for each in reviewed.findings] == [("T1", "note"), ("T2", "note")]
 
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_model_that_suppresses_nothing_has_no_note_of_that(own: bool) -> None:
-    (reviewed,) = Review().apply(MODEL, [handmade.clean_model()], Policy(own=own), Ran())
+    (reviewed,) = Review().apply(MODEL, [handmade.clean_model()], Policy(own=own), ApplicableRules())
     assert reviewed.notes == handmade.clean_model().notes
 
 
 def test_a_rule_that_may_be_about_an_unknown_version_ran() -> None:
     entries = [entry for entry in load_builtin().entries if entry.id == "ACC102"]
     for version, ran in ((None, ["ACC102"]), ("10.7", ["ACC102"]), ("10.8", [])):
-        assert [name.id for name in Ran(entries, [Target(version=version)]).names] == ran
+        assert [name.id for name in ApplicableRules(entries, [Target(version=version)]).names] == ran
 
 
 def test_a_model_suppresses_by_a_thousand_entries_at_most() -> None:

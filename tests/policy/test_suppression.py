@@ -19,15 +19,15 @@ from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site
 from trtlint.files.globs import matches_name, matches_path
 from trtlint.model.metadata import copy_with
 from trtlint.policy import suppression
-from trtlint.policy.review import Policy, Ran, Review
+from trtlint.policy.review import ApplicableRules, Policy, Review
 from trtlint.policy.selection import RuleName
 
 TODAY = date(2026, 6, 15)
 
 
-def having_run(rules: tuple[RuleName, ...]) -> Ran:
+def having_run(rules: tuple[RuleName, ...]) -> ApplicableRules:
     """Return substitutes for rules that ran, where no rules are loaded."""
-    ran = Ran()
+    ran = ApplicableRules()
     ran.names = rules
     return ran
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import StaleBaselineEntry, Suppression
-from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.accepted import HiddenFindings, gone_notes
 
 BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
 BY_MODEL = Suppression("model", "vit.onnx", "measured")
@@ -24,7 +24,7 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
         )
     )
     model = replace(handmade.clean_model(), suppressed=suppressed, withheld=2)
-    accepted = Accepted()
+    accepted = HiddenFindings()
     accepted.add([model, replace(model, target="TensorRT 10.8", withheld=1)])
     assert accepted.line == (
         "2 findings suppressed (1 by metadata of the model), 1 place in the baseline, "
@@ -35,7 +35,7 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
 
 
 def test_nothing_accepted_is_no_line() -> None:
-    accepted = Accepted()
+    accepted = HiddenFindings()
     accepted.add([handmade.clean_model()])
     assert accepted.line == ""
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.engine.caveats import caveats
-from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Report, Suppression, Unsearched
+from trtlint.engine.finding import SUPPRESS_KEY, IncompleteSearch, ModelReport, Report, Suppression
 from trtlint.report.formats import BINARY, FORMATS, Run, Style
 from trtlint.report.outputs import Outputs, ReportOutput
 from trtlint.report.rows import rows
@@ -163,7 +163,7 @@ def test_a_real_model_cannot_hide_its_findings_from_an_isolated_lint(
     assert "suppressed by metadata of the model (ACC102)" in capsys.readouterr().out
 
 
-UNSEARCHED = Unsearched("ACC130", "half-of-split", "error")
+UNSEARCHED = IncompleteSearch("ACC130", "half-of-split", "error")
 
 
 @pytest.mark.parametrize("quiet", [False, True], ids=["loud", "quiet"])
@@ -193,7 +193,9 @@ def test_omitted_notes_are_counted(format_: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cause", ["walk", "types"])
 def test_a_search_that_did_not_finish_is_no_evidence_of_a_fix(cause: Any) -> None:
-    unsearched = tuple(Unsearched(rule, "name", "error", cause, "limit") for rule in ("ACC101", "ACC102"))
+    unsearched = tuple(
+        IncompleteSearch(rule, "name", "error", cause, "limit") for rule in ("ACC101", "ACC102")
+    )
     report = replace(handmade.clean_model("vit.onnx"), unsearched=unsearched)
     later = list(rows(Run(Report((report,)), Style(1, (), None), {})))
     assert [(row.status, row.rule) for row in later] == [("caveat", "ACC101 ACC102")]

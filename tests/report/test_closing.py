@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from tests.inprocess import printed
 from tests.report import handmade
-from trtlint.engine.finding import Further, ModelReport, Suppression
-from trtlint.report.accepted import Accepted
-from trtlint.report.closing import Closing
+from trtlint.engine.finding import ModelReport, Suggestion, Suppression
+from trtlint.report.accepted import HiddenFindings
+from trtlint.report.closing import ReportFooter
 from trtlint.report.counts import files_in_words, hidden_line
 
 NORM = """
@@ -74,8 +74,8 @@ def test_several_models_get_one_next_step(tmp_path: Path) -> None:
 
 def test_a_narrow_terminal_gets_the_command_alone() -> None:
     report = ModelReport("a.onnx", "TensorRT 10.7", (replace(handmade.SCALE, severity="warning"),))
-    more = Further("inputs", "trtlint measure MODEL --inputs batch.npz", "much").named("a.onnx")
-    found = Closing()
+    more = Suggestion("inputs", "trtlint measure MODEL --inputs batch.npz", "much").named("a.onnx")
+    found = ReportFooter()
     found.add([replace(report, further=(more,))], report.findings, (), shown=False)
     assert list(found.further(50)) == ["trtlint measure a.onnx --inputs batch.npz"]
     assert list(found.further(None)) == ["trtlint measure a.onnx --inputs batch.npz shows much"]
@@ -102,7 +102,7 @@ def test_several_kinds_of_files_are_counted_apart() -> None:
 
 
 def test_hidden_findings_are_in_one_line_with_the_options_that_show_them() -> None:
-    accepted = Accepted()
+    accepted = HiddenFindings()
     suppressed = replace(handmade.CLIP, suppression=Suppression("model", "a.onnx", "measured"))
     accepted.add([replace(handmade.clean_model(), suppressed=(suppressed,), withheld=2)])
     assert hidden_line([handmade.FLAG], accepted, 3) == (
@@ -111,12 +111,12 @@ def test_hidden_findings_are_in_one_line_with_the_options_that_show_them() -> No
         "2 findings below --min-confidence (see them with --min-confidence low), "
         "3 findings merged into other findings (listed by --format json)"
     )
-    assert hidden_line([], Accepted()) == ""
+    assert hidden_line([], HiddenFindings()) == ""
 
 
 def test_findings_included_in_their_cause_are_counted(tmp_path: Path) -> None:
     included = replace(handmade.SCALE, includes=(handmade.CLIP, handmade.CLIP))
-    found = Closing()
+    found = ReportFooter()
     report = ModelReport(str(tmp_path), "TensorRT 10.7", (included,))
     found.add([report], report.findings, (), shown=False)
     assert found.hidden == "2 findings merged into other findings (listed by --format json)"

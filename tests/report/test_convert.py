@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from trtlint.conversion.result import CastAdded, Conversion, ConversionCheck, KeptOperator, Stored
+from trtlint.conversion.result import (
+    Conversion,
+    ConversionCheck,
+    InsertedCast,
+    KeptOperator,
+    TensorOutOfRange,
+)
 from trtlint.report.convert import ConvertReport
 
 PROVEN = ConversionCheck("checker", "proven", "valid")
@@ -37,17 +43,20 @@ def kept(count: int, reason: str = "overflows") -> tuple[KeptOperator, ...]:
     return tuple(KeptOperator(f"/{at}", "Exp", reason) for at in range(count))
 
 
-def casts(count: int) -> tuple[CastAdded, ...]:
+def casts(count: int) -> tuple[InsertedCast, ...]:
     """Return Casts inside the model."""
-    return tuple(CastAdded(f"t{at}", "fp32", "its reader is kept", inside=True) for at in range(count))
+    return tuple(InsertedCast(f"t{at}", "fp32", "its reader is kept", inside=True) for at in range(count))
 
 
 def test_a_whole_report() -> None:
     assert shown(
         share=0.98765,
         kept=kept(1),
-        casts=(CastAdded("x", "fp16", "input of the model", inside=False), *casts(1)),
-        stored=(Stored("w", "clamped", "3 of 9 numbers"), Stored("v", "vanishing", "2 of 9 numbers")),
+        casts=(InsertedCast("x", "fp16", "input of the model", inside=False), *casts(1)),
+        stored=(
+            TensorOutOfRange("w", "clamped", "3 of 9 numbers"),
+            TensorOutOfRange("v", "vanishing", "2 of 9 numbers"),
+        ),
         rewrites=("moved a Clip", "split a Pow"),
         opset=(13, 17),
         size=(2000, 1050),
@@ -106,8 +115,8 @@ def test_a_failed_check() -> None:
         ({"opset": (17, 17), "size": (5, 0)}, []),
         ({"opset": (0, 17)}, ["opset: 0 raised to 17"]),
         ({"size": (0, 1)}, ["size: 0 bytes before, 1 after"]),
-        ({"stored": (Stored("w", "kept", "large"),)}, ["stored: w (FP32): large"]),
-        ({"stored": (Stored("w", "other", "large"),)}, ["stored: w (other): large"]),
+        ({"stored": (TensorOutOfRange("w", "kept", "large"),)}, ["stored: w (FP32): large"]),
+        ({"stored": (TensorOutOfRange("w", "other", "large"),)}, ["stored: w (other): large"]),
     ],
 )
 def test_optional_lines(more: dict[str, Any], lines: list[str]) -> None:
@@ -144,7 +153,7 @@ def test_lists_end_after_eight_entries(more: int) -> None:
     found = middle(
         kept=tuple(KeptOperator("/a", "Exp", f"reason {at}") for at in range(count)),
         casts=casts(count),
-        stored=tuple(Stored(f"w{at}", "kept", "large") for at in range(count)),
+        stored=tuple(TensorOutOfRange(f"w{at}", "kept", "large") for at in range(count)),
     )
     cut = bool(more)
     assert found == [

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 
 from trtlint.conversion.result import (
-    CastAdded,
     Conversion,
     ConversionCheck,
+    InsertedCast,
     IslandSummary,
     KeptOperator,
     Magnitude,
-    Stored,
+    TensorOutOfRange,
 )
 from trtlint.report import convertpage
 from trtlint.report.convertpage import page
@@ -29,8 +29,8 @@ FULL: dict[str, Any] = {
     "narrow": 1198,
     "share": 0.987,
     "kept": KEPT,
-    "casts": (CastAdded("x", "fp16", "input of the model", inside=False),),
-    "stored": (Stored("w", "clamped", "3 of 9 numbers"),),
+    "casts": (InsertedCast("x", "fp16", "input of the model", inside=False),),
+    "stored": (TensorOutOfRange("w", "clamped", "3 of 9 numbers"),),
     "islands": (IslandSummary("attention", "/a/MatMul", 5, "fp16"),),
     "rewrites": ("moved a Clip",),
     "proofs": (

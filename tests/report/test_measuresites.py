@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from trtlint.measurement.formats import FP16, Range
-from trtlint.measurement.measurement import Closer, Inside, MeasuredOutput, MeasuredTensor, Measurement
+from trtlint.measurement.measurement import Closer, InternalValue, MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.report.measuresites import remark, worst_sites
 
 
@@ -27,7 +27,7 @@ def test_tensors_at_which_an_overflow_starts_are_first() -> None:
     sites = (
         site("low", 1.0),
         site("high", 9.0),
-        site("inner", 2.0, inside=(Inside("square", 50.0),)),
+        site("inner", 2.0, inside=(InternalValue("square", 50.0),)),
         site("first", 3.0, origin=True),
         site("second", 4.0, origin=True),
     )
@@ -81,17 +81,24 @@ BEYOND = Closer(1.0, 0.125, 0.5)
             "12.50% of the elements overflow, overflow begins here",
         ),
         (
-            site(greatest=1.0, inside=(Inside("sum", 3.0), Inside("square", FP16.largest / 8))),
+            site(greatest=1.0, inside=(InternalValue("sum", 3.0), InternalValue("square", FP16.largest / 8))),
             "square inside, 3.0 powers of two left",
         ),
-        (site(greatest=FP16.largest / 2, inside=(Inside("sum", 5.0),)), "1.0 powers of two left"),
-        (site(greatest=4.0, inside=(Inside("sum", 4.0),)), "14.0 powers of two left"),
+        (site(greatest=FP16.largest / 2, inside=(InternalValue("sum", 5.0),)), "1.0 powers of two left"),
+        (site(greatest=4.0, inside=(InternalValue("sum", 4.0),)), "14.0 powers of two left"),
         (
-            site(greatest=FP16.largest, fits="overflow", inside=(Inside("sum", 1e6), Inside("square", None))),
+            site(
+                greatest=FP16.largest,
+                fits="overflow",
+                inside=(InternalValue("sum", 1e6), InternalValue("square", None)),
+            ),
             "sum inside, beyond the range",
         ),
-        (site(greatest=None, fits="overflow", inside=(Inside("sum", 0.5),)), "sum inside, beyond the range"),
-        (site(greatest=None, fits="overflow", inside=(Inside("sum", None),)), "beyond the range"),
+        (
+            site(greatest=None, fits="overflow", inside=(InternalValue("sum", 0.5),)),
+            "sum inside, beyond the range",
+        ),
+        (site(greatest=None, fits="overflow", inside=(InternalValue("sum", None),)), "beyond the range"),
         (site(greatest=40_000.0), "0.7 powers of two left"),
         (site(greatest=65_519.0), "0.0 powers of two left"),
     ],

@@ -14,7 +14,7 @@ from tests.report.handmade import CLIP, FLAG, GPU, SCALE
 from tests.report.screen import stream
 from tests.report.test_upgradesummary import line, listed, upgrade
 from trtlint.engine.caveats import Caveat
-from trtlint.engine.upgrade import CONCERNS, Assessed, Safest, Upgrade, UpgradeStep
+from trtlint.engine.upgrade import CONCERNS, ReleaseAssessment, SafestRelease, Upgrade, UpgradeStep
 from trtlint.files.problem import Problem
 from trtlint.report.upgrade import UpgradeReport
 
@@ -41,7 +41,7 @@ MODEL: Any = SimpleNamespace(opset=17, exporter="dynamo", float_type="f16", quan
 PLAIN: Any = SimpleNamespace(opset=None, exporter="other", float_type=None, quantized=False, nodes=1)
 
 
-def full(path: str = "a.onnx", lines: tuple[Assessed, ...] = LINES, **more: Any) -> Upgrade:
+def full(path: str = "a.onnx", lines: tuple[ReleaseAssessment, ...] = LINES, **more: Any) -> Upgrade:
     """Return the upgrade of a model."""
     given: dict[str, Any] = {"steps": STEPS, "conditional": (FLAG, GPU), "notes": ("one note",), **more}
     found = upgrade(path, lines, *given.pop("findings", FINDINGS), **given)
@@ -50,7 +50,7 @@ def full(path: str = "a.onnx", lines: tuple[Assessed, ...] = LINES, **more: Any)
         model=MODEL,
         inputs=("x f32[4]", "y f32[4]", "z f32[4]", "w f32[4]"),
         outputs=("o f32[4]",),
-        safest=Safest(1, (1,), (0,), (0,)),
+        safest=SafestRelease(1, (1,), (0,), (0,)),
         setting="FP16",
         command="trtexec --fp16",
     )
@@ -107,7 +107,7 @@ def test_a_model_with_little_to_say() -> None:
 
 def test_conditional_findings(snapshot: SnapshotAssertion) -> None:
     caveat = Caveat("unsearched", "the search for ACC1 did not finish", "warning")
-    few = replace(full(findings=(), steps=(), caveats=(caveat,)), safest=Safest(1, (1,), (), ()))
+    few = replace(full(findings=(), steps=(), caveats=(caveat,)), safest=SafestRelease(1, (1,), (), ()))
     assert shown(few, few, show_conditional=True, problem=True) == snapshot
     assert "Depends on unset options" not in shown(replace(few, conditional=()), show_conditional=True)
 

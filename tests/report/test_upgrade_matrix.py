@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.report.test_upgradesummary import line, upgrade
 from trtlint.cli import run
-from trtlint.engine.upgrade import Assessed
+from trtlint.engine.upgrade import ReleaseAssessment
 from trtlint.report.upgradematrix import Matrix, matrix, refusing, text_lines
 
 GELU = """< ir_version: 9, opset_import: ["" : 20] >
@@ -146,7 +146,7 @@ def test_columns_that_do_not_fit_are_below() -> None:
 
 
 def test_releases_with_equal_numbers_share_a_column() -> None:
-    def lines(*refused: int) -> tuple[Assessed, ...]:
+    def lines(*refused: int) -> tuple[ReleaseAssessment, ...]:
         return tuple(replace(line(f"10.{at}"), refused=number) for at, number in enumerate(refused))
 
     one, two = upgrade("a", lines(0, 0, 1, 1, 0)), upgrade("b", lines(2, 2, 2, 2, 2))

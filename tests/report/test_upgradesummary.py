@@ -9,29 +9,33 @@ from msgspec.structs import replace
 from tests.report.handmade import CLIP, FLAG, GPU, SCALE
 from trtlint.engine.finding import Finding
 from trtlint.engine.rule import Concern
-from trtlint.engine.upgrade import Assessed, Listed, Safest, Upgrade
+from trtlint.engine.upgrade import ReleaseAssessment, SafestRelease, Upgrade, UpgradeFinding
 from trtlint.report.upgradesummary import conditional_rows, rows, shared
 
 
-def line(name: str, *, supported: bool = True, **risks: int) -> Assessed:
+def line(name: str, *, supported: bool = True, **risks: int) -> ReleaseAssessment:
     """Return a release line."""
     counted: Any = risks
-    return Assessed(name, f"{name}.1", f"TensorRT {name}", supported, counted, (), 0)
+    return ReleaseAssessment(name, f"{name}.1", f"TensorRT {name}", supported, counted, (), 0)
 
 
 def listed(
     finding: Finding, lines: tuple[int, ...], concern: Concern = "command", advice: str = ""
-) -> Listed:
+) -> UpgradeFinding:
     """Return a finding of an upgrade."""
-    return Listed(finding, concern, lines, ((advice, lines),))
+    return UpgradeFinding(finding, concern, lines, ((advice, lines),))
 
 
 def upgrade(
-    path: str, lines: tuple[Assessed, ...], *findings: Listed, safest: int | None = None, **more: Any
+    path: str,
+    lines: tuple[ReleaseAssessment, ...],
+    *findings: UpgradeFinding,
+    safest: int | None = None,
+    **more: Any,
 ) -> Upgrade:
     """Return the upgrade of a model."""
     model: Any = None
-    best = None if safest is None else Safest(safest, (safest,), (), ())
+    best = None if safest is None else SafestRelease(safest, (safest,), (), ())
     given: dict[str, Any] = {"steps": (), "conditional": (), "notes": (), **more}
     return Upgrade(path, "tensorrt", "", "", model, (), (), lines, findings, safest=best, **given)
 

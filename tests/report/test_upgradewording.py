@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.report.handmade import CLIP, SCALE
 from tests.report.test_upgradesummary import line, listed, upgrade
 from trtlint.engine.finding import Finding, Row
-from trtlint.engine.upgrade import Assessed, Listed, Safest, Upgrade, UpgradeStep
+from trtlint.engine.upgrade import ReleaseAssessment, SafestRelease, Upgrade, UpgradeFinding, UpgradeStep
 from trtlint.knowledge.releases import minors
 from trtlint.report.upgradewording import (
     asks,
@@ -34,10 +34,10 @@ WARNING = replace(SCALE, rule="WRN1", name="a-warning", severity="warning")
 NOTE = replace(SCALE, rule="NTE1", name="a-note", severity="note")
 
 
-def chosen(lines: Sequence[Assessed], best: int, *findings: Listed, **more: Any) -> Upgrade:
+def chosen(lines: Sequence[ReleaseAssessment], best: int, *findings: UpgradeFinding, **more: Any) -> Upgrade:
     """Return the upgrade of a model with a safest version, and the additions at the range ends."""
     given: dict[str, Any] = {"equals": (best,), "last_adds": (), "first_adds": (), **more}
-    return replace(upgrade("m.onnx", tuple(lines), *findings), safest=Safest(best, **given))
+    return replace(upgrade("m.onnx", tuple(lines), *findings), safest=SafestRelease(best, **given))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,9 @@ def test_the_newest_version() -> None:
         ),
     ],
 )
-def test_the_reason_for_the_safest_version(equals: Sequence[int], best: Assessed, words: str) -> None:
+def test_the_reason_for_the_safest_version(
+    equals: Sequence[int], best: ReleaseAssessment, words: str
+) -> None:
     assert why(chosen((*LINES[:3], best), 3, equals=tuple(equals))) == words
 
 
@@ -104,7 +106,7 @@ def test_the_reason_for_the_safest_version(equals: Sequence[int], best: Assessed
         ),
     ],
 )
-def test_risks_of_versions(lines: Sequence[Assessed], words: str) -> None:
+def test_risks_of_versions(lines: Sequence[ReleaseAssessment], words: str) -> None:
     assert risks(chosen(lines, 0)) == f"known risks: {words}"
 
 
@@ -162,7 +164,7 @@ ALL = (0, 1, 2, 3)
         (listed(WARNING, (2,), "graph"), []),
     ],
 )  # fmt: skip
-def test_reasons_against_versions_in_the_range(item: Listed, words: Sequence[str]) -> None:
+def test_reasons_against_versions_in_the_range(item: UpgradeFinding, words: Sequence[str]) -> None:
     assert list(reasons(chosen(LINES, 1, item))) == words
 
 
@@ -185,7 +187,7 @@ def test_errors_of_every_version_are_named_once() -> None:
         (listed(ERROR, (0, 1), "command"), []),
     ],
 )
-def test_changes_that_the_safest_version_requires(item: Listed, words: Sequence[str]) -> None:
+def test_changes_that_the_safest_version_requires(item: UpgradeFinding, words: Sequence[str]) -> None:
     assert list(asks(chosen(LINES, 1, item))) == words
 
 

@@ -26,7 +26,7 @@ from trtlint.measurement.measurement import Measurement
 from trtlint.model.load import load
 from trtlint.report import modelexplorer, netron
 from trtlint.report.formats import Run, Style
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 
 EXAMPLES = REPOSITORY / "examples"
 BODY = """
@@ -89,7 +89,7 @@ def test_netron_shows_ranges(tmp_path: Path) -> None:
 def test_netron_shows_the_times_of_named_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = model(tmp_path, CHAIN, {0: "first", 2: "last"})
     times = dict(zip(facts.model.graph.nodes, (1.23456789, 2.0, 0.5), strict=True))
-    monkeypatch.setattr(Behind, "times", times)
+    monkeypatch.setattr(PageData, "times", times)
     expected = [
         {"kind": "node", "target": "first", "name": "ms", "value": 1.234568},
         {"kind": "node", "target": "last", "name": "ms", "value": 0.5},

@@ -20,7 +20,7 @@ from trtlint.policy.review import Policy
 from trtlint.process.spawn import Limits
 from trtlint.runs import fleet, pools
 from trtlint.runs.dryjob import DryJob
-from trtlint.runs.fleet import _batch, _fitting, _jobs, _Kept, _runner, outcomes
+from trtlint.runs.fleet import _batch, _fitting, _jobs, _RunCache, _runner, outcomes
 from trtlint.runs.job import Job
 
 OPTIONS = LintOptions((), TargetOptions(), cache=False)
@@ -103,13 +103,13 @@ def test_jobs_with_a_revision(words: list[str], revised: bool, monkeypatch: pyte
     given: list[LintOptions] = []
     monkeypatch.setattr("trtlint.commands.lint.run_lint", lambda options, _: given.append(options))
     run(["lint", "a.onnx", *words])
-    ((job, _),) = _jobs([task()], given[0], _Kept(OPTIONS, notify))
+    ((job, _),) = _jobs([task()], given[0], _RunCache(OPTIONS, notify))
     assert job.revised is revised
 
 
 def test_a_job_has_its_case_without_a_policy(tmp_path: Path) -> None:
     options = replace(OPTIONS, cache=True, cache_dir=str(tmp_path / "cache"), require_lfs=True)
-    kept = _Kept(options, notify)
+    kept = _RunCache(options, notify)
     tasks = [task("a.onnx"), task("b.onnx", DRY), task("c", build=True), task("d.onnx", problem="bad")]
     found = _jobs(tasks, options, kept)
     cases = [replace(each.case, policy=Policy()) for each in tasks]
@@ -126,18 +126,18 @@ def test_the_folder_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(fleet, "folder", lambda: tmp_path / "default")
     (tmp_path / "link").symlink_to("real")
     options = replace(OPTIONS, cache=True)
-    assert _Kept(options, notify).folder == tmp_path / "default"
-    assert _Kept(replace(options, cache_dir=str(tmp_path / "link")), notify).folder == tmp_path / "real"
-    assert _Kept(replace(OPTIONS, cache_dir="x"), notify).folder is None
-    assert _Kept(OPTIONS, notify).cache is None
+    assert _RunCache(options, notify).folder == tmp_path / "default"
+    assert _RunCache(replace(options, cache_dir=str(tmp_path / "link")), notify).folder == tmp_path / "real"
+    assert _RunCache(replace(OPTIONS, cache_dir="x"), notify).folder is None
+    assert _RunCache(OPTIONS, notify).cache is None
     with pytest.raises(SettingError) as error:
-        _Kept(replace(OPTIONS, cache_dir=""), notify)
+        _RunCache(replace(OPTIONS, cache_dir=""), notify)
     assert str(error.value) == "--cache-dir is empty; name a folder"
 
 
 def test_a_folder_that_is_no_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").touch()
-    kept = _Kept(replace(OPTIONS, cache=True, cache_dir=str(tmp_path)), notify)
+    kept = _RunCache(replace(OPTIONS, cache=True, cache_dir=str(tmp_path)), notify)
     assert kept.cache is None
     assert kept.cache is None
     words = f"trtlint: warning: {shown(tmp_path)}: not a trtlint cache; caching is off\n"

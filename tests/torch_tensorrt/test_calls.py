@@ -14,9 +14,9 @@ from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, read_script, script_in
 from trtlint.torch_tensorrt.pasted import is_call
 from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
-from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
+from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
 
-HALF = (Dotted("torch.half"),)
+HALF = (QualifiedName("torch.half"),)
 
 
 def only(text: str, source: str = "script.py") -> TorchCall:
@@ -78,7 +78,7 @@ def test_constants_are_followed(before: str, argument: str) -> None:
 def test_what_the_file_does_not_settle_is_unknown(before: str) -> None:
     call = only(f"import torch, torch_tensorrt as t\n{before}\nt.compile(n, enabled_precisions=P)")
     value = values(call)["enabled_precisions"]
-    assert value is UNKNOWN or value == Dotted("settings.P")
+    assert value is UNKNOWN or value == QualifiedName("settings.P")
 
 
 @pytest.mark.parametrize(

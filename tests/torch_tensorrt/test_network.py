@@ -26,7 +26,7 @@ from trtlint.facts.of_model.convolution import Convolution
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
-from trtlint.torch_tensorrt.network import _Engine, _Shared, network_model
+from trtlint.torch_tensorrt.network import _Engine, _SharedState, network_model
 from trtlint.torch_tensorrt.options import run_options
 from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.result import DryRun
@@ -191,7 +191,7 @@ def shape_of(info: onnx.ValueInfoProto) -> str:
 
 def written(*graphs: Any) -> dict[str, list[str]]:
     """Return the whole graph of networks, as lines."""
-    made, shared = onnx.GraphProto(), _Shared()
+    made, shared = onnx.GraphProto(), _SharedState()
     for graph in graphs:
         _Engine(graph, made, shared).add()
     stored = [
@@ -358,7 +358,7 @@ def test_a_repetition_for_other_layers_is_an_operator(more: list[Any]) -> None:
 
 
 def test_names_are_different() -> None:
-    shared = _Shared()
+    shared = _SharedState()
     names = [shared.new(name) for name in ("a", "a", "", "a", "", "a#2")]
     assert names == ["a", "a#2", "tensor", "a#3", "tensor#2", "a#2#2"]
 
@@ -366,7 +366,7 @@ def test_names_are_different() -> None:
 def test_values_of_a_constant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trtlint.torch_tensorrt.network.MOST_VALUES", 10)
     monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES_IN_ALL", 15)
-    shared = _Shared()
+    shared = _SharedState()
     assert [shared.unpacked(None), shared.unpacked(7)] == [None, None]
     found = [shared.unpacked(packed(bytes(size))) for size in (11, 4, 1, 1)]
     assert found == [bytes(10), bytes(4), bytes(1), None]
@@ -384,7 +384,7 @@ def test_modules_and_source_lines_of_layers() -> None:
     graph["nodes"] = [{"module": "", "trace": 1}, {"module": "net.own", "trace": 0}]
     graph["traces"] = ["first", "second"]
     made = onnx.GraphProto()
-    _Engine(graph, made, _Shared()).add()
+    _Engine(graph, made, _SharedState()).add()
     trace, scope = "pkg.torch.onnx.stack_trace", "pkg.torch.onnx.name_scopes"
     assert [(node.name, {each.key: each.value for each in node.metadata_props}) for node in made.node] == [
         ("a.b/exp", {trace: "first", scope: "['', 'a.b', 'node']"}),

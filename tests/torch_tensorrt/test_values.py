@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.torch_tensorrt.events import statements_of
 from trtlint.torch_tensorrt.syntax import imports_of
-from trtlint.torch_tensorrt.values import UNKNOWN, Dotted, Entries, Place, ScriptScope, dotted
+from trtlint.torch_tensorrt.values import UNKNOWN, Entries, Place, QualifiedName, ScriptScope, dotted
 
 LAST = 1000
 
@@ -163,8 +163,8 @@ def test_expressions(text: str, expected: object) -> None:
         ("a = 1\nfill(a)", 1),
         ("a = (1, -2)\nif fill(a): pass", (1, -2)),
         ("a = 1\nif fill(a): a = 2", UNKNOWN),
-        ("import torch\na = torch.half\nfill(a)", Dotted("torch.half")),
-        ("import a\nfill(a)", Dotted("a")),
+        ("import torch\na = torch.half\nfill(a)", QualifiedName("torch.half")),
+        ("import a\nfill(a)", QualifiedName("a")),
         ("fill(a)\na = [1]", (1,)),
         ("fill(a)", UNKNOWN),
         ("a = 1\nif (a := f()): pass", UNKNOWN),
@@ -188,12 +188,15 @@ def test_expressions(text: str, expected: object) -> None:
         ("if name == '__main__':\n  a = 1", UNKNOWN),
         ("a = 1\ndef f():\n  a = 2", 1),
         ("a = 1\nclass A:\n  a = 2", 1),
-        ("import torch\na = torch.half", Dotted("torch.half")),
-        ("import torch.nn as a", Dotted("torch.nn")),
+        ("import torch\na = torch.half", QualifiedName("torch.half")),
+        ("import torch.nn as a", QualifiedName("torch.nn")),
         ("import a\na = 1", 1),
-        ("from torch import half as a", Dotted("torch.half")),
-        ("from torch_tensorrt._enums import dtype as a", Dotted("torch_tensorrt.dtype")),
-        ("import torch_tensorrt\na = torch_tensorrt._enums.dtype.f16", Dotted("torch_tensorrt.dtype.f16")),
+        ("from torch import half as a", QualifiedName("torch.half")),
+        ("from torch_tensorrt._enums import dtype as a", QualifiedName("torch_tensorrt.dtype")),
+        (
+            "import torch_tensorrt\na = torch_tensorrt._enums.dtype.f16",
+            QualifiedName("torch_tensorrt.dtype.f16"),
+        ),
         ("b = 2\na = [b, 3]", (2, 3)),
         ("b = 2\na = b\nb = 3", 2),
         ("a = a", UNKNOWN),
@@ -332,7 +335,7 @@ def test_names_of_outer_scopes() -> None:
     given, later = scope("", ("a", "b"), outer), scope("\n\na = 3\nb = {}", (), outer)
     a, b = expression("a"), expression("b")
     assert [end(each).value(a) for each in (plain, own, given)] == [1, 3, UNKNOWN]
-    assert [end(each).value(expression("torch")) for each in (plain, given)] == [Dotted("torch")] * 2
+    assert [end(each).value(expression("torch")) for each in (plain, given)] == [QualifiedName("torch")] * 2
     assert [shown(end(each).entries(b)) for each in (plain, own, given)] == [
         ({"c": "2"}, True), ({"d": "4"}, True), NOTHING,
     ]  # fmt: skip
@@ -348,8 +351,18 @@ def test_names_of_outer_scopes() -> None:
 def test_calls_with_names_of_outer_scopes() -> None:
     outer = scope("import a\nb = (1, 2)\nc = [1]\nd = {'e': 1}\nf = [1]\nf = (1,)")
     inner = scope("\n" + "".join(f"g(fill({name}))\n" for name in "abcdf"), (), outer)
-    assert [end(inner).value(expression(name)) for name in "abcf"] == [Dotted("a"), (1, 2), UNKNOWN, (1,)]
-    assert [end(inner, 2).value(expression(name)) for name in "abcf"] == [Dotted("a"), (1, 2), (1,), (1,)]
+    assert [end(inner).value(expression(name)) for name in "abcf"] == [
+        QualifiedName("a"),
+        (1, 2),
+        UNKNOWN,
+        (1,),
+    ]
+    assert [end(inner, 2).value(expression(name)) for name in "abcf"] == [
+        QualifiedName("a"),
+        (1, 2),
+        (1,),
+        (1,),
+    ]
     assert shown(end(inner).entries(expression("d"))) == NOTHING
     assert shown(end(inner, 2).entries(expression("d"))) == ({"e": "1"}, True)
     given = scope("fill(b)", ("b",), outer)

@@ -107,7 +107,7 @@ class ServedTensor(Struct, frozen=True):
     optional: bool
 
 
-class Served(Struct, frozen=True):
+class ServerConfiguration(Struct, frozen=True):
     """The model configuration of a server.
 
     Attributes:
@@ -145,7 +145,7 @@ class BuildCommand(Struct, frozen=True):
     source: str = ""
     line: int = 1
     text: str = ""
-    served: Served | None = None
+    served: ServerConfiguration | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,7 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Role, Served, ServedTensor
+from trtlint.buildcommand.command import (
+    BuildCommand,
+    CommandError,
+    Option,
+    Role,
+    ServedTensor,
+    ServerConfiguration,
+)
 from trtlint.files.beside import real_file
 from trtlint.files.brackets import deepest
 from trtlint.files.regular import read_bytes
@@ -185,7 +192,7 @@ def _command(config: Any, source: str) -> BuildCommand:
     words = " ".join(["triton", backend, *(option.text for option in options)])
     used = backend == "onnxruntime" and _on_gpu(config)
     named = config.optimization.execution_accelerators.gpu_execution_accelerator if used else ()
-    served = Served(
+    served = ServerConfiguration(
         backend, max(0, config.max_batch_size), tuple(tensors), tuple(each.name for each in named)
     )
     return BuildCommand("triton", tuple(options), source=source, text=words, served=served)

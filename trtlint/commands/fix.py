@@ -21,7 +21,7 @@ from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
-from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
+from trtlint.fixes.fixing import KEY, FixedModel, fix_file, write_fixed
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
 from trtlint.measurement.inputs import InputsError
@@ -196,7 +196,7 @@ def _require_means(options: FixOptions) -> None:
             raise SettingError(f"--verify-build: {error}") from None
 
 
-def _script(fixed: Fixed, path: Path) -> str | None:
+def _script(fixed: FixedModel, path: Path) -> str | None:
     """Return the changes of the model as a Python script, or None if the model is unchanged.
 
     Raises:
@@ -219,7 +219,7 @@ def _prover() -> Prove:
 
 def _fixed(
     source: SourceModel, task: Task, out: Path, keep: Sequence[str], options: FixOptions
-) -> tuple[Fixed, tuple[CheckResult, ...]]:
+) -> tuple[FixedModel, tuple[CheckResult, ...]]:
     """Fix a model.  Return the fixed model and the results of its verification.
 
     Raises:
@@ -261,7 +261,9 @@ def _kept(task: Task) -> tuple[str, ...]:
         raise SettingError(f"{task.file}: {error}") from None
 
 
-def _write(fixed: Fixed, out: Path, verdicts: Sequence[CheckResult], models: Sequence[Path]) -> Path | None:
+def _write(
+    fixed: FixedModel, out: Path, verdicts: Sequence[CheckResult], models: Sequence[Path]
+) -> Path | None:
     """Write the fixed model, and return its path, or None if the model did not change."""
     if not fixed.changed or fixed.fault:
         return None

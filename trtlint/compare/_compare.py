@@ -18,7 +18,7 @@ from msgspec import Struct, convert
 from trtlint.compare._judging import Outputs, judge
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare._timing import timed
-from trtlint.compare.alike import Alike, RandomError, alike
+from trtlint.compare.alike import ModelPair, RandomError, alike
 from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.measurement.feeds import Feeds, given_feeds
@@ -170,7 +170,7 @@ def _user_inputs(model: Path, pair: Mapping[str, Any]) -> list[Feeds]:
 
 
 def _compared(
-    models: Alike, inputs: Sequence[Value], way: Way, wanted: _ComparisonSettings
+    models: ModelPair, inputs: Sequence[Value], way: Way, wanted: _ComparisonSettings
 ) -> dict[str, Any]:
     """Run both models and return the results of the comparison as JSON data.
 
@@ -260,7 +260,7 @@ def _run_first(
     raise _NotRunError(f"the model does not run: {failure or 'cannot generate inputs'}")
 
 
-def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
+def _fp64_outputs(models: ModelPair, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
     """Return the outputs of the original model in FP64, or None if no runtime can run it in FP64."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:

@@ -31,7 +31,7 @@ External data are necessary because a protobuf message has at most 2 GB.
 """
 
 
-class Alike(Struct, frozen=True):
+class ModelPair(Struct, frozen=True):
     """Two models that run under the same conditions.
 
     Attributes:
@@ -49,7 +49,7 @@ class RandomError(ExperimentError):
     """Error: the two models draw different random numbers."""
 
 
-def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
+def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> ModelPair:
     """Return two models that are prepared for a comparison. A model that needs changes is copied first.
 
     Args:
@@ -70,7 +70,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     random = any(draws(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
     if types is None and not keys and not newer:
-        return Alike(before, after, random)
+        return ModelPair(before, after, random)
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):
         proto = onnx.load(path)
@@ -88,7 +88,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
             location=apart,
             size_threshold=_APART,
         )
-    return Alike(*copies, random)
+    return ModelPair(*copies, random)
 
 
 def _key(node: NodeProto) -> str:

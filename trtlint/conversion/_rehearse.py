@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.changes import changed_shares
 from trtlint.conversion.fixed import uses_floats
-from trtlint.conversion.measuring import Found, RehearsalAnswer, RehearsalRequest, SearchRequest
+from trtlint.conversion.measuring import KeepSearchResult, RehearsalAnswer, RehearsalRequest, SearchRequest
 from trtlint.conversion.result import Magnitude
 from trtlint.conversion.search import Candidates, Paths, Search, connected, grouped
 from trtlint.files.problem import first_few
@@ -25,7 +25,7 @@ from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.keeping import Budget, merged
 from trtlint.measurement.measuring import Say, send_result
-from trtlint.measurement.narrowing import Narrowing, Rewritten
+from trtlint.measurement.narrowing import Narrowing, RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
@@ -75,11 +75,11 @@ def work(request: Mapping[str, Any], say: Say) -> None:
     send_result(lambda: to_builtins(_answer(asked, say)), say)
 
 
-def _answer(request: SearchRequest | RehearsalRequest, say: Say) -> Found | RehearsalAnswer:
+def _answer(request: SearchRequest | RehearsalRequest, say: Say) -> KeepSearchResult | RehearsalAnswer:
     return _searched(request, say) if isinstance(request, SearchRequest) else _measure_converted(request)
 
 
-def _searched(request: SearchRequest, say: Say) -> Found:
+def _searched(request: SearchRequest, say: Say) -> KeepSearchResult:
     model = skeleton(Path(request.model))
     format_ = FORMATS[request.type]
     say({"doing": "ranges"})
@@ -110,7 +110,7 @@ def _searched(request: SearchRequest, say: Say) -> Found:
             choice = search.extended(choice, valid)
     final = candidates.fixed | frozenset(choice.kept)
     failed = "no tested set of operators in FP32 keeps the errors within the tolerance"
-    return Found(
+    return KeepSearchResult(
         kept=choice.kept,
         error=errors.all(final),
         enough=choice.enough,
@@ -207,7 +207,7 @@ def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
     )
 
 
-def _rewritten(trial: Trial, converted: Path, format_: Format) -> Rewritten:
+def _rewritten(trial: Trial, converted: Path, format_: Format) -> RewrittenModel:
     model = replace(skeleton(converted), compared=trial.skeleton.compared)
     narrowing = Narrowing(format_) if model.typed else None
     return rewrite(model, narrowing, probed=False, fixed=trial.fixed)

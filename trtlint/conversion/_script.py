@@ -23,16 +23,16 @@ _MOST_LAYERS = 200_000
 Say = Callable[[Any], None]
 
 
-class Anything:
+class BuilderStandIn:
     """A stand-in for a builder or configuration. The stand-in accepts every attribute and method call."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Anything()
+        return BuilderStandIn()
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        return Anything()
+        return BuilderStandIn()
 
     def __or__(self, other: Any) -> Any:
         return self
@@ -60,7 +60,7 @@ class Names:
         if name.startswith("__"):
             raise AttributeError(name)
         found = getattr(self._names, name, None)
-        return Anything() if found is None else found
+        return BuilderStandIn() if found is None else found
 
 
 class RecordingLayer:
@@ -184,7 +184,7 @@ def _stand_in(trt: Any) -> types.ModuleType:
             raise AttributeError(name)
         found = getattr(trt, name, None)
         if found is None:
-            return Anything()
+            return BuilderStandIn()
         return Names(found) if hasattr(found, "__members__") else found
 
     module.__getattr__ = find  # type: ignore[method-assign]
@@ -212,7 +212,9 @@ def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
     """
     signature = inspect.signature(function)
     given = signature.bind_partial()
-    given.arguments |= {name: Anything() for name, each in signature.parameters.items() if _is_required(each)}
+    given.arguments |= {
+        name: BuilderStandIn() for name, each in signature.parameters.items() if _is_required(each)
+    }
     name = "network" if "network" in signature.parameters else next(iter(signature.parameters), "")
     match signature.parameters.get(name):
         case inspect.Parameter(kind=inspect.Parameter.VAR_POSITIONAL):

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from trtlint.conversion.known import Array
 from trtlint.conversion.narrowing import narrowed
-from trtlint.conversion.result import CastAdded
+from trtlint.conversion.result import InsertedCast
 from trtlint.conversion.typing_plan import TypePlan, boundary_values, is_constant
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
@@ -31,7 +31,7 @@ The function gets the value, and a flag that is true if the Cast converts the va
 """
 
 
-class Casting:
+class ModelCaster:
     """Converts the ONNX protobuf of a model to the types in a plan.
 
     Args:
@@ -64,7 +64,7 @@ class Casting:
         self.proto = proto
         self.plan = plan
         self.format = format_
-        self.casts: list[CastAdded] = []
+        self.casts: list[InsertedCast] = []
         self.made: list[tuple[TensorProto, bool]] = []
         self._store = store
         self._clamped = clamped
@@ -241,7 +241,7 @@ class Casting:
         if value.is_output and any(self.plan.wanted_narrow(*use) is narrow for use in value.uses):
             outside = False
         to = self.format.name if narrow else "fp32"
-        self.casts.append(CastAdded(value.name, to, self._why(value, narrow), inside=not outside))
+        self.casts.append(InsertedCast(value.name, to, self._why(value, narrow), inside=not outside))
         element = self.format.element if narrow else TensorProto.FLOAT
         name = self._fresh(f"{value.name}/Cast", narrow)
         return [helper.make_node("Cast", [source], [result], name=name, to=element)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.trial import Trial
 from trtlint.model.protos import FLOAT_DTYPES
 
 
-def changed_shares(trial: Trial, converted: Rewritten) -> dict[str, float]:
+def changed_shares(trial: Trial, converted: RewrittenModel) -> dict[str, float]:
     """Return the share of changed elements for each output of an integer or boolean type.
 
     If an output gets another shape, each of its elements counts as changed.

@@ -32,7 +32,7 @@ class ConversionNeedsRuntimeError(ConversionError):
     """Error: ONNX Runtime is not installed, but the conversion needs it."""
 
 
-class Found(Struct, frozen=True):
+class KeepSearchResult(Struct, frozen=True):
     """Result of the search for operators to keep in FP32.
 
     Attributes:
@@ -135,8 +135,8 @@ def search_in_process(
     ranges: Range,
     listen: Callable[[str], None],
     attempt: int = 0,
-    before: Found | None = None,
-) -> Found:
+    before: KeepSearchResult | None = None,
+) -> KeepSearchResult:
     """Run the search for operators to keep in FP32 in a separate process.
 
     Args:
@@ -165,9 +165,11 @@ def search_in_process(
         costs={node.path: cost for node in labels.nodes if (cost := flops(node))},
     )
     try:
-        return _ask(request, search, Found, listen)
+        return _ask(request, search, KeepSearchResult, listen)
     except FailedMeasurementError as error:
-        return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
+        return KeepSearchResult(
+            {node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),)
+        )
 
 
 def rehearse(

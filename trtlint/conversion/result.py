@@ -39,7 +39,7 @@ class KeptOperator(Struct, frozen=True):
     share: float = 0.0
 
 
-class CastAdded(Struct, frozen=True):
+class InsertedCast(Struct, frozen=True):
     """A Cast that the conversion inserts.
 
     Attributes:
@@ -55,7 +55,7 @@ class CastAdded(Struct, frozen=True):
     inside: bool
 
 
-class Stored(Struct, frozen=True):
+class TensorOutOfRange(Struct, frozen=True):
     """A stored tensor with numbers that are too large or too small for the 16-bit type.
 
     Attributes:
@@ -154,8 +154,8 @@ class Conversion(Struct, frozen=True):
     narrow: int = 0
     share: float | None = None
     kept: tuple[KeptOperator, ...] = ()
-    casts: tuple[CastAdded, ...] = ()
-    stored: tuple[Stored, ...] = ()
+    casts: tuple[InsertedCast, ...] = ()
+    stored: tuple[TensorOutOfRange, ...] = ()
     ranges: tuple[Magnitude, ...] = ()
     islands: tuple[IslandSummary, ...] = ()
     rewrites: tuple[str, ...] = ()

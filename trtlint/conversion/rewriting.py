@@ -22,7 +22,7 @@ from msgspec import Struct
 from trtlint.case import facts_of
 from trtlint.conversion.splitting import SINCE, split_product
 from trtlint.conversion.weight import is_product
-from trtlint.conversion.writing import Converted, is_external, write
+from trtlint.conversion.writing import ConvertedModel, is_external, write
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
@@ -91,7 +91,7 @@ def apply_to(
         OSError: the file cannot be written.
     """
     proto: onnx.ModelProto = apply(source.proto, model.graph, [each.patch for each in rewrites])
-    write(Converted(proto, (), source.raw.tensors, FP16), file, (), external=is_external(proto))
+    write(ConvertedModel(proto, (), source.raw.tensors, FP16), file, (), external=is_external(proto))
     return SourceModel(source.path, source.raw, proto, source.data_files)
 
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trtlint.conversion.casting import Casting
+from trtlint.conversion.casting import ModelCaster
 from trtlint.conversion.cut import CutProblem, narrow_nodes
 from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.known import copying, known_numbers
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import LayerTypes
-from trtlint.conversion.measuring import Found, search_in_process
+from trtlint.conversion.measuring import KeepSearchResult, search_in_process
 from trtlint.conversion.narrowports import Ports, narrow_values
 from trtlint.conversion.result import KEY, Conversion, IslandSummary, KeptOperator
 from trtlint.conversion.stored import ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
-from trtlint.conversion.writing import Converted, is_external, require_writable, write
+from trtlint.conversion.writing import ConvertedModel, is_external, require_writable, write
 from trtlint.files.limits import limit_work
 from trtlint.fixes.patch import opset_of
 from trtlint.fixes.source import SourceModel, read_source
@@ -86,7 +86,7 @@ class PendingConversion(Struct, frozen=True):
     """
 
     conversion: Conversion
-    converted: Converted | None
+    converted: ConvertedModel | None
     external: bool
     source: SourceModel
 
@@ -142,7 +142,7 @@ class ConversionSession:
         self.measured = request.model if rewritten is None else rewritten.file
         self.rewrites = () if rewritten is None else rewritten.titles
         self.listen = listen or (lambda _: None)
-        self.found = Found()
+        self.found = KeepSearchResult()
         self.listen("reading")
         self.source = read_source(request.model) if rewritten is None else rewritten.source
         self.request = replace(request, size=self.source.raw.tensors.size + self.source.external)
@@ -185,7 +185,7 @@ class ConversionSession:
                 self.request, self.measured, self.labels, self.ranges, self.listen, attempt, self.found
             )
         else:
-            self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
+            self.found = KeepSearchResult({node.path: reason for node, reason in self.ranges.kept.items()})
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
         """Keep the nodes with the given names in FP32.
@@ -224,9 +224,9 @@ class ConversionSession:
                 notes=tuple(self.model.notes),
             )
             return PendingConversion(done, None, self.external, self.source)
-        return self._converted(self.found if kept else Found())
+        return self._converted(self.found if kept else KeepSearchResult())
 
-    def _converted(self, found: Found) -> PendingConversion:
+    def _converted(self, found: KeepSearchResult) -> PendingConversion:
         """Choose the types of all operators, convert the model in memory, and describe the result."""
         import onnx
 
@@ -258,15 +258,15 @@ class ConversionSession:
             return _why(value, to_narrow, plan, fixed)
 
         tensors = self.source.raw.tensors
-        casting = Casting(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
+        casting = ModelCaster(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
         casting.apply()
         conversion = self._described(plan, fixed, casting, found)
         _describe_in_metadata(proto, conversion)
-        converted = Converted(proto, tuple(casting.made), tensors, format_)
+        converted = ConvertedModel(proto, tuple(casting.made), tensors, format_)
         return PendingConversion(conversion, converted, self.external, self.source)
 
     def _described(
-        self, plan: TypePlan, fixed: Mapping[Node, str], casting: Casting, found: Found
+        self, plan: TypePlan, fixed: Mapping[Node, str], casting: ModelCaster, found: KeepSearchResult
     ) -> Conversion:
         request, model, labels = self.request, self.model, self.labels
         total = sum(flops(node) for node in labels.nodes)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowing import extent
 from trtlint.conversion.narrowports import narrow_values
-from trtlint.conversion.result import Stored
+from trtlint.conversion.result import TensorOutOfRange
 from trtlint.conversion.weight import is_product
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
@@ -41,7 +41,7 @@ class Range(Struct, frozen=True):
 
     clamped: frozenset[str] = frozenset()
     kept: Mapping[Node, str] = field(default_factory=dict)
-    stored: tuple[Stored, ...] = ()
+    stored: tuple[TensorOutOfRange, ...] = ()
 
 
 def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
@@ -49,7 +49,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
     kept: dict[Node, str] = {}
-    listed: list[Stored] = []
+    listed: list[TensorOutOfRange] = []
     for value, readers in _read_by(labels).items():
         tensor = _tensor(value)
         found = None if tensor is None else extent(tensor, streamer, format_)
@@ -59,12 +59,12 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
             clamped.add(value.name)
             count = "1 number" if found.beyond == 1 else f"{found.beyond:,} numbers"
             text = f"{count} with a magnitude above {format_.largest:,.0f} (the largest: {found.largest:.3g})"
-            listed.append(Stored(value.name, "clamped", text))
+            listed.append(TensorOutOfRange(value.name, "clamped", text))
             if found.used > _FEW:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
         elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
             text = f"no magnitude above {found.largest:.3g}; FP16 stores such small numbers with few digits"
-            listed.append(Stored(value.name, "vanishing", text))
+            listed.append(TensorOutOfRange(value.name, "vanishing", text))
             if any(map(is_product, readers)) or found.vanishing == found.used:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
     return Range(frozenset(clamped), kept, tuple(listed))

@@ -29,7 +29,7 @@ The rest of the 2 GB that protobuf allows is for the graph.
 _RAW_DATA = 9
 
 
-class Converted(Struct, frozen=True):
+class ConvertedModel(Struct, frozen=True):
     """A converted model, before it is written.
 
     Attributes:
@@ -66,7 +66,7 @@ def is_external(proto: onnx.ModelProto) -> bool:
     return any(map(is_in_file, all_tensors(proto)))
 
 
-def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, external: bool) -> int:
+def write(converted: ConvertedModel, out: Path, protected: tuple[Path, ...], *, external: bool) -> int:
     """Write a converted model and return its size in bytes.
 
     Args:
@@ -93,7 +93,7 @@ def _is_marked(tensor: TensorProto) -> bool:
     return bool(tensor.data_location == TensorProto.EXTERNAL)
 
 
-def _write_external(converted: Converted, out: Path, protected: tuple[Path, ...]) -> int:
+def _write_external(converted: ConvertedModel, out: Path, protected: tuple[Path, ...]) -> int:
     data = data_file(out)
     proto = onnx.ModelProto()
     proto.CopyFrom(converted.proto)
@@ -104,7 +104,7 @@ def _write_external(converted: Converted, out: Path, protected: tuple[Path, ...]
     return out.stat().st_size + data.stat().st_size
 
 
-def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[TensorProto, ComputedPiece]]:
+def _large(proto: onnx.ModelProto, converted: ConvertedModel) -> Iterator[tuple[TensorProto, ComputedPiece]]:
     for tensor in filter(_is_marked, all_tensors(proto)):
         yield tensor, converted.tensor(tensor) or CopiedTensor(tensor, converted.store)
 

@@ -49,7 +49,7 @@ class TensorDifference(Struct, frozen=True):
     oracles: Literal["both", "onnxruntime", "reference"] = "both"
 
 
-class Uncomputed(Struct, frozen=True):
+class ComputationFailure(Struct, frozen=True):
     """A reason why tensors could not be computed, and the number of these tensors.
 
     Attributes:
@@ -61,7 +61,7 @@ class Uncomputed(Struct, frozen=True):
     tensors: int
 
 
-class Unclear(Struct, frozen=True):
+class AmbiguousTensor(Struct, frozen=True):
     """A tensor for which ONNX Runtime and ONNX's reference evaluator give different values.
 
     Attributes:
@@ -102,11 +102,11 @@ class Agreement(Struct, frozen=True):
     compared: int = 0
     unnamed: int = 0
     uncomputed: int = 0
-    reasons: tuple[Uncomputed, ...] = ()
+    reasons: tuple[ComputationFailure, ...] = ()
     sets: int = 0
     inputs: str = "made"
     differences: tuple[TensorDifference, ...] = ()
-    unclear: tuple[Unclear, ...] = ()
+    unclear: tuple[AmbiguousTensor, ...] = ()
     deviations: tuple[str, ...] = ()
     widened: bool = False
     seconds: float = 0.0

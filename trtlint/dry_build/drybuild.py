@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserMessage, Stage, UsedShape
 from trtlint.dry_build.shapes import ShapeRange
-from trtlint.dry_build.weights import Staged, WeightsError, staged
+from trtlint.dry_build.weights import StagedModel, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
 from trtlint.knowledge.rtx import builder
 from trtlint.process.spawn import Limits, ProcessResult, run
@@ -181,7 +181,7 @@ def _gigabytes(size: int) -> str:
 
 
 def _result(
-    ended: ProcessResult, request: DryBuildRequest, given: Staged, last_lines: tuple[str, ...]
+    ended: ProcessResult, request: DryBuildRequest, given: StagedModel, last_lines: tuple[str, ...]
 ) -> DryBuildResult:
     state: dict[str, Any] = {}
     for answer in ended.answers:

@@ -35,7 +35,7 @@ class WeightsError(ExperimentError):
     """Error: the model cannot be prepared for the parser.  The message is the reason."""
 
 
-class Staged(Struct, frozen=True):
+class StagedModel(Struct, frozen=True):
     """A model that is prepared for the parser.
 
     Attributes:
@@ -51,12 +51,12 @@ class Staged(Struct, frozen=True):
     size: int
 
 
-class _Stored(Struct, frozen=True):
+class _DataRange(Struct, frozen=True):
     offset: int
     size: int
 
 
-def staged(model: Path, folder: Path) -> Staged:
+def staged(model: Path, folder: Path) -> StagedModel:
     """Prepare a model for the parser. Files of zeros replace data files that are missing or huge.
 
     Args:
@@ -70,7 +70,7 @@ def staged(model: Path, folder: Path) -> Staged:
     from trtlint.model.reader import decode, read
 
     raw = read(model)
-    files: dict[str, list[_Stored]] = defaultdict(list)
+    files: dict[str, list[_DataRange]] = defaultdict(list)
     for location, stored in _external(decode(raw.data)):
         files[location].append(stored)
     sizes = {location: max(each.offset + each.size for each in found) for location, found in files.items()}
@@ -80,7 +80,7 @@ def staged(model: Path, folder: Path) -> Staged:
         _require_inside(location)
     path = Path(os.path.abspath(model))  # noqa: PTH100 - keeps symbolic links
     if not zeros:
-        return Staged(path, (), tuple(files), size)
+        return StagedModel(path, (), tuple(files), size)
     try:
         _link(path, folder / model.name)
         for location, found in files.items():
@@ -93,10 +93,10 @@ def staged(model: Path, folder: Path) -> Staged:
     except (OSError, ValueError, OverflowError) as error:
         reason = reason_of(error)
         raise WeightsError(f"cannot replace the external data of the model by zeros: {reason}") from None
-    return Staged(folder / model.name, zeros, tuple(files), size)
+    return StagedModel(folder / model.name, zeros, tuple(files), size)
 
 
-def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
+def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _DataRange]]:
     """Yield all tensors with external data, including tensors in subgraphs and functions."""
     import onnx
 
@@ -111,7 +111,7 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
         if found is not None and found[0] != LEFT:
             location, offset, length = found
             # Tensors may name one file in several ways, such as w.bin and ./w.bin.
-            yield str(PurePosixPath(location)), _Stored(offset, max(stored_size(tensor), length or 0, 0))
+            yield str(PurePosixPath(location)), _DataRange(offset, max(stored_size(tensor), length or 0, 0))
 
 
 def _needs_zeros(store: TensorStore, location: str, size: int) -> bool:
@@ -134,7 +134,9 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _write_zeros(target: Path, size: int, store: TensorStore, location: str, tensors: list[_Stored]) -> None:
+def _write_zeros(
+    target: Path, size: int, store: TensorStore, location: str, tensors: list[_DataRange]
+) -> None:
     """Write a sparse file with the small tensors of the original file, and zeros elsewhere."""
     found = store.file_of(location)
     with target.open("wb") as file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trtlint.engine.finding import SEVERITIES, Unsearched
+from trtlint.engine.finding import SEVERITIES, IncompleteSearch
 from trtlint.engine.reported import reads_the_graph
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.subjects import Subjects
@@ -34,15 +34,15 @@ class Completeness:
         if watch.cut:
             self._cut.add(rule.id)
 
-    def missing(self, rule: Rule) -> Iterator[Unsearched]:
+    def missing(self, rule: Rule) -> Iterator[IncompleteSearch]:
         """If findings of a rule may be missing, yield one record that gives the reason."""
         # The highest severity that a finding of the rule can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)
         untyped = self._facts.model.untyped if self._facts.has_model else ""
         if not self._subjects.searched(rule):
-            yield Unsearched(rule.id, rule.name, severity)
+            yield IncompleteSearch(rule.id, rule.name, severity)
         elif untyped and reads_the_graph(rule):
-            yield Unsearched(rule.id, rule.name, severity, "types", untyped)
+            yield IncompleteSearch(rule.id, rule.name, severity, "types", untyped)
         elif rule.id in self._cut or (rule.find != PATTERN and not self._facts.searched(rule.find)):
-            yield Unsearched(rule.id, rule.name, severity, "walk")
+            yield IncompleteSearch(rule.id, rule.name, severity, "walk")

@@ -29,6 +29,7 @@ from trtlint.engine.finding import (
     SUPPRESS_KEY,
     Confidence,
     Finding,
+    IncompleteSearch,
     ModelReport,
     Rewrite,
     Route,
@@ -36,10 +37,9 @@ from trtlint.engine.finding import (
     Severity,
     Site,
     Standing,
-    Unsearched,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
-from trtlint.engine.reported import Reported, about_builds, about_experiments, turn
+from trtlint.engine.reported import ReportedPlaces, about_builds, about_experiments, turn
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.sameness import TargetKeys
@@ -77,8 +77,8 @@ class Evaluation:
         """
         facts = self.facts
         found: list[Finding] = []
-        reported = Reported()
-        unsearched: list[Unsearched] = []
+        reported = ReportedPlaces()
+        unsearched: list[IncompleteSearch] = []
         looking = sorted(map(_read, filter(self._has_facts, rules)), key=turn)
         for rule in looking:
             applies = version_truth(rule, target)
@@ -109,7 +109,7 @@ class Evaluation:
         rule = next((rule for rule in rules if rule.default), None)
         failed = rule is not None and build_failed(self.facts)
         if rule and failed and (why := why_failed(self.subjects.of(rule))) is not None:
-            yield from _RuleSearch(self, rule, target, True, Reported()).of(why)
+            yield from _RuleSearch(self, rule, target, True, ReportedPlaces()).of(why)
 
     @property
     def _exporter(self) -> str:
@@ -207,7 +207,7 @@ class _RuleSearch(Struct, frozen=True):
     rule: Rule
     target: Target
     applies: Truth
-    reported: Reported
+    reported: ReportedPlaces
 
     @property
     def facts(self) -> Facts:

@@ -161,7 +161,7 @@ class Finding(PartlyCompared, frozen=True):
     """The command-line options that describe the target.  Reports show commands with these options."""
 
 
-class Unsearched(Struct, frozen=True):
+class IncompleteSearch(Struct, frozen=True):
     """A rule whose findings may be missing, because the search for them did not finish."""
 
     rule: str
@@ -195,7 +195,7 @@ class EvidenceSummary(Struct, frozen=True):
         return json.loads(self.text)
 
 
-class Further(Struct, frozen=True):
+class Suggestion(Struct, frozen=True):
     """A suggestion to add a file, and the open question that the file would answer."""
 
     what: Literal["model", "layers", "inputs"]
@@ -206,7 +206,7 @@ class Further(Struct, frozen=True):
     """
     settles: str
 
-    def named(self, path: str) -> Further:
+    def named(self, path: str) -> Suggestion:
         """Return a copy in which the command contains the path of the model."""
         command = self.command.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
         return replace(self, command=command)
@@ -258,11 +258,11 @@ class ModelReport(Struct, frozen=True):
 
     Formats with one row for each finding write this revision.
     """
-    unsearched: tuple[Unsearched, ...] = ()
+    unsearched: tuple[IncompleteSearch, ...] = ()
     """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
     """The JSON data of the evidence for this target, such as the results of a dry build."""
-    further: tuple[Further, ...] = ()
+    further: tuple[Suggestion, ...] = ()
     """Suggestions for files that would explain a problem in a log, or settle an accuracy warning."""
     form: str = "model"
     """The kind of the file: ``model``, or a kind of evidence such as ``log`` if there is no model."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trtlint.buildfiles.patterns import table
-from trtlint.engine.finding import Finding, Further
+from trtlint.engine.finding import Finding, Suggestion
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.log_message import LogMessage
@@ -36,7 +36,7 @@ https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec
 """
 
 
-def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
+def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Suggestion, ...]:
     """Return suggestions for files to add to a build that was given without its model.
 
     Args:
@@ -62,7 +62,7 @@ def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]
             yield message
 
 
-def _model(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Further]:
+def _model(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Suggestion]:
     about = [message for message in messages if _is_about_the_model(message)]
     settles = []
     if any(message.name in _SHAPES for message in about):
@@ -76,7 +76,7 @@ def _model(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterat
         )
         settles.append(f"the operators that {release} rejects")
     if settles:
-        yield Further("model", f"trtlint model.onnx --log {log}", _listed(settles))
+        yield Suggestion("model", f"trtlint model.onnx --log {log}", _listed(settles))
 
 
 def _is_about_the_model(message: LogMessage) -> bool:
@@ -98,12 +98,12 @@ def _may_be_rejected(message: LogMessage) -> bool:
     return entry is None or entry.tells == "unexplained" or entry.phase in _REJECTING
 
 
-def _layers(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Further]:
+def _layers(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Suggestion]:
     if build.has_layers or build.status == "failed":
         return
     if any(message.name in _LAYERS for message in messages):
         command = f"trtlint --log {log} --layers layers.json"
-        yield Further("layers", command, f"the type of each layer ({_EXPORT} writes layers.json)")
+        yield Suggestion("layers", command, f"the type of each layer ({_EXPORT} writes layers.json)")
 
 
 def _listed(parts: Sequence[str]) -> str:

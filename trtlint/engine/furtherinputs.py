@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
-from trtlint.engine.finding import Finding, Further
+from trtlint.engine.finding import Finding, Suggestion
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
@@ -20,7 +20,7 @@ _STORED = {"f16": "fp16", "bf16": "bf16"}
 
 def measuring(
     facts: Facts, findings: Iterable[Finding], rules: Iterable[RuleEntry], target: Target
-) -> tuple[Further, ...]:
+) -> tuple[Suggestion, ...]:
     """Suggest a ``trtlint measure`` command if findings warn that a 16-bit type or TF32 costs accuracy.
 
     Args:
@@ -41,4 +41,4 @@ def measuring(
     chosen = () if own or type_ == "fp16" else ("--type", type_)
     words = ("trtlint measure MODEL --inputs batch.npz", *chosen, *map(shlex.quote, target.arguments))
     shows = f"the {type_.upper()} error of each output, measured with your inputs"
-    return (Further("inputs", " ".join(words), shows),)
+    return (Suggestion("inputs", " ".join(words), shows),)

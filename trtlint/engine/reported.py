@@ -48,7 +48,7 @@ def turn(rule: Rule) -> tuple[int, bool]:
     return 2 if about_builds(rule) else 0, rule.default
 
 
-class Reported(Struct):
+class ReportedPlaces(Struct):
     """The nodes and log messages that the findings of an evaluation have reported so far.
 
     Attributes:

@@ -99,7 +99,7 @@ class Advice(Struct, frozen=True):
     see: tuple[str, ...] = ()
 
 
-class Unfixable(Struct, frozen=True):
+class UnfixableReason(Struct, frozen=True):
     """The reason why trtlint cannot fix a finding automatically.
 
     Attributes:
@@ -169,7 +169,7 @@ class Rule(Struct, frozen=True):
     body_line: int
     status: Status = "stable"
     summary: str = ""
-    unfixable: tuple[Unfixable, ...] = ()
+    unfixable: tuple[UnfixableReason, ...] = ()
     default: bool = False
     also: Also = ""
 

@@ -31,7 +31,7 @@ from trtlint.engine.rule import (
     RuleError,
     Safety,
     Status,
-    Unfixable,
+    UnfixableReason,
 )
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
@@ -299,13 +299,13 @@ class _FrontMatterReader:
             see=() if "see" not in fields else _urls(fields["see"], "see"),
         )
 
-    def _unfixable(self) -> tuple[Unfixable, ...]:
+    def _unfixable(self) -> tuple[UnfixableReason, ...]:
         found = []
         for item in self._items("unfixable"):
             fields = item.mapping("unfixable", ("where", "because"), required=("because",))
             where = fields.get("where")
             condition = None if where is None else self._condition(where, "unfixable where")
-            found.append(Unfixable(condition, " ".join(fields["because"].text("because").split())))
+            found.append(UnfixableReason(condition, " ".join(fields["because"].text("because").split())))
         return tuple(found)
 
 

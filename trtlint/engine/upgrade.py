@@ -27,7 +27,7 @@ CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
 """The objects that a finding can concern, in the order in which the user should change them."""
 
 
-class Assessed(Struct, frozen=True):
+class ReleaseAssessment(Struct, frozen=True):
     """One release line of the range, with the counts of its findings.
 
     Attributes:
@@ -50,7 +50,7 @@ class Assessed(Struct, frozen=True):
     refused: int
 
 
-class Listed(Struct, frozen=True):
+class UpgradeFinding(Struct, frozen=True):
     """A finding, and the release lines that have the finding.
 
     Attributes:
@@ -83,7 +83,7 @@ class UpgradeStep(Struct, frozen=True):
     new: tuple[int, ...]
 
 
-class Safest(Struct, frozen=True):
+class SafestRelease(Struct, frozen=True):
     """The release line with the fewest known risks.
 
     Attributes:
@@ -129,10 +129,10 @@ class Upgrade(Struct, frozen=True):
     model: ModelFact
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    lines: tuple[Assessed, ...]
-    findings: tuple[Listed, ...]
+    lines: tuple[ReleaseAssessment, ...]
+    findings: tuple[UpgradeFinding, ...]
     steps: tuple[UpgradeStep, ...]
-    safest: Safest | None
+    safest: SafestRelease | None
     conditional: tuple[Finding, ...]
     notes: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
@@ -202,7 +202,7 @@ def upgrade(
     yields = {rule.id: rule.yields for rule in rules if rule.yields}
     advised = _advice(found)
     findings = tuple(
-        Listed(
+        UpgradeFinding(
             seen.finding,
             concerns[seen.finding.rule],
             seen.targets,
@@ -258,10 +258,12 @@ def product_name(product: Product) -> str:
     return PRODUCTS[product]
 
 
-def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str) -> Assessed:
+def _assessed(
+    index: int, target: Target, findings: Sequence[UpgradeFinding], words: str
+) -> ReleaseAssessment:
     found = tuple(number for number, listed in enumerate(findings) if index in listed.lines)
     counts = Counter(findings[number].finding.severity for number in found if _is_risk(findings[number]))
-    return Assessed(
+    return ReleaseAssessment(
         line=target.releases[0].minor,
         version=target.version or "",
         target=words,
@@ -272,13 +274,13 @@ def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str
     )
 
 
-def _refuses(listed: Listed) -> bool:
+def _refuses(listed: UpgradeFinding) -> bool:
     """Return whether a finding surely shows that the model cannot be built."""
     finding = listed.finding
     return finding.refusal is not None and finding.severity == "error"
 
 
-def _is_risk(listed: Listed) -> bool:
+def _is_risk(listed: UpgradeFinding) -> bool:
     """Return whether a finding is a risk for the engine.
 
     A risk is about the graph, and has a higher confidence than ``low``.
@@ -288,8 +290,8 @@ def _is_risk(listed: Listed) -> bool:
 
 def _step(
     index: int,
-    lines: Sequence[Assessed],
-    findings: Sequence[Listed],
+    lines: Sequence[ReleaseAssessment],
+    findings: Sequence[UpgradeFinding],
     unsettled: set[str],
     yields: Mapping[str, Collection[str]],
 ) -> UpgradeStep:
@@ -306,7 +308,7 @@ def _step(
 
 
 def _with_hidden(
-    line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
+    line: ReleaseAssessment, findings: Sequence[UpgradeFinding], yields: Mapping[str, Collection[str]]
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
@@ -335,7 +337,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
     return {finding.fingerprint for finding in findings}
 
 
-def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
+def _safest(lines: Sequence[ReleaseAssessment], findings: Sequence[UpgradeFinding]) -> SafestRelease | None:
     """Return the release line with the fewest errors about the graph, then the fewest warnings.
 
     If several release lines are equal, return the newest.
@@ -361,4 +363,4 @@ def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | N
             and findings[number].finding.severity != "note"
         )
 
-    return Safest(best, equals, adds(len(lines) - 1), adds(0))
+    return SafestRelease(best, equals, adds(len(lines) - 1), adds(0))

@@ -28,7 +28,7 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.examples.blocks import ExampleBlock, examples_in
 from trtlint.examples.models import ModelTextError, model_of_text
 from trtlint.examples.rules import Begin, ExampleResult, Outcome, always, newest, target_of
-from trtlint.fixes.fixing import Fixed, fix_file
+from trtlint.fixes.fixing import FixedModel, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
@@ -135,7 +135,7 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
     return _compared(load(before), onnx.load(before), wanted)
 
 
-def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
+def fixed_by(rule: Rule, example: FixedExample, path: Path) -> FixedModel:
     """Lint the first model of an example with only ``rule``, and apply the fix of this rule.
 
     Args:

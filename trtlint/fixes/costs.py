@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from trtlint.fixes.fixing import Fixed, described
+from trtlint.fixes.fixing import FixedModel, described
 from trtlint.model.assembly import pieces_of, size_of
 from trtlint.model.writer import files_of
 
@@ -97,7 +97,7 @@ class Costs(Struct, frozen=True):
         }
 
 
-def costs_of(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult]) -> Costs:
+def costs_of(fixed: FixedModel, written: Path | None, verdicts: Sequence[CheckResult]) -> Costs:
     """Collect the file sizes and run times of a fixed model and its source.
 
     Args:

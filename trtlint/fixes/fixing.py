@@ -36,7 +36,7 @@ _HASHED_WHOLE = 64 << 20
 """Size of the largest file that is hashed completely, in bytes."""
 
 
-class Fixed(Struct, frozen=True):
+class FixedModel(Struct, frozen=True):
     """Result of fixing one file.
 
     Attributes:
@@ -83,7 +83,7 @@ def fix_file(
     prove: Prove | None = None,
     keep: Sequence[str] = (),
     verify: Check | None = None,
-) -> Fixed:
+) -> FixedModel:
     """Rewrite one model until no fixable finding is left.
 
     The function does not write the new model to a file.
@@ -133,11 +133,11 @@ def fix_file(
     fixed, wrong = outcome.after.proto, ""
     if outcome.applied:
         fixed, wrong = checked_once(fixed)
-    return Fixed(source, outcome, fixed, wrong)
+    return FixedModel(source, outcome, fixed, wrong)
 
 
 def write_fixed(
-    fixed: Fixed,
+    fixed: FixedModel,
     out: Path,
     proofs: Sequence[object] = (),
     protected: Iterable[Path] = (),
@@ -171,7 +171,7 @@ def write_fixed(
     write(proto, source.raw.tensors, out, protected)
 
 
-def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
+def described(fixed: FixedModel, proofs: Sequence[object] = ()) -> onnx.ModelProto:
     """Return the ONNX protobuf of a fixed model, and list the applied fixes in its metadata.
 
     Args:

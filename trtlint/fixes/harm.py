@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
-from trtlint.fixes.outcome import Linted
+from trtlint.fixes.outcome import LintedModel
 
 
-def harm_of(before: Linted, after: Linted, mildest: int) -> str:
+def harm_of(before: LintedModel, after: LintedModel, mildest: int) -> str:
     """Return a message about a finding that only the rewritten model has, or an empty string.
 
     Args:
@@ -32,7 +32,7 @@ def _message(report: ModelReport, rule: str) -> str:
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
-def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
+def _nodes_with_new_types(before: LintedModel, after: LintedModel) -> frozenset[str]:
     """Return the paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
 
     Shape inference stops at operators outside ONNX's domain. If a rewrite replaces such an operator, trtlint

@@ -20,7 +20,7 @@ Key = tuple[str, str]
 """Identifies an applied rewrite: the name of the rewrite, and the first output of the node."""
 
 
-class Linted(Struct, frozen=True):
+class LintedModel(Struct, frozen=True):
     """A model and its findings.
 
     Attributes:
@@ -140,11 +140,11 @@ class FixOutcome(Struct):
         rounds: for each round, the model before the round, and the patches that trtlint applied in the round.
     """
 
-    before: Linted
-    after: Linted
+    before: LintedModel
+    after: LintedModel
     applied: list[AppliedFix] = field(default_factory=list)
     refused: list[RefusedFix] = field(default_factory=list)
-    rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
+    rounds: list[tuple[LintedModel, tuple[Patch, ...]]] = field(default_factory=list)
 
 
 def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
@@ -161,6 +161,6 @@ def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
             yield first + (f" (+{len(words) - 1} more)" if len(words) > 1 else "")
 
 
-Lint = Callable[[onnx.ModelProto], Linted]
+Lint = Callable[[onnx.ModelProto], LintedModel]
 Prove = Callable[[Model, Sequence[Patch]], list[Proof]]
 """Function that proves patches of one model."""

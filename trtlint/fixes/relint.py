@@ -12,7 +12,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
 from trtlint.fixes.declared import with_output_shapes
-from trtlint.fixes.outcome import Lint, Linted
+from trtlint.fixes.outcome import Lint, LintedModel
 from trtlint.fixes.source import SourceModel
 from trtlint.model.check import checker_error
 from trtlint.model.inline import NOTHING_INLINED
@@ -51,12 +51,12 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
         source: the model before any rewrite.
     """
 
-    def lint(proto: onnx.ModelProto) -> Linted:
+    def lint(proto: onnx.ModelProto) -> LintedModel:
         with limit_work(source.path):
             data, declared = undeclared(proto)
             inlined = source.inlined if proto is source.proto else NOTHING_INLINED
             model = interpret(source.path, data, source.raw.tensors, declared, inlined)
-            return Linted(proto, *judge(model))
+            return LintedModel(proto, *judge(model))
 
     return lint
 

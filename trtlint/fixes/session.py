@@ -13,7 +13,7 @@ from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
-from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, LintedModel, Proof, Prove, RefusedFix
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.check import checker_error
 from trtlint.model.errors import ModelError
@@ -93,7 +93,7 @@ class FixSession:
         self._name_unfixable(outcome)
         return outcome
 
-    def _repeat(self, outcome: FixOutcome, due: Callable[[Linted], list[_RequestedFix]]) -> None:
+    def _repeat(self, outcome: FixOutcome, due: Callable[[LintedModel], list[_RequestedFix]]) -> None:
         """Apply the rewrites that ``due`` returns for the current model, until ``due`` returns none."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
@@ -120,7 +120,7 @@ class FixSession:
             if kept.covered(patch):
                 keys.add(wanted.key)
 
-        def due(state: Linted) -> list[_RequestedFix]:
+        def due(state: LintedModel) -> list[_RequestedFix]:
             open_ = [each for each in self._open(_requested(state)) if each.key in keys]
             return [each for each in open_ if each.rewrite == open_[0].rewrite]
 
@@ -189,7 +189,7 @@ class FixSession:
                     found[RefusedFix(finding.rule, finding.severity, name, site.node, why)] = None
         outcome.refused += found
 
-    def _next(self, state: Linted) -> list[_RequestedFix]:
+    def _next(self, state: LintedModel) -> list[_RequestedFix]:
         """Return the next rewrites: the fix of the most severe finding, at all nodes that need this fix."""
         wanted = self._open(_requested(state))
         if not wanted:
@@ -332,7 +332,7 @@ class FixSession:
         return ""
 
 
-def _requested(state: Linted) -> list[_RequestedFix]:
+def _requested(state: LintedModel) -> list[_RequestedFix]:
     """Return the rewrites of all findings. Rewrites of more severe findings come first."""
     found: dict[tuple[object, ...], _RequestedFix] = {}
     for report in state.reports:
@@ -357,7 +357,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
     return site.unfixable or unknown
 
 
-def _fact(state: Linted, site: Site) -> Fact:
+def _fact(state: LintedModel, site: Site) -> Fact:
     """Return the fact that caused a finding at one node. For a pattern, the fact lists the matched nodes."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
@@ -367,7 +367,7 @@ def _fact(state: Linted, site: Site) -> Fact:
     return Fact(node=node, chain=chain)
 
 
-def _mixed_types(state: Linted) -> list[_RequestedFix]:
+def _mixed_types(state: LintedModel) -> list[_RequestedFix]:
     """Return a rewrite for each operator with inputs of two float types.
 
     The rewrites do not depend on the target. A weakly typed network of TensorRT accepts such operators. But
@@ -380,7 +380,7 @@ def _mixed_types(state: Linted) -> list[_RequestedFix]:
     ]
 
 
-def _still_reported(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
+def _still_reported(after: LintedModel, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
     """Return the applied rewrites in ``made`` whose findings still exist."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from trtlint.files.beside import real_file
 from trtlint.files.limits import Allowance, limit_work, scale_allowance
-from trtlint.model.inline import NOTHING_INLINED, Inlined, inline
+from trtlint.model.inline import NOTHING_INLINED, InliningResult, inline
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.writer import data_files
 from trtlint.process.spawn import machine_memory
@@ -49,7 +49,7 @@ class SourceModel(Struct, frozen=True):
     raw: RawModel
     proto: onnx.ModelProto
     data_files: Sequence[str]
-    inlined: Inlined = NOTHING_INLINED
+    inlined: InliningResult = NOTHING_INLINED
 
     @property
     def files(self) -> list[Path]:

@@ -38,7 +38,7 @@ Scope = Mapping[str, Any]
 """The names that an expression may use, and the type of each name: a class or another annotation."""
 
 
-class _Compiled(Struct, frozen=True):
+class _CompiledExpression(Struct, frozen=True):
     names: frozenset[str]
     code: Code
 
@@ -65,7 +65,7 @@ class Expression:
         self.text = text
         self._scope = scope
         self._condition = condition
-        self._compiled: _Compiled | None = None
+        self._compiled: _CompiledExpression | None = None
 
     @property
     def sees_unknown(self) -> bool:
@@ -103,12 +103,12 @@ class Expression:
         found = self._ready().code(names)
         return None if isinstance(found, Unknown) else found
 
-    def _ready(self) -> _Compiled:
+    def _ready(self) -> _CompiledExpression:
         if self._compiled is None:
             tree = parse(self.text)
             compiler = Compiler(self.text, self._scope)
             _, code = compiler.condition(tree) if self._condition else compiler.visit(tree)
-            self._compiled = _Compiled(frozenset(compiler.used), code)
+            self._compiled = _CompiledExpression(frozenset(compiler.used), code)
         return self._compiled
 
 

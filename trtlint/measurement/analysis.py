@@ -10,9 +10,9 @@ from msgspec import Struct
 from trtlint.measurement.folding import Folding
 from trtlint.measurement.formats import Format, Range
 from trtlint.measurement.keeping import merged
-from trtlint.measurement.measurement import Inside, MeasuredTensor
+from trtlint.measurement.measurement import InternalValue, MeasuredTensor
 from trtlint.measurement.narrowing import Probe
-from trtlint.measurement.trial import Ranged
+from trtlint.measurement.trial import RangeRun
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import SHAPE_READERS
 
@@ -35,7 +35,7 @@ class Findings(Struct):
     inside: frozenset[str]
 
 
-def findings(ranged: Ranged, format_: Format) -> Findings:
+def findings(ranged: RangeRun, format_: Format) -> Findings:
     """Find the tensors and nodes whose FP32 numbers exceed the range of a narrow type."""
     beyond, constants, inside = set(), set(), set()
     for probe in ranged.probes:
@@ -63,7 +63,7 @@ def overflowing_inputs(inputs: Iterable[Value], found: Findings) -> frozenset[st
 def origins(
     nodes: Iterable[Node],
     found: Findings,
-    ranged: Ranged,
+    ranged: RangeRun,
     unsound: frozenset[str] | None,
     folding: Folding = _UNFOLDED,
     inputs: frozenset[str] = frozenset(),
@@ -142,7 +142,7 @@ def regions(
 
 
 def sites(
-    ranged: Ranged,
+    ranged: RangeRun,
     begun: Iterable[Node],
     unsound: frozenset[str],
     format_: Format,
@@ -159,10 +159,10 @@ def sites(
     """
     origin = {node.path for node in begun}
     outputs = {(probe.node, probe.tensor): probe for probe in ranged.probes if not probe.inside}
-    waiting: dict[str, list[Inside]] = defaultdict(list)
+    waiting: dict[str, list[InternalValue]] = defaultdict(list)
     for probe in ranged.probes:
         if probe.inside:
-            waiting[probe.node].append(Inside(probe.inside, ranged.greatest(probe)))
+            waiting[probe.node].append(InternalValue(probe.inside, ranged.greatest(probe)))
     listed = []
     for probe in outputs.values():
         inside = tuple(waiting.pop(probe.node, ()))  # for the first output of the node
@@ -189,7 +189,7 @@ def sites(
     return listed
 
 
-def _fits(ranged: Ranged, probe: Probe, inside: Sequence[Inside], format_: Format) -> Range:
+def _fits(ranged: RangeRun, probe: Probe, inside: Sequence[InternalValue], format_: Format) -> Range:
     """Return ``ok`` if a tensor and the internal numbers of its node are in the range of a narrow type.
 
     Otherwise, return ``overflow`` or ``underflow``.

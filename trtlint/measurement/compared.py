@@ -29,7 +29,7 @@ _UNREAD: Mapping[str, frozenset[int]] = {
 """Indices of inputs whose elements an operator does not read. For example, Shape reads only the shape."""
 
 
-class Compared(Struct, frozen=True):
+class ComparedTensors(Struct, frozen=True):
     """The float tensors that trtlint compares instead of the outputs.
 
     Attributes:
@@ -52,7 +52,7 @@ class Compared(Struct, frozen=True):
         return "tensor" if self.sentence else "output"
 
 
-def find_compared(graph: Graph) -> Compared:
+def find_compared(graph: Graph) -> ComparedTensors:
     """Return the last float tensors that the outputs of a model are computed from.
 
     The result is empty if an output has a float type. Tensors do not count if only their shapes are read, or
@@ -60,7 +60,7 @@ def find_compared(graph: Graph) -> Compared:
     these values may be floats.
     """
     if not graph.outputs or any(output.dtype in FLOAT_DTYPES for output in graph.outputs):
-        return Compared()
+        return ComparedTensors()
     reads: dict[tuple[str, int], str] = {}
     readers: dict[tuple[Node, Value], list[str]] = {}
     inputs = {value.name for value in graph.inputs}
@@ -80,7 +80,7 @@ def find_compared(graph: Graph) -> Compared:
                     names = readers.setdefault((node, output), [])
                     if source.name not in names:
                         names.append(source.name)
-    return Compared(reads, _sentence(graph, readers, decides), decides) if reads else Compared()
+    return ComparedTensors(reads, _sentence(graph, readers, decides), decides) if reads else ComparedTensors()
 
 
 def _computed(output: Value) -> Iterator[tuple[Value, Node | None]]:

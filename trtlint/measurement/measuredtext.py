@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from trtlint.errors import FileError
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.measurement import Inside, MeasuredOutput, MeasuredTensor, Measurement
+from trtlint.measurement.measurement import InternalValue, MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.model.load import Model
 
 _BOUND = 0.01
@@ -76,7 +76,7 @@ def _site(words: list[str], model: Model, format_: Format) -> MeasuredTensor:
     try:
         low, high = map(float, numbers)
         parts = (word.partition("=") for word in rest)
-        inside = tuple(Inside(what, float(amount)) for what, _, amount in parts if amount)
+        inside = tuple(InternalValue(what, float(amount)) for what, _, amount in parts if amount)
     except ValueError:
         raise MeasuredTextError(f"{' '.join(words)!r}: write the name of a tensor and two numbers") from None
     node = value.producer

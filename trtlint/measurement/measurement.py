@@ -39,7 +39,7 @@ class UnusableMeasurementError(FileError):
     """Error: a file is not a measurement, or a measurement does not fit the model or its use."""
 
 
-class Inside(Struct, frozen=True):
+class InternalValue(Struct, frozen=True):
     """An internal number of an operator, such as the square in ReduceL2.
 
     Attributes:
@@ -93,7 +93,7 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
     fits: Range
     origin: bool
     narrow: bool
-    inside: tuple[Inside, ...] = ()
+    inside: tuple[InternalValue, ...] = ()
     closer: Closer | None = None
 
     @property

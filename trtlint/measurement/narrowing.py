@@ -85,14 +85,14 @@ class SecondLook(Struct, frozen=True):
     format: Format
 
 
-class Rewritten(Struct, frozen=True):
+class RewrittenModel(Struct, frozen=True):
     """A rewritten model that also returns statistics of its tensors.
 
     Attributes:
         data: serialized protobuf.  Every float input and output is FP32.
         probes: the measured tensors and internal numbers.
         outputs: names of the float outputs of the model. If the model has none, the names of the tensors that
-            trtlint compares instead (:class:`~trtlint.measurement.compared.Compared`).
+            trtlint compares instead (:class:`~trtlint.measurement.compared.ComparedTensors`).
         figures: number of statistics for each tensor.
         sums: number of products that accumulate in FP16.
         choices: names of outputs with indices that operators such as TopK choose. The values are the names

@@ -11,7 +11,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 
 
-class Probing:
+class ProbeWriter:
     """Adds operators that measure tensors of the main graph.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx.external_data_helper import load_external_data_for_model
 
-from trtlint.measurement.narrowing import STATISTICS, Rewritten
+from trtlint.measurement.narrowing import STATISTICS, RewrittenModel
 from trtlint.measurement.session import Array, Feeds
 from trtlint.measurement.skeleton import TrialError
 
@@ -31,7 +31,7 @@ class ReferenceSession:
         TrialError: the model is too large, or has an operator that the evaluator does not support.
     """
 
-    def __init__(self, rewritten: Rewritten) -> None:
+    def __init__(self, rewritten: RewrittenModel) -> None:
         from onnx.reference import ReferenceEvaluator
 
         model = onnx.ModelProto.FromString(rewritten.data)

@@ -15,7 +15,7 @@ from trtlint.measurement.chosen import ChoiceShares, least_equal
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.narrowing import Narrowing
-from trtlint.measurement.trial import Rehearsed, Trial
+from trtlint.measurement.trial import NarrowRun, Trial
 
 
 class Rehearsal(Struct, frozen=True):
@@ -33,12 +33,12 @@ class Rehearsal(Struct, frozen=True):
             layers are known, otherwise all runs.
     """
 
-    plain: Rehearsed
-    fused: Rehearsed
-    accumulated: Rehearsed
-    unclamped: Rehearsed | None
+    plain: NarrowRun
+    fused: NarrowRun
+    accumulated: NarrowRun
+    unclamped: NarrowRun | None
     build: BuildBand | None
-    runs: tuple[tuple[Narrowing, Rehearsed], ...]
+    runs: tuple[tuple[Narrowing, NarrowRun], ...]
 
     def bands(self) -> Mapping[str, Band]:
         """Return the error band of each output."""
@@ -108,8 +108,8 @@ def rehearse(
 
 
 def _with_fp16_accumulators(
-    trial: Trial, narrowing: Narrowing, without: Rehearsed
-) -> tuple[Narrowing, Rehearsed]:
+    trial: Trial, narrowing: Narrowing, without: NarrowRun
+) -> tuple[Narrowing, NarrowRun]:
     """Simulate a model whose products accumulate in FP16, and return the settings and the result.
 
     If all sums are short, FP16 accumulators do not change the results. In this case, the result is

@@ -24,9 +24,9 @@ from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
-from trtlint.measurement.narrowing import STATISTICS, Narrowing, Rewritten, SecondLook
+from trtlint.measurement.narrowing import STATISTICS, Narrowing, RewrittenModel, SecondLook
 from trtlint.measurement.ports import COPYING, narrow_ports, port_at
-from trtlint.measurement.probing import Probing
+from trtlint.measurement.probing import ProbeWriter
 from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
@@ -53,7 +53,7 @@ def rewrite(
     probed: bool = True,
     second: SecondLook | None = None,
     fixed: Collection[str] = (),
-) -> Rewritten:
+) -> RewrittenModel:
     """Rewrite a model so that it measures its tensors while it computes in FP32 or a simulated narrow type.
 
     Args:
@@ -109,9 +109,9 @@ class _Rewriting(FormulaWriter):
         self.sums = 0
         self.compared: dict[str, str] = {}
         self.figures = Figures(narrowing is not None, second, self)
-        self.probing = Probing(skeleton, self.figures, second, self, probed)
+        self.probing = ProbeWriter(skeleton, self.figures, second, self, probed)
 
-    def result(self) -> Rewritten:
+    def result(self) -> RewrittenModel:
         proto, graph = self.skeleton.proto, self.skeleton.graph
         model = onnx.ModelProto(ir_version=max(proto.ir_version, _LEAST_IR))
         model.opset_import.extend(proto.opset_import)
@@ -143,8 +143,8 @@ class _Rewriting(FormulaWriter):
         written.output.extend(helper.make_empty_tensor_value_info(name) for name in added if name not in own)
         names = dict.fromkeys(value.name for value in graph.outputs if value.dtype in FLOAT_DTYPES)
         outputs, data = tuple(names or self.compared), model.SerializeToString()
-        probes = tuple(self.probing.probes)
-        return Rewritten(data, probes, outputs, self.figures.each, self.sums, self.choices, self.compared)
+        probes, figures = tuple(self.probing.probes), self.figures.each
+        return RewrittenModel(data, probes, outputs, figures, self.sums, self.choices, self.compared)
 
     # Values: names of their exact and rounded versions.
 

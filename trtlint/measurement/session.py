@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.measurement.narrowing import STATISTICS, Rewritten
+from trtlint.measurement.narrowing import STATISTICS, RewrittenModel
 from trtlint.measurement.skeleton import ModelNotLoadedError, TrialError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -34,7 +34,7 @@ class RehearsalSession:
         RefusedError: ONNX Runtime refuses the model.
     """
 
-    def __init__(self, rewritten: Rewritten) -> None:
+    def __init__(self, rewritten: RewrittenModel) -> None:
         onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL

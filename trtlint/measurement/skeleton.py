@@ -16,7 +16,7 @@ from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
 from trtlint.measurement.choosing import ChoosingNodes, find_choices
-from trtlint.measurement.compared import Compared, find_compared
+from trtlint.measurement.compared import ComparedTensors, find_compared
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.external import unreadable_values
 from trtlint.model.graph import Graph, Node
@@ -71,7 +71,7 @@ class Skeleton(Struct, frozen=True):
     opset: int
     typed: bool
     folding: Folding = field(default_factory=Folding)
-    compared: Compared = field(default_factory=Compared)
+    compared: ComparedTensors = field(default_factory=ComparedTensors)
     choices: ChoosingNodes = field(default_factory=ChoosingNodes)
 
     @property

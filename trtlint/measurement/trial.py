@@ -12,7 +12,7 @@ from trtlint.measurement.choosing import ChoiceCounter, input_of
 from trtlint.measurement.chosen import ChoiceShares
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import Closer
-from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
+from trtlint.measurement.narrowing import Narrowing, Probe, RewrittenModel, SecondLook
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
@@ -22,7 +22,7 @@ from trtlint.measurement.trivial import trivial
 _HIGH, _LOW, _SUM = range(3)
 
 
-class Ranged(Struct, frozen=True):
+class RangeRun(Struct, frozen=True):
     """Result of a run in FP32.
 
     Attributes:
@@ -53,7 +53,7 @@ class Ranged(Struct, frozen=True):
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
 
-class Rehearsed(Struct, frozen=True):
+class NarrowRun(Struct, frozen=True):
     """Result of a run in a narrow type.
 
     Attributes:
@@ -109,10 +109,10 @@ class Trial:
         """The names of the outputs with choices (of operators such as TopK) that a simulation sets."""
         return frozenset(self.ranged.choices[0])
 
-    def _session(self, rewritten: Rewritten) -> RehearsalSession | ReferenceSession:
+    def _session(self, rewritten: RewrittenModel) -> RehearsalSession | ReferenceSession:
         return ReferenceSession(rewritten) if self.by_reference else RehearsalSession(rewritten)
 
-    def _range(self) -> Ranged:
+    def _range(self) -> RangeRun:
         rewritten = rewrite(self.skeleton)
         session = self._session(rewritten)
         total, outputs, choices = np.zeros((0, 3), np.float32), [], []
@@ -129,7 +129,7 @@ class Trial:
             high = np.maximum(total[:, _HIGH], figures[:, _HIGH])
             low = np.minimum(total[:, _LOW], figures[:, _LOW])
             total = np.stack([high, low, total[:, _SUM] + figures[:, _SUM]], axis=1)
-        return Ranged(rewritten.probes, total, tuple(outputs), tuple(choices))
+        return RangeRun(rewritten.probes, total, tuple(outputs), tuple(choices))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
         """Run the model again in FP32, and return further statistics by tensor name.
@@ -155,12 +155,12 @@ class Trial:
         """Return whether FP16 accumulators change the result of any product of the model."""
         return rewrite(self.skeleton, narrowing, probed=False).sums > 0
 
-    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
+    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> NarrowRun:
         """Simulate the model in a narrow type.
 
         Args:
             narrowing: the settings.
-            probed: true to list the tensors that are not finite in :attr:`Rehearsed.unsound`.
+            probed: true to list the tensors that are not finite in :attr:`NarrowRun.unsound`.
 
         Raises:
             TrialError: the model cannot be run.
@@ -193,7 +193,7 @@ class Trial:
             if name in self.judged
         }
         unsound = (probe.tensor for probe, fine in zip(rewritten.probes, sound, strict=True) if not fine)
-        return Rehearsed(errors, frozenset(unsound), counter.shares())
+        return NarrowRun(errors, frozenset(unsound), counter.shares())
 
 
 def ratio(difference: float, magnitude: float) -> float:

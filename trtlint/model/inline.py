@@ -68,7 +68,7 @@ class FunctionCall(Struct, frozen=True):
     path: str
 
 
-class Inlined(Struct, frozen=True):
+class InliningResult(Struct, frozen=True):
     """Result of inlining.
 
     Attributes:
@@ -84,11 +84,11 @@ class Inlined(Struct, frozen=True):
     misread: tuple[Misreading, ...]
 
 
-NOTHING_INLINED = Inlined((), (), (), ())
+NOTHING_INLINED = InliningResult((), (), (), ())
 """The inlining result for a model without functions."""
 
 
-def inline(proto: onnx.ModelProto) -> Inlined:
+def inline(proto: onnx.ModelProto) -> InliningResult:
     """Replace all calls of model-local functions by the bodies of the functions, in place.
 
     Raises:
@@ -103,7 +103,7 @@ def inline(proto: onnx.ModelProto) -> Inlined:
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
         raise _too_deep()
-    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()), tuple(inliner.paths), misread)
+    return InliningResult(tuple(inliner.notes), tuple(inliner.calls.values()), tuple(inliner.paths), misread)
 
 
 class _Inliner:

@@ -16,7 +16,7 @@ from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
-from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
+from trtlint.model.inline import NOTHING_INLINED, FunctionCall, InliningResult, inline
 from trtlint.model.misreading import Misreading
 from trtlint.model.protos import DTYPES, NOT_TENSORS, bodies_of, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
@@ -140,7 +140,7 @@ def interpret(
     data: bytes,
     tensors: TensorStore,
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
-    inlined: Inlined = NOTHING_INLINED,
+    inlined: InliningResult = NOTHING_INLINED,
 ) -> Model:
     """Build a :class:`Model` from a serialized ModelProto.  Its functions must be inlined already.
 
@@ -185,7 +185,7 @@ def interpret(
     )
 
 
-def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
+def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], InliningResult]:
     """Inline the model-local functions of a model.
 
     Returns:
@@ -223,7 +223,7 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     return copy.SerializeToString(), declared
 
 
-class _Inferred(Struct, frozen=True):
+class _InferredModel(Struct, frozen=True):
     """A model with inferred types and shapes.
 
     Attributes:
@@ -241,7 +241,7 @@ class _Inferred(Struct, frozen=True):
     untyped: str = ""
 
 
-def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
+def _infer(data: bytes, tensors: TensorStore) -> _InferredModel:
     """Infer types and shapes.
 
     If the declared types contradict the operators, inference ignores the declared types.
@@ -259,7 +259,7 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
     if changed or names:
         data = proto.SerializeToString()
     try:
-        return _Inferred(decode(infer(data)), has_bodies, names, declared)
+        return _InferredModel(decode(infer(data)), has_bodies, names, declared)
     except InferenceError as error:
         failure = error
     if failure.refused:
@@ -269,10 +269,10 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
         with suppress(InferenceError):
             inferred = decode(infer(proto.SerializeToString()))
             tensors.note(f"declared types contradict the operators and were ignored: {failure}")
-            return _Inferred(inferred, has_bodies, names, declared)
+            return _InferredModel(inferred, has_bodies, names, declared)
         proto = decode(data)
     tensors.note(f"shape inference failed, so only declared types are known: {failure}")
-    return _Inferred(proto, has_bodies, names, declared, untyped="" if failure.refused else str(failure))
+    return _InferredModel(proto, has_bodies, names, declared, untyped="" if failure.refused else str(failure))
 
 
 def _lacks_types(graph: Graph) -> bool:

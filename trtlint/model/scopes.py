@@ -25,7 +25,7 @@ _MOST_COPIES = 10_000
 """Limit of copies in one model, to bound the time."""
 
 
-class _Outer(Struct):
+class _OuterGraphs(Struct):
     """The types and the stored tensors of values in the graphs around a body.  Keys are value names."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
@@ -38,15 +38,15 @@ def add_outer_values(model: onnx.ModelProto) -> bool:
     Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  Use the changed
     model only for inference.  :func:`remove_outer_values` removes the copies.
     """
-    return _OuterValues().graph(model.graph, _Outer())
+    return _OuterValues().graph(model.graph, _OuterGraphs())
 
 
 class _OuterValues:
     def __init__(self) -> None:
         self._left = _MOST_COPIES
 
-    def graph(self, graph: onnx.GraphProto, outer: _Outer) -> bool:
-        known = _Outer({**outer.types, **_types(graph)}, {**outer.stored, **dict(_stored(graph))})
+    def graph(self, graph: onnx.GraphProto, outer: _OuterGraphs) -> bool:
+        known = _OuterGraphs({**outer.types, **_types(graph)}, {**outer.stored, **dict(_stored(graph))})
         added = False
         for node in graph.node:
             for body in bodies_of(node):

@@ -15,7 +15,7 @@ from trtlint.files.regular import open_regular
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
-from trtlint.network.comparing import Comparing, NotComparableError
+from trtlint.network.comparing import NetworkComparer, NotComparableError
 from trtlint.network.expected import WeightsMissingError
 from trtlint.network.feeding import compare_all
 from trtlint.network.parsing import parse
@@ -55,7 +55,7 @@ def work(request: dict[str, Any], say: Say) -> None:
             say({"reason": "the parser refuses the model"})
             return
         network = NetworkReader(trt, parsed.network).read()
-        comparing = Comparing(path, network, parsed.files, lambda share: say({"done": round(share, 3)}))
+        comparing = NetworkComparer(path, network, parsed.files, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
         compare_all(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
         found = comparing.agreement()

@@ -24,14 +24,14 @@ from trtlint.model.protos import opsets
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
-from trtlint.network.expected import Expected, by_reference, by_runtime, linked
+from trtlint.network.expected import ExpectedTensors, by_reference, by_runtime, linked
 from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, no_numbers, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.refused import RuntimeRefusedError, reason_of
 from trtlint.network.region import Regions, Subgraph, constants
-from trtlint.network.run import Missing, Runner, Value
+from trtlint.network.run import MissingTensor, Runner, Value
 from trtlint.network.twins import Initializers, Twins
 from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, narrowed, wide
 
@@ -56,7 +56,7 @@ class NotComparableError(ExperimentError):
     """Error: a model and its network cannot be compared. The message is the reason."""
 
 
-class _Found(Struct, eq=False):
+class _ComparisonResults(Struct, eq=False):
     """Results of the comparison so far.  Keys are the names of the tensors."""
 
     compared: set[str] = field(default_factory=set)
@@ -67,7 +67,7 @@ class _Found(Struct, eq=False):
     sets: int = 0
 
 
-class Comparing:
+class NetworkComparer:
     """Compares a network with its ONNX model on several sets of inputs, one after the other.
 
     Args:
@@ -100,7 +100,7 @@ class Comparing:
         self._done: set[int] = set()
         self._opset = opsets(proto).get("", 1)
         self._settled: set[str] = set()
-        self._found = _Found()
+        self._found = _ComparisonResults()
         self._seen = 0
         self._feeds: Feeds = {}
         self._name = ""
@@ -178,7 +178,7 @@ class Comparing:
             "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),
         }
 
-    def _choose_runtime(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
+    def _choose_runtime(self, path: Path, proto: ModelProto) -> tuple[ExpectedTensors, ModelProto]:
         """Choose the program that computes the ONNX model: ONNX Runtime or ONNX's reference evaluator.
 
         Raises:
@@ -189,18 +189,18 @@ class Comparing:
             elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
             if not _PACKED.isdisjoint(elements):
                 raise ValueError("ONNX Runtime's Python API accepts no 4-bit arrays")
-            return Expected(by_runtime(proto, names, self._weights), names), proto
+            return ExpectedTensors(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
             reason = reason_of(error)
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             wide, names = linked(path, FP32), self._names(NATIVE | {dtype_of("BF16")})
             with suppress(Exception):
-                found = Expected(by_runtime(wide, names, self._weights), names)
+                found = ExpectedTensors(by_runtime(wide, names, self._weights), names)
                 self.widened = True
                 return found, wide
         names = self._names(frozenset(DTYPES.values()))
         try:
-            found = Expected(by_reference(path, names), names)
+            found = ExpectedTensors(by_reference(path, names), names)
         except Exception:  # noqa: BLE001 - ONNX's reference raises many classes for unsupported models
             raise NotComparableError(f"ONNX Runtime rejects the model: {reason}") from None
         self.by_reference = True
@@ -233,7 +233,7 @@ class Comparing:
         if expected is None:
             self._found.missing[name] = "ONNX Runtime does not return the tensor"
             return value
-        if isinstance(value, Missing):
+        if isinstance(value, MissingTensor):
             self._found.missing.setdefault(name, value.reason)
             return self._forced(tensor, expected)
         kind = self._network.tensors[tensor].dtype

@@ -198,7 +198,7 @@ class _Reference:
         return {name: self._found[name] for name in names if name in self._found}
 
 
-class Expected:
+class ExpectedTensors:
     """Computes the tensors of an ONNX model, for one set of inputs at a time.
 
     Args:

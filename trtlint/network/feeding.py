@@ -13,7 +13,7 @@ from trtlint.measurement.feeds import given_feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Value
 from trtlint.model.protos import NUMBERS
-from trtlint.network.comparing import Comparing, NotComparableError
+from trtlint.network.comparing import NetworkComparer, NotComparableError
 from trtlint.network.layers import Array
 from trtlint.network.probe import probes
 
@@ -24,7 +24,7 @@ _MOST_TRIED = 40
 def compare_all(
     inputs: Sequence[Value],
     given: Inputs,
-    comparing: Comparing,
+    comparing: NetworkComparer,
     shapes: Mapping[str, Sequence[int]],
     *,
     probe: bool,

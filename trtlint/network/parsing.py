@@ -66,7 +66,7 @@ class WeightFiles:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-class Parsed(Struct, frozen=True, eq=False):
+class ParseResult(Struct, frozen=True, eq=False):
     """Result of the parser.
 
     Attributes:
@@ -80,7 +80,7 @@ class Parsed(Struct, frozen=True, eq=False):
     files: WeightFiles
 
 
-def parse(trt: Any, path: Path) -> Parsed:
+def parse(trt: Any, path: Path) -> ParseResult:
     """Parse a model with TensorRT's parser.
 
     Args:
@@ -96,11 +96,11 @@ def parse(trt: Any, path: Path) -> Parsed:
         if sum(data.nbytes for _, data in weights) >= _HEAVY:
             network, held = _created(trt)
             if _loaded(held[-1], path, proto, weights) and held[-1].parse_model_proto():
-                return Parsed(network, held, files)
+                return ParseResult(network, held, files)
         del proto, weights
     network, held = _created(trt)
     done = held[-1].parse_from_file(str(path))
-    return Parsed(network if done else None, held, WeightFiles())
+    return ParseResult(network if done else None, held, WeightFiles())
 
 
 def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:

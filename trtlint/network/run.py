@@ -27,10 +27,10 @@ _LAYERS: Mapping[str, Compute] = {
 }
 """For each kind of layer, the function that computes the layer."""
 _LONGEST = 200
-"""Largest number of characters in the reason of a :class:`Missing`."""
+"""Largest number of characters in the reason of a :class:`MissingTensor`."""
 
 
-class Missing(Struct, frozen=True):
+class MissingTensor(Struct, frozen=True):
     """Placeholder for a tensor that was not computed.
 
     Attributes:
@@ -40,7 +40,7 @@ class Missing(Struct, frozen=True):
     reason: str
 
 
-Value = Array | Missing
+Value = Array | MissingTensor
 Watch = Callable[[int, Layer, Value], Value]
 """Function that receives a tensor after its computation: its position, its layer and its value.
 
@@ -66,7 +66,9 @@ class _BlockTensors:
     def get(self, tensor: int) -> Value:
         if tensor in self.values:
             return self.values[tensor]
-        return Missing("no layer computes the tensor") if self._outer is None else self._outer.get(tensor)
+        return (
+            MissingTensor("no layer computes the tensor") if self._outer is None else self._outer.get(tensor)
+        )
 
 
 class Runner:
@@ -104,7 +106,7 @@ class Runner:
                 known = self._network.tensors[tensor]
                 given = feeds.get(known.name)
                 scope.values[tensor] = (
-                    Missing("no value was given")
+                    MissingTensor("no value was given")
                     if given is None
                     else narrowed(np.asarray(given), known.dtype)
                 )
@@ -116,7 +118,7 @@ class Runner:
                 continue  # the loop sets the outputs of these layers
             if any(self._skips(scope, branch, taken) for branch, taken in guard):
                 found: Sequence[Value] = [
-                    Missing("the layer is in a branch that its If did not select")
+                    MissingTensor("the layer is in a branch that its If did not select")
                 ] * len(step.gives)
             else:
                 known = None if watch is None else self._foreseen(step, scope)
@@ -136,7 +138,7 @@ class Runner:
 
     def _skips(self, scope: _BlockTensors, branch: int, taken: bool) -> bool:
         condition = self._conditions.get(branch)
-        value = Missing("") if condition is None else scope.get(condition)
+        value = MissingTensor("") if condition is None else scope.get(condition)
         return isinstance(value, np.ndarray) and bool(value.item()) != taken
 
     def _step(self, step: ScheduledStep, scope: _BlockTensors) -> Sequence[Value]:
@@ -152,17 +154,17 @@ class Runner:
             reason = str(error)
         except Exception as error:  # noqa: BLE001 - NumPy and ONNX Runtime raise many classes
             reason = f"{step.layer.kind}: {error}"
-        return [Missing(" ".join(reason.split())[:_LONGEST])] * len(step.gives)
+        return [MissingTensor(" ".join(reason.split())[:_LONGEST])] * len(step.gives)
 
     def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
         """Compute the output of a conditional: the value of the branch that the condition selects."""
         condition = self._conditions.get(layer.group)
-        value = Missing("a condition is missing") if condition is None else scope.get(condition)
-        if isinstance(value, Missing):
-            return Missing(value.reason)
+        value = MissingTensor("a condition is missing") if condition is None else scope.get(condition)
+        if isinstance(value, MissingTensor):
+            return MissingTensor(value.reason)
         tensor = layer.inputs[0 if bool(value.item()) else 1]
-        chosen = Missing("a branch is missing") if tensor is None else scope.get(tensor)
-        return chosen if isinstance(chosen, Missing) else narrowed(chosen, layer.types[0])
+        chosen = MissingTensor("a branch is missing") if tensor is None else scope.get(tensor)
+        return chosen if isinstance(chosen, MissingTensor) else narrowed(chosen, layer.types[0])
 
     def _loop(self, block: Block, scope: _BlockTensors) -> Sequence[Value]:
         loop = _Loop(block.bounds, scope)
@@ -201,7 +203,7 @@ class _Loop:
             for tensor in layer.inputs
         ]
         self._while = [layer for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") != "COUNT"]
-        if any(isinstance(count, Missing) for count in counts) or not (counts or self._while):
+        if any(isinstance(count, MissingTensor) for count in counts) or not (counts or self._while):
             raise NotComputedError("a loop whose number of iterations is not known")
         self._count = min((int(np.asarray(count).item()) for count in counts), default=None)
 
@@ -219,7 +221,7 @@ class _Loop:
         for layer in self._of_kind("ITERATOR"):
             (tensor,), (output,) = layer.inputs, layer.outputs
             source, axis = _of(self._scope, tensor), int(layer.get("axis", 0))
-            if isinstance(source, Missing):
+            if isinstance(source, MissingTensor):
                 inner.values[output] = source
             elif turn < source.shape[axis]:
                 at = source.shape[axis] - 1 - turn if layer.get("reverse") else turn
@@ -234,7 +236,7 @@ class _Loop:
         for layer in self._while:
             (tensor,) = layer.inputs
             value = _of(inner, tensor)
-            if isinstance(value, Missing):
+            if isinstance(value, MissingTensor):
                 raise NotComputedError(f"a loop whose condition is not known: {value.reason}")
             if not bool(value.item()):
                 return True
@@ -256,11 +258,11 @@ class _Loop:
     def output(self, layer: Layer) -> Value:
         """Return the value of one loop output after the last iteration."""
         source, found = layer.inputs[0], self._collected[layer.index]
-        missing = next((each for each in found if isinstance(each, Missing)), None)
+        missing = next((each for each in found if isinstance(each, MissingTensor)), None)
         if layer.get("kind") == "LAST_VALUE":
             if source in self._state:
                 return self._state[source]
-            return next(iter(found), Missing("the loop runs no iteration"))
+            return next(iter(found), MissingTensor("the loop runs no iteration"))
         if missing is not None:
             return missing
         parts: list[Any] = list(found)
@@ -268,7 +270,7 @@ class _Loop:
         room = None if len(layer.inputs) < 2 else _of(self._scope, layer.inputs[1])
         length = len(parts) if room is None else int(np.asarray(room).item())
         if not parts:
-            return Missing("the loop runs no iteration")
+            return MissingTensor("the loop runs no iteration")
         if length > MOST:
             raise NotComputedError(f"a loop output of more than {MOST} iterations")
         parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
@@ -278,19 +280,19 @@ class _Loop:
 
 
 def _of(scope: _BlockTensors, tensor: int | None) -> Value:
-    return Missing("an input is not connected") if tensor is None else scope.get(tensor)
+    return MissingTensor("an input is not connected") if tensor is None else scope.get(tensor)
 
 
 def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
-    """Compute the outputs of a layer. If an input is :class:`Missing`, all outputs are missing, too."""
+    """Compute the outputs of a layer. If an input is :class:`MissingTensor`, all outputs are missing, too."""
     inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":
         for name in ("mask", "normalization_quantize_scale"):
             tensor = layer.settings.get(name)
             inputs.append(None if tensor is None else scope.get(tensor))
-    missing = next((each for each in inputs if isinstance(each, Missing)), None)
+    missing = next((each for each in inputs if isinstance(each, MissingTensor)), None)
     if missing is not None:
-        return [Missing(missing.reason)] * len(layer.outputs)
+        return [MissingTensor(missing.reason)] * len(layer.outputs)
     if not layer.outputs:  # a condition, a trip limit or an assertion
         return []
     if layer.kind == "CONDITIONAL_INPUT":
@@ -299,7 +301,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]
-    found += [Missing("the computation of the layer gave fewer outputs than the layer has")] * (
+    found += [MissingTensor("the computation of the layer gave fewer outputs than the layer has")] * (
         len(layer.outputs) - len(found)
     )
     return found[: len(layer.outputs)]

@@ -58,7 +58,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     settings = ProviderSettings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
     parser = _Parser(model, path, settings)
     scopes: list[dict[str, Any]] = []
-    dividing = _Dividing(parser, settings, plugin=request["provider"] == "nv-tensorrt-rtx", found=scopes)
+    dividing = _GraphDivider(parser, settings, plugin=request["provider"] == "nv-tensorrt-rtx", found=scopes)
     dividing.graph(model.graph, {}, "", 0)
     say(
         {
@@ -71,7 +71,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     )
 
 
-class _Read(Struct, frozen=True):
+class _ProviderModel(Struct, frozen=True):
     """A model as execution providers get it from ONNX Runtime.
 
     Attributes:
@@ -85,7 +85,7 @@ class _Read(Struct, frozen=True):
     merged: Merged
 
 
-def _read(path: Path, *, rewrite: bool) -> _Read:
+def _read(path: Path, *, rewrite: bool) -> _ProviderModel:
     """Read a model.  If ONNX Runtime can load the model, apply ONNX Runtime's rewrites."""
     model = onnx.load(path, load_external_data=False)
     if model.functions:
@@ -94,9 +94,9 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
     if rewrite:
         found = rewritten_by_onnxruntime(model, path.parent)
         if found is not None:
-            return _Read(found, True, merged(marked, found))
+            return _ProviderModel(found, True, merged(marked, found))
     _store_constants(model.graph)
-    return _Read(model, False, {})
+    return _ProviderModel(model, False, {})
 
 
 class _Parser:
@@ -110,7 +110,9 @@ class _Parser:
         self.calls = 0
         self.shapeless: dict[str, None] = {}
 
-    def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
+    def taken(
+        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _GraphContext
+    ) -> Iterator[Region]:
         """Pass a region to the parser, and yield the smaller regions that the parser accepts as a whole.
 
         ``nodes`` are the nodes of the graph, and ``around`` contains further data about the graph.
@@ -137,7 +139,7 @@ class _Parser:
         return whole, [list(parser.get_subgraph_nodes(each)) for each in range(parser.num_subgraphs)]
 
     def _built(
-        self, all_nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, *, strict: bool
+        self, all_nodes: Sequence[onnx.NodeProto], region: Region, around: _GraphContext, *, strict: bool
     ) -> onnx.ModelProto:
         """Build a model from the nodes of one region and the initializers that these nodes read.
 
@@ -177,7 +179,7 @@ class _Parser:
         return value
 
 
-class _Around:
+class _GraphContext:
     """The data about one graph that are needed to build a model for each region of the graph.
 
     Args:
@@ -186,7 +188,7 @@ class _Around:
         outer: the data about the outer graph; None for the main graph.
     """
 
-    def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
+    def __init__(self, graph: onnx.GraphProto, types: Types, outer: _GraphContext | None) -> None:
         self.types = types
         own = {each.name: each for each in graph.initializer}
         self.stored: dict[str, onnx.TensorProto] = own if outer is None else {**outer.stored, **own}
@@ -202,7 +204,7 @@ class _Around:
         return not self._readers.get(name, set()) <= region
 
 
-class _Dividing:
+class _GraphDivider:
     """Divides a graph and the subgraphs of its nodes into parts, the innermost subgraph first."""
 
     def __init__(
@@ -211,7 +213,7 @@ class _Dividing:
         self._parser, self._settings, self._plugin, self._found = parser, settings, plugin, found
 
     def graph(
-        self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
+        self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _GraphContext | None = None
     ) -> bool:
         """Divide one graph into parts.  Return whether TensorRT accepts the whole graph.
 
@@ -223,7 +225,7 @@ class _Dividing:
         if depth == 0:
             own.update(shapes_of(self._parser.model, _lacking(graph, own)))
         _complete(graph, own)
-        around = _Around(graph, own, outer)
+        around = _GraphContext(graph, own, outer)
         nodes = list(graph.node)
         offered = [
             position
@@ -259,7 +261,7 @@ class _Dividing:
         return whole
 
     def _bodies_taken(
-        self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _Around
+        self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _GraphContext
     ) -> bool:
         if node.op_type not in WITH_BODIES or node.domain:
             return True

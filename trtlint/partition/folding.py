@@ -28,7 +28,7 @@ https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.
 """
 
 
-class Removed(Struct, frozen=True):
+class RemovedNodes(Struct, frozen=True):
     """The nodes that ONNX Runtime removes or moves.
 
     Attributes:
@@ -44,7 +44,7 @@ class Removed(Struct, frozen=True):
     renamed: Mapping[str, str]
 
 
-def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
+def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> RemovedNodes:
     """Return the nodes that ONNX Runtime removes before it passes the model to execution providers.
 
     Args:
@@ -53,7 +53,7 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
         rewritten: whether ONNX Runtime applies its basic optimizations to the model.
     """
     if not rewritten:
-        return Removed(frozenset(node for node in graph.nodes if _is_stored(node)), {}, {})
+        return RemovedNodes(frozenset(node for node in graph.nodes if _is_stored(node)), {}, {})
     moved: dict[str, str] = {}
     dropped: set[str] = set()
     renamed: dict[str, str] = {}
@@ -77,7 +77,7 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
         is_dropped = node.scope and dropped and not dropped.isdisjoint(_scopes(graph, node.scope))
         if is_dropped or _is_folded(node, constants, gone) or _is_identity(node):
             gone.add(node)
-    return Removed(frozenset(gone), _resolved(moved), renamed)
+    return RemovedNodes(frozenset(gone), _resolved(moved), renamed)
 
 
 def _scopes(graph: Graph, scope: str) -> Iterator[str]:

@@ -12,13 +12,13 @@ from trtlint.knowledge.providers import Provider
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import text
 from trtlint.model.values import Constants
-from trtlint.partition.folding import Removed, removed
+from trtlint.partition.folding import RemovedNodes, removed
 from trtlint.partition.naming import reads
 from trtlint.partition.profiles import shape_input, shape_input_words
 from trtlint.partition.regions import (
     NO_INTERFACE,
     UNTAKEN,
-    Joined,
+    JoinedRegions,
     Operator,
     borders,
     interface_words,
@@ -27,7 +27,7 @@ from trtlint.partition.regions import (
     runs,
     shapeless_words,
 )
-from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
+from trtlint.partition.result import Border, Partition, ProviderSettings, RemainingNode, Split
 
 _MOST_SPLITS = 8
 """Largest number of refused operator types for which trtlint predicts the effect of the refusal.
@@ -88,7 +88,7 @@ class _PredictedGraph(Struct, frozen=True):
     """The main graph or a subgraph, divided into parts."""
 
     nodes: tuple[Node, ...]
-    joined: Joined
+    joined: JoinedRegions
 
     @property
     def whole(self) -> bool:
@@ -100,7 +100,7 @@ class _Prediction:
     def __init__(
         self,
         graph: Graph,
-        gone: Removed,
+        gone: RemovedNodes,
         refused: Mapping[Node, Reason],
         provider: Provider,
         settings: ProviderSettings,
@@ -176,9 +176,9 @@ class _Prediction:
                     found[value.name] = None
         return list(found)
 
-    def _left(self, node: Node) -> Left:
+    def _left(self, node: Node) -> RemainingNode:
         reason = self._reasons.get(node, Reason(""))
-        return Left(node.path, node.op, reason.why, reason.rules)
+        return RemainingNode(node.path, node.op, reason.why, reason.rules)
 
     def _rejection(self, scope: str) -> str:
         """Return why the provider of TensorRT-RTX rejects a whole graph, or an empty string."""

@@ -65,7 +65,7 @@ class Operator(Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
-class Joined(Struct, frozen=True):
+class JoinedRegions(Struct, frozen=True):
     """The parts of a graph, and the regions that were removed or joined to get these parts.
 
     Attributes:
@@ -96,7 +96,9 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
     return tuple(map(tuple, found))
 
 
-def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
+def join(
+    operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings
+) -> JoinedRegions:
     """Turn the regions that the parser accepts into parts.
 
     First, small regions are removed.  Then regions in a cycle are removed.  Then the remaining regions are
@@ -115,8 +117,8 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Pro
     if len(kept) > 1:
         whole = tuple(position for region in kept for position in region)
         if not _cycle(operators, [whole]):
-            return Joined((whole,), small, tuple(cyclic), joined=True)
-    return Joined(tuple(kept), small, tuple(cyclic))
+            return JoinedRegions((whole,), small, tuple(cyclic), joined=True)
+    return JoinedRegions(tuple(kept), small, tuple(cyclic))
 
 
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:

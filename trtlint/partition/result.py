@@ -31,7 +31,7 @@ class ProviderSettings(Struct, frozen=True):
     profile: bool = False
 
 
-class Left(Struct, frozen=True):
+class RemainingNode(Struct, frozen=True):
     """A node that TensorRT does not run.
 
     Attributes:
@@ -110,7 +110,7 @@ class Partition(Struct, frozen=True):
     provider: Provider
     basis: Basis
     parts: tuple[tuple[str, ...], ...]
-    left: tuple[Left, ...]
+    left: tuple[RemainingNode, ...]
     folded: tuple[str, ...] = ()
     borders: tuple[Border, ...] = ()
     splits: tuple[Split, ...] = ()

@@ -14,7 +14,7 @@ from trtlint.dry_build.weights import WeightsError, staged
 from trtlint.dry_build.wheels import Wheels
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.regions import parts_with_bodies, shapeless_words
-from trtlint.partition.result import Left, Partition, ProviderSettings
+from trtlint.partition.result import Partition, ProviderSettings, RemainingNode
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.partition._parser"
@@ -90,7 +90,7 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
         f"{scope['scope'] or 'the model'}: {scope['rejected']}" for scope in scopes if scope["rejected"]
     )
     left = dict.fromkeys(
-        Left(*each)
+        RemainingNode(*each)
         for scope in reversed(scopes)
         for path, op in scope["nodes"]
         if path not in taken

@@ -21,19 +21,19 @@ from trtlint.engine.finding import (
     SUPPRESS_KEY,
     Confidence,
     Finding,
+    IncompleteSearch,
     ModelReport,
     Severity,
-    Unsearched,
 )
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
-from trtlint.policy.selection import RuleName, Selectable, most_specific, outdated
+from trtlint.policy.selection import RuleName, SelectableRule, most_specific, outdated
 from trtlint.policy.suppression import Acceptance
 from trtlint.target.target import Target
 
 
-class Ran:
+class ApplicableRules:
     """The rules of a run that may apply to at least one of the targets.
 
     The rules are loaded only when a suppression or a baseline needs them, because loading takes time.
@@ -79,7 +79,7 @@ class Policy(Struct, frozen=True):
     own: bool = True
 
 
-def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
+def names(rules: Iterable[SelectableRule]) -> tuple[RuleName, ...]:
     """Return the names of rules, for comparison with selectors."""
     return tuple(map(RuleName.of, rules))
 
@@ -100,7 +100,7 @@ class Review:
         self._known: dict[RuleName, None] = {}
 
     def apply(
-        self, model: Path, reports: Sequence[ModelReport], policy: Policy, ran: Ran
+        self, model: Path, reports: Sequence[ModelReport], policy: Policy, ran: ApplicableRules
     ) -> tuple[ModelReport, ...]:
         """Apply the policy to the reports of one model. There is one report for each target.
 
@@ -133,7 +133,7 @@ class Review:
         )
 
     def _suppressed(
-        self, reports: Sequence[ModelReport], policy: Policy, ran: Ran
+        self, reports: Sequence[ModelReport], policy: Policy, ran: ApplicableRules
     ) -> tuple[ModelReport, ...]:
         own, rejected = suppression.written_in(reports[0]) if reports else ((), None)
         if own and not policy.own:
@@ -180,7 +180,7 @@ def _graded(report: ModelReport, policy: Policy) -> ModelReport:
             changed.append(finding if selector is None else replace(finding, severity=chosen[selector]))
         return tuple(sorted(changed, key=lambda f: (SEVERITIES.index(f.severity), f.rule)))
 
-    def regraded(each: Unsearched) -> Unsearched:
+    def regraded(each: IncompleteSearch) -> IncompleteSearch:
         selector = most_specific(chosen, rules.get(each.rule) or RuleName(each.rule, each.name))
         return each if selector is None else replace(each, severity=chosen[selector])
 

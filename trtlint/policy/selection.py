@@ -29,7 +29,7 @@ class SelectionError(SettingError):
     """Error: a selector matches no rule.  The message names similar selectors."""
 
 
-class Selectable(Protocol):
+class SelectableRule(Protocol):
     """The properties of a rule that selectors can match."""
 
     @property
@@ -58,12 +58,12 @@ class RuleName(NamedTuple):
     status: str = "stable"
 
     @classmethod
-    def of(cls, rule: Selectable) -> RuleName:
+    def of(cls, rule: SelectableRule) -> RuleName:
         """Return the record for a rule."""
         return cls(rule.id, rule.name, rule.group, rule.status)
 
 
-_Rule = TypeVar("_Rule", bound=Selectable)
+_Rule = TypeVar("_Rule", bound=SelectableRule)
 
 
 def choose(
@@ -136,7 +136,7 @@ def choose_by_layers(
     return [rule for rule in rules if rule.id in running]
 
 
-def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None:
+def require(selector: str, rules: Iterable[SelectableRule], where: str = "") -> None:
     """Raise an error for a selector that matches neither a rule nor a removed rule.
 
     Raises:
@@ -150,12 +150,12 @@ def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None
         raise SelectionError(where + unknown(selector, known))
 
 
-def covers(selector: str, rule: Selectable) -> bool:
+def covers(selector: str, rule: SelectableRule) -> bool:
     """Return whether a selector, such as ``ACC1``, matches a rule."""
     return _precision(selector, rule) is not None
 
 
-def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
+def most_specific(selectors: Iterable[str], rule: SelectableRule) -> str | None:
     """Return the most specific selector that matches a rule, or None if no selector matches.
 
     Of several equally specific selectors, return the last.
@@ -170,7 +170,7 @@ def removed(selector: str) -> bool:
     return became is not None and became.to is None
 
 
-def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]:
+def outdated(selectors: Iterable[str], rules: Iterable[SelectableRule]) -> list[str]:
     """Return notes about selectors that name deprecated, renamed or removed rules."""
     selectors = list(selectors)
     named = {word: rule for rule in rules for word in (rule.id.lower(), rule.name)} if selectors else {}
@@ -186,7 +186,7 @@ def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]
 
 
 def note_outdated(
-    where: str, selectors: Iterable[str], rules: Iterable[Selectable], notify: Callable[[str], None]
+    where: str, selectors: Iterable[str], rules: Iterable[SelectableRule], notify: Callable[[str], None]
 ) -> None:
     """Show a note for each selector that names a deprecated, renamed or removed rule.
 
@@ -200,7 +200,7 @@ def note_outdated(
         notify(f"note: {where}: {sentence}")
 
 
-def unknown(key: str, rules: Iterable[Selectable]) -> str:
+def unknown(key: str, rules: Iterable[SelectableRule]) -> str:
     """Return the error message about a selector that matches no rule."""
     words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
     near = nearest(key, words, count=3)
@@ -213,16 +213,16 @@ def split(selectors: Iterable[str]) -> list[str]:
     return [part.strip() for text in selectors for part in text.split(",") if part.strip()]
 
 
-def _best(selectors: Iterable[str], rule: Selectable) -> int:
+def _best(selectors: Iterable[str], rule: SelectableRule) -> int:
     return max((_precision(selector, rule) or 0 for selector in selectors), default=0)
 
 
-def _exactly(rule: Selectable) -> int:
+def _exactly(rule: SelectableRule) -> int:
     """Return the result of :func:`_precision` for a selector that is the id or the name of ``rule``."""
     return len(rule.id) + 2
 
 
-def _precision(selector: str, rule: Selectable) -> int | None:
+def _precision(selector: str, rule: SelectableRule) -> int | None:
     """Return a rating of how specific a selector is for a rule, or None if the selector does not match.
 
     ``ALL`` has the rating 1, and a group has the rating 2. A prefix of ids has a higher rating. The longer

@@ -14,7 +14,7 @@ _GONE = 5
 """Largest number of notes about stale baseline entries of a model. A stale entry matches no finding."""
 
 
-class Accepted(Struct):
+class HiddenFindings(Struct):
     """Counts of the findings that the reports of a run do not show."""
 
     suppressed: int = 0

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 from rich.cells import cell_len
 
-from trtlint.engine.finding import Finding, Further, ModelReport
-from trtlint.report.accepted import Accepted
+from trtlint.engine.finding import Finding, ModelReport, Suggestion
+from trtlint.report.accepted import HiddenFindings
 from trtlint.report.counts import by_severity, files_in_words, hidden_line, plural
 from trtlint.report.escape import clean
 from trtlint.report.wording import further_lines
@@ -21,7 +21,7 @@ def examined(models: Sequence[ModelReport]) -> list[ModelReport]:
     return [model for model in done if not model.errors or model.findings or model.conditional]
 
 
-class Closing(Struct):
+class ReportFooter(Struct):
     """Counts over all files of a run, and the closing lines of the report."""
 
     severities: Counter[str] = field(default_factory=Counter)
@@ -32,8 +32,8 @@ class Closing(Struct):
     targets: dict[str, None] = field(default_factory=dict)
     _folded: int = 0
     _hidden: list[Finding] = field(default_factory=list)
-    _accepted: Accepted = field(default_factory=Accepted)
-    _further: list[tuple[Further, str]] = field(default_factory=list)
+    _accepted: HiddenFindings = field(default_factory=HiddenFindings)
+    _further: list[tuple[Suggestion, str]] = field(default_factory=list)
 
     def accept(self, models: Sequence[ModelReport]) -> None:
         """Count the suppressed findings of one file, and the file's findings in the baseline."""

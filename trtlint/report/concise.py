@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.targets import labels, merge, seen_for
-from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.accepted import HiddenFindings, gone_notes
 from trtlint.report.counts import hidden_line
 from trtlint.report.escape import clean
 from trtlint.report.formats import ReportWriter, Style
@@ -29,7 +29,7 @@ class _ConciseWriter:
         self._file = file
         self._style = style
         self._unseen: list[Finding] = []
-        self._accepted = Accepted()
+        self._accepted = HiddenFindings()
         self._folded = 0
 
     def _print(self, line: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
+from trtlint.conversion.result import Conversion, InsertedCast, KeptOperator
 from trtlint.files.problem import first_few
 from trtlint.report.counts import left_out, plural
 from trtlint.report.escape import clean
@@ -82,7 +82,7 @@ class ConvertReport(ConsoleReport):
         for line in left_out(len(reasons), _LISTED, "reason"):
             yield Text(f"  {line}; --format json lists all reasons")
 
-    def _casts(self, casts: tuple[CastAdded, ...]) -> Iterator[Text]:
+    def _casts(self, casts: tuple[InsertedCast, ...]) -> Iterator[Text]:
         inside = [cast for cast in casts if cast.inside]
         yield Text(f"Casts: {len(casts)} ({len(inside)} inside the model)")
         for cast in inside[:_LISTED]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trtlint.engine.finding import SEVERITIES, Finding
 
 if TYPE_CHECKING:
-    from trtlint.report.accepted import Accepted
+    from trtlint.report.accepted import HiddenFindings
 
 _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
 
@@ -88,7 +88,7 @@ def hidden(conditional: Iterable[Finding]) -> str:
     return f"{plural(len(depends), 'conditional finding')} hidden: {give}see them with --show-conditional"
 
 
-def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
+def hidden_line(conditional: Iterable[Finding], accepted: HiddenFindings, folded: int = 0) -> str:
     """Return one line about all hidden findings and the options that show them.
 
     Return an empty string if no findings are hidden.

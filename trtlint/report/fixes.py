@@ -15,7 +15,7 @@ from msgspec import Struct
 from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
 from trtlint.fixes.costs import Costs
-from trtlint.fixes.fixing import Fixed
+from trtlint.fixes.fixing import FixedModel
 from trtlint.fixes.outcome import proofs
 from trtlint.report import modeldiff
 from trtlint.report.counts import plural, severities_in
@@ -47,7 +47,7 @@ class FixResult(Struct, frozen=True):
         costs: the costs of the fixes: file size and run time.
     """
 
-    fixed: Fixed
+    fixed: FixedModel
     written: Path | None
     verdicts: Sequence[CheckResult]
     costs: Costs
@@ -196,7 +196,7 @@ def _at(places: Iterable[str]) -> str:
     return f" at {few(patterns)}" if patterns else ""
 
 
-def difference(fixed: Fixed) -> Iterator[str]:
+def difference(fixed: FixedModel) -> Iterator[str]:
     """Yield the lines of the diff between the original and the fixed model, if the model changed."""
     if fixed.changed:
         outcome = fixed.outcome

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
-from trtlint.fixes.outcome import AppliedFix, FixOutcome, Linted, proofs
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, LintedModel, proofs
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Node
 from trtlint.report.counts import plural, severities_in
 from trtlint.report.fixes import FixResult, refused_groups, remaining, remarks
 from trtlint.report.names import collapse
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
 from trtlint.report.page.card import badge, clipped, ticked
 from trtlint.report.page.markup import Content, Markup, scrolling, tag
@@ -124,7 +124,7 @@ class FixPage:
             yield tag("p", f"not shown: {left}", class_="notes")
 
     def _pair(
-        self, before: Linted, patch: Patch, after: Linted, severity: Severity, number: str
+        self, before: LintedModel, patch: Patch, after: LintedModel, severity: Severity, number: str
     ) -> Markup | None:
         """Draw the nodes that a patch changes, before and after the patch."""
         known = {node.path: node for node in after.model.graph.nodes}
@@ -139,9 +139,9 @@ class FixPage:
         return tag("div", drawn, class_="pair") if any(drawn) else None
 
     def _picture(
-        self, state: Linted, rows: Sequence[Row], colour: Colour, title: str, number: str
+        self, state: LintedModel, rows: Sequence[Row], colour: Colour, title: str, number: str
     ) -> Markup | None:
-        behind = Behind(state.facts)
+        behind = PageData(state.facts)
         shown = [row for row in rows if not _constant(row, behind)]
         found = block(shown, behind) if shown else None
         drawn = None if found is None else picture(found, colour, title, number)
@@ -152,7 +152,7 @@ class FixPage:
         return tag("figure", tag("h4", title, more), scrolling(drawn, title), class_=colour)
 
 
-def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
+def _steps(outcome: FixOutcome) -> Iterator[tuple[LintedModel, Patch, LintedModel]]:
     """Yield each applied patch as a triple: the model before, the patch, and the model after.
 
     Patches that were applied in the same round have the same two models.
@@ -162,7 +162,7 @@ def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
         yield from ((before, patch, after) for patch in patches)
 
 
-def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
+def _gone(before: LintedModel, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
     """Return the nodes that a patch removes, and the upstream nodes that become unused.
 
     Args:
@@ -181,7 +181,7 @@ def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> li
     return list(found)
 
 
-def _constant(row: Row, behind: Behind) -> bool:
+def _constant(row: Row, behind: PageData) -> bool:
     """Return whether a node depends only on constants and shapes, and not on values of the inputs."""
     node = behind.node(row)
     return node is not None and all(map(behind.computes_sizes, node.outputs))

@@ -54,7 +54,7 @@ def _anywhere() -> re.Pattern[str]:
     return re.compile(f"#(?={_NOTHING}(?:{_MARKS}))", re.IGNORECASE)
 
 
-class _Guarded:
+class _GuardedStream:
     """Text stream that escapes CI commands and writes whole lines."""
 
     def __init__(self, file: TextIO) -> None:
@@ -94,7 +94,7 @@ def unguarded(file: TextIO) -> TextIO:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Escape CI commands on standard output and standard error until the context ends."""
-    out, err = (file and cast("TextIO", _Guarded(file)) for file in (sys.stdout, sys.stderr))
+    out, err = (file and cast("TextIO", _GuardedStream(file)) for file in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         try:
             yield

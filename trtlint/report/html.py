@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.targets import merge, span
-from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.accepted import HiddenFindings, gone_notes
 from trtlint.report.counts import files_in_words, hidden, left_out, plural
 from trtlint.report.formats import Run
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.card import CardEntry, card, clipped
 from trtlint.report.page.filters import filters
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.measured import measured
-from trtlint.report.page.overview_bar import Marked, strip
+from trtlint.report.page.overview_bar import LinkedFinding, strip
 from trtlint.report.page.parts import parts_of
 from trtlint.report.page.sections import Section, ranked, sections
 from trtlint.report.page.shell import shell
@@ -77,8 +77,8 @@ def _noun(count: int, severity: str) -> str:
     return severity if count == 1 or severity == "conditional" else f"{severity}s"
 
 
-def _accepted(found: Iterable[Section]) -> Accepted:
-    accepted = Accepted()
+def _accepted(found: Iterable[Section]) -> HiddenFindings:
+    accepted = HiddenFindings()
     for section in found:
         accepted.add(section.reports)
     return accepted
@@ -163,13 +163,13 @@ class _Page:
         body.append(tag("ul", lines, class_="notes") if lines else None)
         return tag("section", body, id=section.id, class_="model", aria_labelledby=f"{section.id}-h")
 
-    def _behind(self, section: Section) -> Behind | None:
+    def _behind(self, section: Section) -> PageData | None:
         look = self._run.style.look
         facts = None if look is None else look(section.path)
-        return None if facts is None or not facts.has_model else Behind(facts)
+        return None if facts is None or not facts.has_model else PageData(facts)
 
-    def _strip(self, behind: Behind, cards: Sequence[CardEntry], number: str) -> Markup | None:
-        marked = [Marked(entry.finding, entry.id) for entry in cards]
+    def _strip(self, behind: PageData, cards: Sequence[CardEntry], number: str) -> Markup | None:
+        marked = [LinkedFinding(entry.finding, entry.id) for entry in cards]
         drawn = strip(behind, marked, "The whole model", f"s{number}")
         if drawn is None:
             return None
@@ -178,7 +178,7 @@ class _Page:
             words += "; bars show milliseconds, divided evenly among the nodes of a layer"
         return tag("figure", drawn, tag("figcaption", words), class_="strip-box")
 
-    def _card(self, section: Section, entry: CardEntry, behind: Behind | None, number: str) -> Markup:
+    def _card(self, section: Section, entry: CardEntry, behind: PageData | None, number: str) -> Markup:
         one = len(section.reports) == 1 and ANY_VERSION not in section.target
         target = section.target if one else ""
         key = entry.finding.rule, entry.finding.message

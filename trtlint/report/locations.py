@@ -22,7 +22,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Sit
 from trtlint.engine.targets import merge
 from trtlint.files.problem import Problem
 from trtlint.remote.addresses import is_address
-from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.accepted import HiddenFindings, gone_notes
 
 
 class Place(Struct, frozen=True):
@@ -103,7 +103,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
     suppressed: list[Spot] = []
     problems: dict[Problem, None] = {}
     skipped: set[str] = set()
-    accepted = Accepted()
+    accepted = HiddenFindings()
     warned: list[tuple[str, Caveat]] = []
     notes = dict.fromkeys(("", note) for note in report.notes)
     for path, group in groupby(report.models, key=lambda model: model.path):

@@ -27,7 +27,7 @@ from trtlint.report.measureband import (
     worst_outputs,
 )
 from trtlint.report.measuresites import remark, worst_sites
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, scrolling, tag
@@ -232,7 +232,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
 
 def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup]:
     """Draw the nodes to keep in FP32, together with their neighbours."""
-    behind = Behind(facts_of(model, evidence=(RangeEvidence(found),)))
+    behind = PageData(facts_of(model, evidence=(RangeEvidence(found),)))
     wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)
     rows = [
         Row(

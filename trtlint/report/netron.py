@@ -19,7 +19,7 @@ from trtlint.model.protos import text
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
-from trtlint.report.overlay import Overlay, Spotted, overlay
+from trtlint.report.overlay import NodeWithFindings, Overlay, overlay
 from trtlint.report.partition import partition_in
 
 SIGNATURE = "netron:attachment"
@@ -53,7 +53,7 @@ def _graph(found: Overlay) -> Iterator[dict[str, Any]]:
         yield _entry("graph", name, f"trtlint {caveat.severity}", fill(clean(caveat.message), _WIDTH))
 
 
-def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
+def _entries(spotted: NodeWithFindings) -> Iterator[dict[str, Any]]:
     kind, target = _target(spotted)
     remarks: dict[str, list[str]] = {}
     for remark in spotted.remarks:
@@ -79,7 +79,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
         yield _entry("node", path, "part", fill(clean(f"none: {reasons.get(path, '')}".strip(": ")), _WIDTH))
 
 
-def _target(spotted: Spotted) -> tuple[str, str]:
+def _target(spotted: NodeWithFindings) -> tuple[str, str]:
     """Return the kind and the name under which Netron finds a node.
 
     Netron finds a node by the name of the node. If the node has no name, Netron uses the name of the node's

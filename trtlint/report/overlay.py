@@ -11,7 +11,7 @@ from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.targets import merge
 from trtlint.report.escape import clean
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 
 if TYPE_CHECKING:
     from trtlint.engine.finding import Row, Site
@@ -39,7 +39,7 @@ class Remark(Struct, frozen=True):
         return "\n".join(clean(line) for line in lines if line)
 
 
-class Spotted(Struct):
+class NodeWithFindings(Struct):
     """A node with findings.
 
     Attributes:
@@ -74,8 +74,8 @@ class Overlay(Struct, frozen=True):
         caveats: the caveats about the model.
     """
 
-    spotted: tuple[Spotted, ...]
-    behind: Behind | None
+    spotted: tuple[NodeWithFindings, ...]
+    behind: PageData | None
     findings: tuple[Finding, ...]
     target: str
     caveats: tuple[Caveat, ...] = ()
@@ -90,15 +90,17 @@ def overlay(run: Run) -> Overlay:
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     readable = reports and not reports[0].errors
     facts = run.style.look(reports[0].path) if readable and run.style.look is not None else None
-    behind = None if facts is None or not facts.has_model else Behind(facts)
-    spotted: dict[str, Spotted] = {}
+    behind = None if facts is None or not facts.has_model else PageData(facts)
+    spotted: dict[str, NodeWithFindings] = {}
     for finding in found:
         for site in finding.sites[:_MOST_SITES]:
             for row, label in _marked(site):
                 if row.node not in spotted:
                     if len(spotted) == _MOST_NODES:
                         continue
-                    spotted[row.node] = Spotted(row.node, None if behind is None else behind.node(row))
+                    spotted[row.node] = NodeWithFindings(
+                        row.node, None if behind is None else behind.node(row)
+                    )
                 spotted[row.node].remarks.append(Remark(finding, label))
     targets = dict.fromkeys(report.target for report in reports)
     return Overlay(tuple(spotted.values()), behind, tuple(found), ", ".join(targets), caveats(reports))

@@ -30,7 +30,7 @@ class Explanation(Struct, frozen=True):
     conditional: bool
 
 
-class Explained:
+class ShownExplanations:
     """Record of the explanations that a report already contains, so that later findings can be short."""
 
     def __init__(self) -> None:

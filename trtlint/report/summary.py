@@ -11,7 +11,7 @@ from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, ModelReport, Severity
 from trtlint.engine.targets import merge, span
 from trtlint.files.problem import Problem
-from trtlint.report.closing import Closing, examined
+from trtlint.report.closing import ReportFooter, examined
 from trtlint.report.counts import left_out, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
@@ -48,7 +48,7 @@ class SummaryWriter:
         self._apart = apart
         self._height = height
         self._rules = RuleTable()
-        self._closing = Closing()
+        self._closing = ReportFooter()
         self._problems: list[Problem] = []
         self._caveats: list[tuple[str, Caveat]] = []
 

@@ -20,7 +20,7 @@ from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_f
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
 from trtlint.report.accepted import gone_notes, no_findings, places_in_baseline
-from trtlint.report.closing import Closing, examined
+from trtlint.report.closing import ReportFooter, examined
 from trtlint.report.counts import plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
@@ -29,7 +29,7 @@ from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
-from trtlint.report.repeats import Explained, model_line
+from trtlint.report.repeats import ShownExplanations, model_line
 from trtlint.report.ruletable import RuleTable
 from trtlint.report.sourcelines import shown_source
 
@@ -107,10 +107,10 @@ class TextReport:
         self._quiet = quiet
         self._sourced = False
         self._unsourced = False
-        self._closing = Closing()
+        self._closing = ReportFooter()
         self._problems = 0
         self._rule = ""
-        self._explained = Explained() if files > 1 else None
+        self._explained = ShownExplanations() if files > 1 else None
         self._after_line = False
         self._table = RuleTable() if table and files > 1 and not quiet else None
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from trtlint.engine.finding import Severity
 from trtlint.engine.rule import Concern
-from trtlint.engine.upgrade import CONCERNS, Listed, Upgrade, UpgradeStep, product_name
+from trtlint.engine.upgrade import CONCERNS, Upgrade, UpgradeFinding, UpgradeStep, product_name
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
@@ -256,7 +256,7 @@ class UpgradeReport(ConsoleReport):
             self._finding(upgrade, item, said)
 
     def _finding(
-        self, upgrade: Upgrade, item: Listed, said: set[tuple[str, str]], *, placed: bool = True
+        self, upgrade: Upgrade, item: UpgradeFinding, said: set[tuple[str, str]], *, placed: bool = True
     ) -> None:
         finding = item.finding
         style = SEVERITY_STYLES[finding.severity]

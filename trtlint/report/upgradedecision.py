@@ -11,7 +11,7 @@ from itertools import chain
 from msgspec import Struct, field
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
-from trtlint.engine.upgrade import Listed, Upgrade, product_name
+from trtlint.engine.upgrade import Upgrade, UpgradeFinding, product_name
 from trtlint.report.counts import plural
 from trtlint.report.upgradematrix import Matrix
 from trtlint.report.upgradewording import newest_words, some, when
@@ -78,7 +78,7 @@ class Decision(Struct, frozen=True):
     line: int | None
     safe: tuple[str, ...]
     fixable: tuple[str, ...]
-    open: tuple[tuple[str, tuple[Listed, ...]], ...]
+    open: tuple[tuple[str, tuple[UpgradeFinding, ...]], ...]
 
 
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
@@ -109,7 +109,7 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
     return Decision(best, tuple(safe), tuple(fixes), tuple(left))
 
 
-def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
+def risks_at(upgrade: Upgrade, line: int) -> tuple[UpgradeFinding, ...]:
     """Return the errors and warnings about the graph at a release line.
 
     Findings of low confidence and refuted findings are left out.
@@ -124,7 +124,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
     )
 
 
-def _found(upgrade: Upgrade, line: int) -> Iterator[Listed]:
+def _found(upgrade: Upgrade, line: int) -> Iterator[UpgradeFinding]:
     return (upgrade.findings[number] for number in upgrade.lines[line].found)
 
 

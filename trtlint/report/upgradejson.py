@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from trtlint.engine.upgrade import Assessed, Listed, Upgrade, UpgradeStep
+from trtlint.engine.upgrade import ReleaseAssessment, Upgrade, UpgradeFinding, UpgradeStep
 from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
 from trtlint.report.wording import fix_command, fixable
@@ -65,7 +65,7 @@ def _model(upgrade: Upgrade) -> dict[str, Any]:
     }
 
 
-def _line(line: Assessed, upgrade: Upgrade) -> dict[str, Any]:
+def _line(line: ReleaseAssessment, upgrade: Upgrade) -> dict[str, Any]:
     release = Target(upgrade.product, line.version).releases[-1]
     return {
         "version": line.line,
@@ -82,7 +82,7 @@ def _line(line: Assessed, upgrade: Upgrade) -> dict[str, Any]:
     }
 
 
-def _listed(listed: Listed, upgrade: Upgrade) -> dict[str, Any]:
+def _listed(listed: UpgradeFinding, upgrade: Upgrade) -> dict[str, Any]:
     versions = [upgrade.lines[index].line for index in listed.lines]
     advice = [
         {"do": text, "versions": [upgrade.lines[index].line for index in indexes]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from trtlint.engine.upgrade import Listed, Upgrade, product_name
+from trtlint.engine.upgrade import Upgrade, UpgradeFinding, product_name
 from trtlint.files.problem import Problem
 from trtlint.report.counts import left_out
 from trtlint.report.markdown import code
@@ -48,22 +48,22 @@ def _none(upgrades: Sequence[Upgrade]) -> str:
     return f"None from {lines[0].line} to {lines[-1].line}."
 
 
-def _head(upgrade: Upgrade, item: Listed) -> str:
+def _head(upgrade: Upgrade, item: UpgradeFinding) -> str:
     names = [line.line for line in upgrade.lines]
     return f"{item.finding.severity}[{item.finding.rule}] {since(item, names)}: {item.finding.message}"
 
 
-def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
+def _advice(upgrade: Upgrade, item: UpgradeFinding) -> Iterator[str]:
     return advice_of(item, [line.line for line in upgrade.lines])
 
 
-def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
+def _command(upgrade: Upgrade, item: UpgradeFinding) -> Iterator[str]:
     """Yield the ``trtlint fix`` command for a finding, if the command can fix the finding."""
     if fixable(item.finding):
         yield fix_command(item.finding, upgrade.path)
 
 
-def _todo(upgrade: Upgrade, item: Listed) -> list[Markup]:
+def _todo(upgrade: Upgrade, item: UpgradeFinding) -> list[Markup]:
     advice = [tag("li", clipped(sentence)) for sentence in _advice(upgrade, item)]
     commands = (tag("code", clipped(command)) for command in _command(upgrade, item))
     return advice + [tag("li", "Automatic fix: ", command) for command in commands]

@@ -9,25 +9,25 @@ from msgspec import Struct, field
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
-from trtlint.engine.upgrade import Listed, Upgrade
+from trtlint.engine.upgrade import Upgrade, UpgradeFinding
 from trtlint.report.counts import plural
 from trtlint.report.upgradewording import safest_line
 
 
-class Shared(Struct):
+class SharedFinding(Struct):
     """A finding about the build command or code, with all models that have the finding."""
 
     upgrade: Upgrade
-    item: Listed
+    item: UpgradeFinding
     models: list[str] = field(default_factory=list)
 
 
-def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
+def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[SharedFinding]:
     """Return the findings about the build command or about code, each once for all models.
 
     The findings are in the order of their first release line.
     """
-    found: dict[object, Shared] = {}
+    found: dict[object, SharedFinding] = {}
     for upgrade in upgrades:
         for item in upgrade.findings:
             if item.concern == concern:
@@ -35,7 +35,7 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
                 # Advice that names the model is shown once, for the first model.
                 advice = str(item.advice).replace(PurePath(upgrade.path).name, "")
                 key = finding.rule, finding.message, item.lines, advice
-                found.setdefault(key, Shared(upgrade, item)).models.append(upgrade.path)
+                found.setdefault(key, SharedFinding(upgrade, item)).models.append(upgrade.path)
     return sorted(found.values(), key=lambda each: each.item.lines[0])
 
 

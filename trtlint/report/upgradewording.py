@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.targets import runs
-from trtlint.engine.upgrade import Assessed, Listed, Upgrade, UpgradeStep
+from trtlint.engine.upgrade import ReleaseAssessment, Upgrade, UpgradeFinding, UpgradeStep
 from trtlint.files.problem import first_few
 from trtlint.knowledge.releases import minors
 from trtlint.report.counts import plural
@@ -52,7 +52,7 @@ def risks(upgrade: Upgrade) -> str:
     Consecutive versions with equal numbers are merged.
     """
 
-    def words(line: Assessed) -> str:
+    def words(line: ReleaseAssessment) -> str:
         return ", ".join(_grave(line)) or "none" if line.supported else "GPU not supported"
 
     parts = []
@@ -62,7 +62,7 @@ def risks(upgrade: Upgrade) -> str:
     return f"known risks: {'; '.join(parts)}"
 
 
-def _grave(line: Assessed) -> list[str]:
+def _grave(line: ReleaseAssessment) -> list[str]:
     """Return the numbers of errors and of warnings about the graph in one version."""
     return [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
 
@@ -107,7 +107,7 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
             yield f"for this upgrade, change {where}: {titles}"
 
 
-def _titles(items: Iterable[Listed]) -> str:
+def _titles(items: Iterable[UpgradeFinding]) -> str:
     """Return the ids and names of the rules that the findings belong to, without duplicates."""
     return ", ".join(dict.fromkeys(f"{item.finding.rule} {item.finding.name}" for item in items))
 
@@ -132,12 +132,12 @@ def first_to_last(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def since(item: Listed, names: Sequence[str]) -> str:
+def since(item: UpgradeFinding, names: Sequence[str]) -> str:
     """Format the versions that have a finding. Add a remark if the first version already has the finding."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 
-def advice_of(item: Listed, names: Sequence[str]) -> Iterator[str]:
+def advice_of(item: UpgradeFinding, names: Sequence[str]) -> Iterator[str]:
     """Yield the advice for a finding. Advice for only some versions begins with their names."""
     for advice, lines in item.advice:
         yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
@@ -154,7 +154,7 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
     return [f"{group[0].before} to {group[-1].after}" for group in groups]
 
 
-def places(item: Listed) -> str:
+def places(item: UpgradeFinding) -> str:
     """Format the modules or nodes of a finding as name patterns, such as ``blocks.*.attn``.
 
     For a finding about code, format the names of inputs and outputs instead.

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from trtlint.engine.causes import counted
-from trtlint.engine.finding import Finding, Further, ModelReport, Row
+from trtlint.engine.finding import Finding, ModelReport, Row, Suggestion
 from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
@@ -119,7 +119,7 @@ def included(finding: Finding) -> str:
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 
-def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
+def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Suggestion, str]]:
     """Yield suggestions, each with its sentence, if there is an error or a warning.
 
     A suggestion has a command that includes one more file, and the sentence states what the command shows.

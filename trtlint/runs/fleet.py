@@ -38,7 +38,7 @@ def outcomes(tasks: Sequence[Task], options: LintOptions, notify: Notify) -> Ite
     Raises:
         SettingError: the executor cannot be used.
     """
-    kept = _Kept(options, notify)
+    kept = _RunCache(options, notify)
     with_builds = any(task.has_build for task in tasks)
     runner = JobRunner() if with_builds else _runner(options, tasks)
     if runner.pools is not None:
@@ -82,7 +82,7 @@ def _fitting(tasks: Sequence[Task]) -> int:
     return max(1, available_memory() // largest)
 
 
-def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tuple[Job, Cache | None]]:
+def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _RunCache) -> list[tuple[Job, Cache | None]]:
     jobs: list[tuple[Job, Cache | None]] = []
     for task in tasks:
         evidence = tuple(
@@ -102,7 +102,7 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tupl
     return jobs
 
 
-class _Kept:
+class _RunCache:
     """The cache for the results of a run.
 
     Attributes:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 
-class Completed(Struct, frozen=True):
+class CompletedTarget(Struct, frozen=True):
     """A target whose unset properties were filled in from a build.
 
     Attributes:
@@ -35,16 +35,16 @@ class Completed(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def complete(target: Target, record: BuildRecord | None) -> Completed:
+def complete(target: Target, record: BuildRecord | None) -> CompletedTarget:
     """Fill in unset properties of a target from the files of a build.
 
     The properties are version, GPU, precision flags, typing and TF32.  Without a build, the target does not
     change.
     """
     if record is None:
-        return Completed(target, ())
+        return CompletedTarget(target, ())
     taken = _Completion(target, record)
-    return Completed(taken.target, tuple(taken.notes))
+    return CompletedTarget(taken.target, tuple(taken.notes))
 
 
 def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:

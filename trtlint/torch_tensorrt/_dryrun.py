@@ -71,10 +71,10 @@ def compile_program(torch: Any, package: Any, request: dict[str, Any], say: Say,
         say: as in :func:`work`.
         program: the program.
     """
-    _Asked(torch, package, request, say).compile(program)
+    _Compilation(torch, package, request, say).compile(program)
 
 
-class _Asked:
+class _Compilation:
     """A compilation of a program. Some functions of Torch-TensorRT are patched to report the results."""
 
     def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:

@@ -26,9 +26,9 @@ from trtlint.torch_tensorrt.uses import TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
     DictEntry,
-    Dotted,
     Entries,
     Place,
+    QualifiedName,
     ScriptScope,
     UnknownValue,
     dotted,
@@ -310,7 +310,7 @@ def _is_backend(given: DictEntry | None, place: Place) -> bool:
     if given is None:
         return False
     value = place.value(given.node)
-    if isinstance(value, Dotted):
+    if isinstance(value, QualifiedName):
         return value.name.startswith("torch_tensorrt.") and value.name.endswith("backend")
     return value in _BACKENDS
 

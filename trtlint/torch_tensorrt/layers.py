@@ -56,7 +56,7 @@ _TRAILING: Mapping[str, str] = {
 """Layers that correspond to a single ONNX operator.  Layer and operator have the same inputs."""
 
 
-class Made(Struct, frozen=True):
+class Substitute(Struct, frozen=True):
     """One of the ONNX operators that replace a layer.
 
     The first input of the operator is the result of the previous operator for the same layer.
@@ -99,14 +99,14 @@ class Operators:
         self._kind, self._settings = kind, settings
         self._inputs, self._outputs = inputs, outputs
 
-    def made(self) -> list[Made]:
+    def made(self) -> list[Substitute]:
         """Return the operators in the order of computation."""
         found = _MAKERS.get(self._kind, Operators._one)(self)
-        return found or [Made(self._kind, domain=_FOREIGN)]
+        return found or [Substitute(self._kind, domain=_FOREIGN)]
 
-    def _one(self) -> list[Made]:
+    def _one(self) -> list[Substitute]:
         op = _TRAILING.get(self._kind)
-        return [] if op is None else [Made(op, self._kept("equation"))]
+        return [] if op is None else [Substitute(op, self._kept("equation"))]
 
     def _named(self, table: Mapping[str, str], key: str) -> str | None:
         return table.get(str(self._settings.get(key)))
@@ -123,42 +123,42 @@ class Operators:
         (found,) = self._outputs
         return found
 
-    def _operation(self) -> list[Made]:
+    def _operation(self) -> list[Substitute]:
         op = self._named(_UNARY if self._kind == "UNARY" else _ELEMENTWISE, "op")
-        return [] if op is None else [Made(op)]
+        return [] if op is None else [Substitute(op)]
 
-    def _activation(self) -> list[Made]:
+    def _activation(self) -> list[Substitute]:
         alpha, beta = self._settings.get("alpha", 0.0), self._settings.get("beta", 0.0)
         if self._settings.get("type") == "CLIP":
             bounds = [("FLOAT", (), struct.pack("<f", float(each))) for each in (alpha, beta)]
-            return [Made("Clip", stored=tuple(bounds))]
+            return [Substitute("Clip", stored=tuple(bounds))]
         op = self._named(_ACTIVATIONS, "type")
         if op is None:
             return []
         given = (("alpha", float(alpha)), ("beta", float(beta)))
-        return [Made(op, given[: _PARAMETERS.get(op, 0)])]
+        return [Substitute(op, given[: _PARAMETERS.get(op, 0)])]
 
-    def _reduce(self) -> list[Made]:
+    def _reduce(self) -> list[Substitute]:
         op = self._named(_REDUCE, "op")
         axes = _axes(self._settings.get("axes"))
         if op is None or axes is None:
             return []
         keep = int(bool(self._settings.get("keep_dims")))
-        return [Made(op, (("keepdims", keep),), (_integers(axes),), rest=False)]
+        return [Substitute(op, (("keepdims", keep),), (_integers(axes),), rest=False)]
 
-    def _softmax(self) -> list[Made]:
+    def _softmax(self) -> list[Substitute]:
         axes = _axes(self._settings.get("axes"))
         if axes is None or len(axes) != 1:
             return []
         (axis,) = axes
-        return [Made("Softmax", (("axis", axis),))]
+        return [Substitute("Softmax", (("axis", axis),))]
 
-    def _cast(self) -> list[Made]:
+    def _cast(self) -> list[Substitute]:
         (before,) = self._inputs
         same = before is not None and before[1] == self._output()[1]
-        return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._output()[1]]),))]
+        return [Substitute("Identity")] if same else [Substitute("Cast", (("to", TYPES[self._output()[1]]),))]
 
-    def _shuffle(self) -> list[Made]:
+    def _shuffle(self) -> list[Substitute]:
         """Return ``Transpose``, ``Reshape`` and ``Transpose``. Operators without effect are left out."""
         before, after = self._shape(), self._output()[2]
         if before is None or after is None:
@@ -167,20 +167,20 @@ class Operators:
         second = _permutation(self._settings.get("second_transpose"), len(after))
         middle = [before[axis] for axis in first]
         inner = [after[second.index(axis)] for axis in range(len(after))]
-        found: list[Made] = []
+        found: list[Substitute] = []
         if _moves(first, before):
-            found.append(Made("Transpose", (("perm", first),), rest=False, shape=middle))
+            found.append(Substitute("Transpose", (("perm", first),), rest=False, shape=middle))
         computed = len(self._inputs) > 1 and self._inputs[1] is not None
         if computed or list(before if not found else middle) != inner:
             stored = () if computed else (_integers(inner),)
-            found.append(Made("Reshape", (), stored, rest=computed, shape=inner))
+            found.append(Substitute("Reshape", (), stored, rest=computed, shape=inner))
         if _moves(second, inner):
-            found.append(Made("Transpose", (("perm", second),), rest=False))
+            found.append(Substitute("Transpose", (("perm", second),), rest=False))
         elif found and inner != list(after):
-            found.append(Made("Reshape", (), (_integers(after),), rest=False))
-        return found or [Made("Identity", rest=False)]
+            found.append(Substitute("Reshape", (), (_integers(after),), rest=False))
+        return found or [Substitute("Identity", rest=False)]
 
-    def _slice(self) -> list[Made]:
+    def _slice(self) -> list[Substitute]:
         before, after = self._shape(), self._output()[2]
         start, stride = self._settings.get("start"), self._settings.get("stride")
         size = self._settings.get("shape")
@@ -195,9 +195,9 @@ class Operators:
                 before[axis] == 1 if axis in repeated else before[axis] == after[axis]
                 for axis in range(len(before))
             )
-            return [Made("Expand", (), (_integers(after),))] if whole else []
+            return [Substitute("Expand", (), (_integers(after),))] if whole else []
         if list(before) == list(after) and set(start) <= {0} and set(stride) <= {1} and -1 not in before:
-            return [Made("Identity")]
+            return [Substitute("Identity")]
         cut = [
             axis
             for axis in range(len(before))
@@ -207,13 +207,13 @@ class Operators:
             return []
         ends = [start[axis] + (after[axis] - 1) * stride[axis] + 1 for axis in cut]
         bounds = [start[axis] for axis in cut], ends, cut, [stride[axis] for axis in cut]
-        return [Made("Slice", (), tuple(map(_integers, bounds)))]
+        return [Substitute("Slice", (), tuple(map(_integers, bounds)))]
 
-    def _matrix_multiply(self) -> list[Made]:
+    def _matrix_multiply(self) -> list[Substitute]:
         ops = self._settings.get("op0"), self._settings.get("op1")
-        return [Made("MatMul")] if set(ops) <= {"NONE", "TRANSPOSE"} else []
+        return [Substitute("MatMul")] if set(ops) <= {"NONE", "TRANSPOSE"} else []
 
-    def _kernel(self) -> list[Made]:
+    def _kernel(self) -> list[Substitute]:
         op = "Conv" if self._kind == "CONVOLUTION" else "ConvTranspose"
         size, before, after = self._settings.get("kernel_size_nd"), self._shape(), self._output()[2]
         if size is None or before is None or after is None:
@@ -234,9 +234,9 @@ class Operators:
                 attributes.append((name, list(self._settings[key])))
         if len(padding) == 2 * len(size):
             attributes.append(("pads", padding))
-        return [Made(op, tuple(attributes), tuple(stored))]
+        return [Substitute(op, tuple(attributes), tuple(stored))]
 
-    def _scale(self) -> list[Made]:
+    def _scale(self) -> list[Substitute]:
         """Return the ``Mul`` that scales each channel, and the ``Add`` that shifts each channel."""
         before = self._shape()
         if before is None or self._settings.get("power"):
@@ -248,10 +248,10 @@ class Operators:
                 shape = [1] * len(before)
                 if axis < len(shape):
                     shape[axis] = size
-                found.append(Made(op, (), ((self._output()[1], shape, None),), shape=before))
-        return found or [Made("Identity")]
+                found.append(Substitute(op, (), ((self._output()[1], shape, None),), shape=before))
+        return found or [Substitute("Identity")]
 
-    def _normalization(self) -> list[Made]:
+    def _normalization(self) -> list[Substitute]:
         """Return the normalization over the last axes or over groups of channels."""
         shape, axes = self._shape(), _axes(self._settings.get("axes"))
         if shape is None or not axes:
@@ -261,12 +261,12 @@ class Operators:
         stash = ("stash_type", TYPES["HALF" if half else "FLOAT"])
         groups = self._settings.get("num_groups")
         if groups and groups > 1:
-            return [Made("GroupNormalization", (epsilon, stash, ("num_groups", groups)))]
+            return [Substitute("GroupNormalization", (epsilon, stash, ("num_groups", groups)))]
         if axes != tuple(range(len(shape) - len(axes), len(shape))):
             return []
         if axes[0] > 1 and self._per_channel():
-            return [Made("InstanceNormalization", (epsilon,))]
-        return [Made("LayerNormalization", (epsilon, stash, ("axis", axes[0])))]
+            return [Substitute("InstanceNormalization", (epsilon,))]
+        return [Substitute("LayerNormalization", (epsilon, stash, ("axis", axes[0])))]
 
     def _per_channel(self) -> bool:
         """Return whether the weight of a normalization has one value for each channel."""
@@ -275,23 +275,23 @@ class Operators:
             return False
         return weight[1] == shape[1] and all(size == 1 for size in weight[2:])
 
-    def _pooling(self) -> list[Made]:
+    def _pooling(self) -> list[Substitute]:
         op, size = self._named(_POOLING, "type"), self._settings.get("window_size_nd")
-        return [] if op is None or size is None else [Made(op, (("kernel_shape", list(size)),))]
+        return [] if op is None or size is None else [Substitute(op, (("kernel_shape", list(size)),))]
 
-    def _concatenation(self) -> list[Made]:
-        return [Made("Concat", (("axis", int(self._settings.get("axis", 0))),))]
+    def _concatenation(self) -> list[Substitute]:
+        return [Substitute("Concat", (("axis", int(self._settings.get("axis", 0))),))]
 
-    def _gather(self) -> list[Made]:
+    def _gather(self) -> list[Substitute]:
         plain = self._settings.get("mode") in (None, "DEFAULT")
         batched = self._settings.get("num_elementwise_dims")
         axis = int(self._settings.get("axis", 0))
-        return [Made("Gather", (("axis", axis),))] if plain and not batched else []
+        return [Substitute("Gather", (("axis", axis),))] if plain and not batched else []
 
-    def _attention(self) -> list[Made]:
+    def _attention(self) -> list[Substitute]:
         """Return the operator ``Attention``. Its scale is 1, because the layer does not scale the scores."""
         causal = int(bool(self._settings.get("causal")))
-        return [Made("Attention", (("scale", 1.0), ("is_causal", causal)))]
+        return [Substitute("Attention", (("scale", 1.0), ("is_causal", causal)))]
 
 
 def _axes(mask: Any) -> tuple[int, ...] | None:
@@ -315,7 +315,7 @@ def _integers(numbers: Sequence[int]) -> tuple[str, Sequence[int], bytes]:
     return "INT64", (len(numbers),), struct.pack(f"<{len(numbers)}q", *map(int, numbers))
 
 
-_MAKERS: Mapping[str, Callable[[Operators], list[Made]]] = {
+_MAKERS: Mapping[str, Callable[[Operators], list[Substitute]]] = {
     "ELEMENTWISE": Operators._operation,
     "UNARY": Operators._operation,
     "ACTIVATION": Operators._activation,

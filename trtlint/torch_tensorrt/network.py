@@ -24,7 +24,7 @@ from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
 from trtlint.torch_tensorrt._layers import MOST_VALUES
-from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
+from trtlint.torch_tensorrt.layers import TYPES, Operators, Substitute
 
 _OPSET = 24
 _MOST_VALUES_IN_ALL = 128 << 20
@@ -53,7 +53,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         path: the file of the program.
     """
     made = onnx.GraphProto()
-    shared = _Shared()
+    shared = _SharedState()
     try:
         for graph in graphs:
             _Engine(graph, made, shared).add()
@@ -72,7 +72,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
     )
 
 
-class _Shared:
+class _SharedState:
     """The names in use and the number of bytes left for constants, shared by all engines."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _Shared:
 class _Engine:
     """Converts the network of one engine to operators, and adds these operators to a graph."""
 
-    def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _Shared) -> None:
+    def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _SharedState) -> None:
         self._graph, self._made, self._new = graph, made, shared.new
         self._unpacked = shared.unpacked
         self._tensors = [(str(name), str(dtype), shape) for name, dtype, shape in graph["tensors"]]
@@ -157,7 +157,7 @@ class _Engine:
         for position in layer["outputs"]:
             self._made.value_info.append(self._info(position))
 
-    def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
+    def _operands(self, layer: Any, step: Substitute, value: list[str], names: list[str]) -> list[str]:
         """Return the inputs of an operator.
 
         One layer can become several operators. The inputs of each operator are the result of the previous
@@ -170,7 +170,7 @@ class _Engine:
         self._values[position] = data
         self._store(self._names[position], *self._tensors[position][1:], data)
 
-    def _is_view(self, layer: Any, steps: list[Made]) -> bool:
+    def _is_view(self, layer: Any, steps: list[Substitute]) -> bool:
         """Return whether a layer only changes an operand's shape. If so, add a replacement to the graph.
 
         Torch-TensorRT adds such layers before element-wise layers, to broadcast operands. ONNX operators
@@ -189,7 +189,7 @@ class _Engine:
         if before in self._values:
             self._keep(after, self._values[before])
         else:
-            self._node(layer, Made("Identity"), [self._names[before]], [self._names[after]])
+            self._node(layer, Substitute("Identity"), [self._names[before]], [self._names[after]])
             self._made.value_info.append(self._info(after))
         return True
 
@@ -200,7 +200,7 @@ class _Engine:
         _, dtype, shape = self._tensors[layer["inputs"][port]]
         order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
         found = self._new(f"{name}_")
-        self._node(layer, Made("Transpose", (("perm", order),)), [name], [found])
+        self._node(layer, Substitute("Transpose", (("perm", order),)), [name], [found])
         self._made.value_info.append(_described(found, dtype, [shape[axis] for axis in order]))
         return found
 
@@ -217,7 +217,7 @@ class _Engine:
         else:
             tensor.raw_data = data
 
-    def _node(self, layer: Any, step: Made, inputs: list[str], outputs: list[str]) -> None:
+    def _node(self, layer: Any, step: Substitute, inputs: list[str], outputs: list[str]) -> None:
         module, name = _place(layer["name"])
         node = helper.make_node(
             step.op, inputs, outputs, name=name, domain=step.domain, **dict(step.attributes)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.calls import TorchCall
-from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
+from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
 
 _OWN = frozenset(
     {"ir", "module", "exported_program", "inputs", "arg_inputs", "kwarg_inputs", "device", "dryrun"}
@@ -82,7 +82,7 @@ def _encoded(value: object) -> Any:
         if any(each is UNKNOWN for each in items):
             return UNKNOWN
         return {"set": sorted(items, key=str) if isinstance(value, Set) else items}
-    return _named(value.name if isinstance(value, Dotted) else str(value))
+    return _named(value.name if isinstance(value, QualifiedName) else str(value))
 
 
 def _named(name: str) -> Any:

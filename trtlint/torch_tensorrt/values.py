@@ -49,7 +49,7 @@ class UnknownValue:
 UNKNOWN = UnknownValue()
 
 
-class Dotted(Struct, frozen=True):
+class QualifiedName(Struct, frozen=True):
     """A name in an imported module, such as ``torch.float16``."""
 
     name: str
@@ -153,7 +153,7 @@ class Place(Struct, frozen=True, eq=False):
     def value(self, node: ast.expr, depth: int = 0) -> object:
         """Return the value of an expression at this place, or :data:`UNKNOWN` if it is uncertain.
 
-        Containers become tuples of their values. Imported names become :class:`Dotted`.
+        Containers become tuples of their values. Imported names become :class:`QualifiedName`.
         """
         if depth > _DEEPEST or not self.scope.may_go_on():
             return UNKNOWN
@@ -165,7 +165,7 @@ class Place(Struct, frozen=True, eq=False):
             return UNKNOWN if node.keys else ()
         if isinstance(node, ast.Attribute):
             name = self.dotted(node)
-            return Dotted(name) if name else UNKNOWN
+            return QualifiedName(name) if name else UNKNOWN
         if isinstance(node, ast.Name):
             return self._named(node, depth)
         if isinstance(node, ast.UnaryOp | ast.BinOp):
@@ -254,7 +254,7 @@ class Place(Struct, frozen=True, eq=False):
 
     def _named(self, node: ast.Name, depth: int) -> object:
         if node.id in self.scope.imports and not self.scope.binds(node.id):
-            return Dotted(self.dotted(node))
+            return QualifiedName(self.dotted(node))
         found = self._events_before(node.id)
         if found is None:
             outer = self._outer(node.id)

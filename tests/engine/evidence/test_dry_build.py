@@ -11,7 +11,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
-from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
+from trtlint.dry_build.agreement import Agreement, AmbiguousTensor, ComputationFailure, TensorDifference
 from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserMessage, UsedShape
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence, _passed_words, confidence_for
@@ -351,9 +351,9 @@ def test_the_document_of_a_dry_build() -> None:
     network = Agreement(
         "1.7.1",
         **COUNTED,
-        reasons=(Uncomputed("no kernel", 1),),
+        reasons=(ComputationFailure("no kernel", 1),),
         differences=(difference,),
-        unclear=(Unclear("u", "Mod"),),
+        unclear=(AmbiguousTensor("u", "Mod"),),
         deviations=("rounding",),
         seconds=1.23456,
         onnxruntime_seconds=0.123456,

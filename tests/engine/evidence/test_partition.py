@@ -8,9 +8,14 @@ import pytest
 
 from trtlint.buildfiles.ortlog import OrtLog, Placed
 from trtlint.engine.evidence.partition import _compared, _explained
-from trtlint.partition.result import Border, Left, Partition, Split
+from trtlint.partition.result import Border, Partition, RemainingNode, Split
 
-TWO = Partition("tensorrt", "predicted", (("a", "b"), ("d",)), (Left("c", "Unique"), Left("m/e", "NonZero")))
+TWO = Partition(
+    "tensorrt",
+    "predicted",
+    (("a", "b"), ("d",)),
+    (RemainingNode("c", "Unique"), RemainingNode("m/e", "NonZero")),
+)
 C, E = Placed("Unique", "c"), Placed("NonZero", "e")
 UNNAMED = Placed("Cast", "")
 ADDED = Placed("Cast", "InsertedPrecisionFreeCast")
@@ -47,14 +52,18 @@ def test_a_simulation_gets_the_reasons_of_the_prediction() -> None:
         "tensorrt",
         "predicted",
         (("a",),),
-        (Left("b", "Unique", "no Unique", ("BLD201",)), Left("d", "NonZero", "no NonZero")),
+        (RemainingNode("b", "Unique", "no Unique", ("BLD201",)), RemainingNode("d", "NonZero", "no NonZero")),
         folded=("z",),
         borders=(Border("v", True, 4),),
         splits=(Split("Unique", ("b",)), Split("NonZero", ("d",)), Split("Mod", ("b", "d"))),
         failure="fails",
     )
     simulated = Partition(
-        "tensorrt", "parser", (("a", "d"),), (Left("b", "MyUnique"), Left("e", "Mod")), calls=3
+        "tensorrt",
+        "parser",
+        (("a", "d"),),
+        (RemainingNode("b", "MyUnique"), RemainingNode("e", "Mod")),
+        calls=3,
     )
     found = _explained(simulated, predicted)
     assert found == Partition(
@@ -62,8 +71,8 @@ def test_a_simulation_gets_the_reasons_of_the_prediction() -> None:
         "parser",
         (("a", "d"),),
         (
-            Left("b", "MyUnique", "no Unique", ("BLD201",)),
-            Left("e", "Mod", "NVIDIA's parser refuses the operator"),
+            RemainingNode("b", "MyUnique", "no Unique", ("BLD201",)),
+            RemainingNode("e", "Mod", "NVIDIA's parser refuses the operator"),
         ),
         folded=("z",),
         borders=(Border("v", True, 4),),

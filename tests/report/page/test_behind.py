@@ -11,8 +11,8 @@ from tests.graphs import model_of
 from trtlint.engine.finding import Row
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
-from trtlint.measurement.measurement import Inside, MeasuredTensor, Measurement
-from trtlint.report.page.behind import Behind
+from trtlint.measurement.measurement import InternalValue, MeasuredTensor, Measurement
+from trtlint.report.page.behind import PageData
 
 MODEL = model_of("""< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (float[4] y)
     { a = Relu (x) b = Neg (a) y = Abs (b) }""")
@@ -33,12 +33,12 @@ def placement(index: int | None, **more: Any) -> Placement:
     return Placement(**{**given, "node": node, "chain": (), "layers": (), "others": 0, **more})
 
 
-def site(node: str, max_abs: float | None, *inside: Inside) -> MeasuredTensor:
+def site(node: str, max_abs: float | None, *inside: InternalValue) -> MeasuredTensor:
     """Return a tensor with its range."""
     return MeasuredTensor(node, "Exp", f"{node} out", max_abs, None, None, "ok", False, True, inside)
 
 
-def behind(*facts: Any, sites: tuple[MeasuredTensor, ...] | None = None) -> Behind:
+def behind(*facts: Any, sites: tuple[MeasuredTensor, ...] | None = None) -> PageData:
     """Return the data about a model with these facts and measured tensors."""
     found = None
     if sites is not None:
@@ -49,7 +49,7 @@ def behind(*facts: Any, sites: tuple[MeasuredTensor, ...] | None = None) -> Behi
         measurement=found,
         of=lambda kind: [fact for fact in facts if isinstance(fact, kinds[kind])],
     )
-    return Behind(source)
+    return PageData(source)
 
 
 def test_the_slowest_layer_is_first() -> None:
@@ -88,7 +88,7 @@ def test_another_node_at_the_position_of_a_row() -> None:
         ((placement(0),), None, ""),
         ((placement(1, ms=1.0), placement(None, ms=2.0)), None, ""),
         ((placement(0, ms=1.25),), (site(NODES[0].path, 4.0),), "1.25 ms, up to 4"),
-        ((), (site(NODES[0].path, 4.0, Inside("square", 16.0)),), "up to 16"),
+        ((), (site(NODES[0].path, 4.0, InternalValue("square", 16.0)),), "up to 16"),
         ((), (site(NODES[0].path, None),), "not finite in FP32"),
         ((), (site("", 4.0), site(NODES[1].path, 4.0)), ""),
     ],

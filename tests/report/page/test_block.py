@@ -12,7 +12,7 @@ from trtlint.engine.finding import Row
 from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.report.page import block as module
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import Box, Line, SiteDiagram, block, words
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -25,14 +25,14 @@ CHAIN = """g (float[4] x) => (float[4] y) {
 }"""
 
 
-def behind(folder: Path, graph: str) -> Behind:
+def behind(folder: Path, graph: str) -> PageData:
     """Return the data about a model."""
     file = folder / "m.onnx"
     onnx.save(onnx.parser.parse_model(HEAD + graph), file)
-    return Behind(Facts(load(file)))
+    return PageData(Facts(load(file)))
 
 
-def rows(data: Behind, *names: str, label: str = "") -> list[Row]:
+def rows(data: PageData, *names: str, label: str = "") -> list[Row]:
     """Return the rows of nodes."""
     found = {node.path: node for node in data.nodes}
     return [
@@ -265,7 +265,7 @@ def test_boxes_at_the_edge_are_limited(
 
 
 def test_measured_numbers_of_boxes_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Behind, "measured", lambda self, node: f"{node.path} ms")
+    monkeypatch.setattr(PageData, "measured", lambda self, node: f"{node.path} ms")
     data = behind(tmp_path, CHAIN)
     first, second = rows(data, "b", "c", label="why")
     repeated = Row(second.node, second.op, second.type, "c ms", "", "", second.index)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.measurement.measurement import Inside, MeasuredTensor, Measurement
+from trtlint.measurement.measurement import InternalValue, MeasuredTensor, Measurement
 from trtlint.report.page.measured import measured
 
 
@@ -20,7 +20,7 @@ def layer(name: str, ms: float, share: float | None, *nodes: str) -> Any:
 
 def site(node: str, greatest: float | None, fits: Any, *, origin: bool = False, inside: float = 0.0) -> Any:
     """Return a tensor with its range."""
-    inner = (Inside("square", inside),) if inside else ()
+    inner = (InternalValue("square", inside),) if inside else ()
     return MeasuredTensor(node, "Mul", f"{node} out", greatest, None, None, fits, origin, True, inner)
 
 

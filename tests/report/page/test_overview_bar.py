@@ -17,15 +17,15 @@ from trtlint.engine.finding import Finding, Row, Severity
 from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.report.page import overview_bar as module
-from trtlint.report.page.behind import Behind
-from trtlint.report.page.overview_bar import Marked, strip
+from trtlint.report.page.behind import PageData
+from trtlint.report.page.overview_bar import LinkedFinding, strip
 
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Any:
     """Return a function that makes a model of a chain of nodes with these names."""
 
-    def made(*names: str) -> Behind:
+    def made(*names: str) -> PageData:
         nodes = [
             onnx.helper.make_node("Exp", [f"v{at}"], [f"v{at + 1}"], name=name)
             for at, name in enumerate(names)
@@ -37,25 +37,25 @@ def chain(tmp_path: Path) -> Any:
         graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:])
         opsets = [onnx.helper.make_opsetid("", 17)]
         onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
-        return Behind(Facts(load(tmp_path / "m.onnx")))
+        return PageData(Facts(load(tmp_path / "m.onnx")))
 
     return made
 
 
-def timed(behind: Behind, *times: float) -> Behind:
+def timed(behind: PageData, *times: float) -> PageData:
     """Set the times of the nodes of a model."""
     behind.__dict__["times"] = dict(zip(behind.nodes, times, strict=False))
     return behind
 
 
-def marked(severity: Severity, *indexes: int | None, label: str = "why", id_: str = "f") -> Marked:
+def marked(severity: Severity, *indexes: int | None, label: str = "why", id_: str = "f") -> LinkedFinding:
     """Return a finding with one site for each node."""
     site = handmade.CLIP.sites[0]
     sites = [replace(site, rows=(Row("n", "Exp", "", "", label, "", index),)) for index in indexes]
-    return Marked(replace(handmade.CLIP, severity=severity, sites=tuple(sites)), f"{id_}-{severity}")
+    return LinkedFinding(replace(handmade.CLIP, severity=severity, sites=tuple(sites)), f"{id_}-{severity}")
 
 
-def drawn(behind: Behind, *found: Marked) -> ElementTree.Element:
+def drawn(behind: PageData, *found: LinkedFinding) -> ElementTree.Element:
     """Return the elements of the bar."""
     bar = strip(behind, found, "The title", "s1")
     assert bar is not None
@@ -146,7 +146,7 @@ def test_only_marked_rows_are_shown_if_there_are_any(chain: Any) -> None:
     rows = (Row("a", "Exp", index=0), Row("b", "Exp", label="why", index=1))
     for chosen, edges in ((rows, [("#x", "50.00%", "50.00%")]), (rows[:1], [("#x", "0.00%", "50.00%")])):
         finding: Finding = replace(handmade.CLIP, sites=(replace(site, rows=chosen),))
-        assert cells(drawn(chain(*"ab"), Marked(finding, "x"))) == edges
+        assert cells(drawn(chain(*"ab"), LinkedFinding(finding, "x"))) == edges
 
 
 def test_sites_beyond_the_limit_are_not_shown(chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:

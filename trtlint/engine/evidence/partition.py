@@ -16,7 +16,7 @@ from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.finding import EvidenceSummary, Finding, ModelReport
 from trtlint.facts.kinds import ground_of
 from trtlint.knowledge.providers import Provider
-from trtlint.partition.result import Left, Partition, ProviderSettings
+from trtlint.partition.result import Partition, ProviderSettings, RemainingNode
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.ortlog import OrtLog
@@ -127,7 +127,7 @@ def _explained(asked: Partition, expected: Partition) -> Partition:
     )
 
 
-def _known(left: Left) -> Left:
+def _known(left: RemainingNode) -> RemainingNode:
     return left if left.why else replace(left, why="NVIDIA's parser refuses the operator")
 
 

@@ -11,7 +11,7 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
 if TYPE_CHECKING:
-    from trtlint.buildcommand.command import Served, ServedTensor
+    from trtlint.buildcommand.command import ServedTensor, ServerConfiguration
     from trtlint.facts.facts import Facts
 
 _DTYPES: Mapping[str, str] = {
@@ -101,7 +101,9 @@ def find(facts: Facts) -> Iterator[ServedTensorFact]:
                 yield _unnamed(served, source, value, tuple(each.name for each in graph.inputs))
 
 
-def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str, Value]) -> ServedTensorFact:
+def _fact(
+    served: ServerConfiguration, source: str, tensor: ServedTensor, values: Mapping[str, Value]
+) -> ServedTensorFact:
     value = values.get(tensor.name)
     shape = None if value is None else value.shape
     batched = served.max_batch_size > 0
@@ -128,7 +130,9 @@ def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str
     )
 
 
-def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) -> ServedTensorFact:
+def _unnamed(
+    served: ServerConfiguration, source: str, value: Value, there: tuple[str, ...]
+) -> ServedTensorFact:
     return ServedTensorFact(
         name=value.name,
         role="input",
@@ -166,7 +170,9 @@ def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimensi
     return all(dim == size or (dim == -1 and tensor.role == "output") for dim, size in fixed)
 
 
-def _batch_fits(served: Served, tensor: ServedTensor, shape: tuple[Dimension, ...]) -> bool | None:
+def _batch_fits(
+    served: ServerConfiguration, tensor: ServedTensor, shape: tuple[Dimension, ...]
+) -> bool | None:
     if served.max_batch_size == 0 or served.backend != "onnxruntime" or tensor.role == "output":
         return None
     return not isinstance(shape[0], int)

@@ -13,7 +13,7 @@ from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
 from trtlint.torch_tensorrt.options import DTYPES
 from trtlint.torch_tensorrt.script import TorchScript
-from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
+from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -173,7 +173,7 @@ def _bare_precision(call: TorchCall) -> str:
 
 
 def _dtype(value: object) -> str:
-    if not isinstance(value, Dotted):
+    if not isinstance(value, QualifiedName):
         return ""
     return DTYPES.get(value.name.rpartition(".")[2], "")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trtlint.model.elements import Node, Value
 
 
-class Behind:
+class PageData:
     """Data for the HTML page about a model.
 
     Args:

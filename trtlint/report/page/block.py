@@ -19,7 +19,7 @@ from trtlint.report.drawing import kept
 if TYPE_CHECKING:
     from trtlint.engine.finding import Row
     from trtlint.model.elements import Node, Value
-    from trtlint.report.page.behind import Behind
+    from trtlint.report.page.behind import PageData
 
 MOST_ROWS = 18
 """Largest number of drawn nodes. Marked nodes are drawn even above this limit, up to ``MOST_MARKED``."""
@@ -80,7 +80,7 @@ class SiteDiagram(Struct, frozen=True):
     left: int = 0
 
 
-def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
+def block(rows: Sequence[Row], behind: PageData) -> SiteDiagram | None:
     """Return the picture of a site, or None if the model lacks nodes of the site.
 
     For example, nodes are missing if the model was changed after the lint.
@@ -101,7 +101,7 @@ def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
 class _Block:
     """Builder of the boxes and lines of a picture."""
 
-    def __init__(self, behind: Behind) -> None:
+    def __init__(self, behind: PageData) -> None:
         self.behind = behind
         self.boxes: list[Box] = []
         self._positions: dict[Node, int] = {}

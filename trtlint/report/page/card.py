@@ -12,7 +12,7 @@ from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
 from trtlint.report.page.markup import Content, Markup, join, link, rule_class, scrolling, tag
 from trtlint.report.page.picture import picture
@@ -54,7 +54,7 @@ class CardEntry(Struct, frozen=True):
 
 
 def card(
-    entry: CardEntry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
+    entry: CardEntry, behind: PageData | None, target: str, number: str, room: int, *, repeated: bool = False
 ) -> tuple[Markup, int]:
     """Return the HTML element that shows a finding, and the number of characters in its picture.
 
@@ -131,7 +131,7 @@ def _where(finding: Finding) -> Markup | None:
     return tag("p", parts, class_="where") if parts else None
 
 
-def _picture(finding: Finding, behind: Behind | None, number: str, room: int) -> Markup | None:
+def _picture(finding: Finding, behind: PageData | None, number: str, room: int) -> Markup | None:
     rows = finding.sites[0].rows if finding.sites else ()
     if not rows:
         return None

@@ -12,13 +12,13 @@ from trtlint.report.page.markup import Content, Markup, scrolling, tag
 
 if TYPE_CHECKING:
     from trtlint.measurement.measurement import Measurement
-    from trtlint.report.page.behind import Behind
+    from trtlint.report.page.behind import PageData
 
 _ROWS = 12
 """Largest number of listed layers and tensors."""
 
 
-def measured(behind: Behind) -> Iterator[Markup]:
+def measured(behind: PageData) -> Iterator[Markup]:
     """Yield the tables, or nothing if the model was not measured."""
     if behind.layers:
         yield _layers(behind)
@@ -27,7 +27,7 @@ def measured(behind: Behind) -> Iterator[Markup]:
         yield _ranges(found)
 
 
-def _layers(behind: Behind) -> Markup:
+def _layers(behind: PageData) -> Markup:
     whole = sum(layer.ms or 0.0 for layer in behind.layers)
     rows: list[list[Content]] = [
         [

@@ -21,7 +21,7 @@ from trtlint.report.page.markup import Markup, tag
 from trtlint.report.page.picture import COLOURS, GROUND, LINE, MUTED
 
 if TYPE_CHECKING:
-    from trtlint.report.page.behind import Behind
+    from trtlint.report.page.behind import PageData
 
 _CELLS = 200
 """Largest number of cells of a bar."""
@@ -43,14 +43,14 @@ _BANDS = 18
 _GAP = 4
 
 
-class Marked(Struct, frozen=True):
+class LinkedFinding(Struct, frozen=True):
     """A finding, and the id of its HTML element on the page."""
 
     finding: Finding
     id: str
 
 
-def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> Markup | None:
+def strip(behind: PageData, marked: Sequence[LinkedFinding], title: str, number: str) -> Markup | None:
     """Draw the overview bar of a model as SVG. Return None for a model without nodes.
 
     Args:
@@ -85,16 +85,16 @@ def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> 
     )
 
 
-def _words(behind: Behind, marked: Sequence[Marked], nodes: int) -> str:
+def _words(behind: PageData, marked: Sequence[LinkedFinding], nodes: int) -> str:
     places = sum(len(each.finding.sites) for each in marked)
     timed = f"; the layers take {figure(sum(behind.times.values()))} ms" if behind.times else ""
     found = f"{plural(len(marked), 'finding')} at {plural(places, 'place')}"
     return f"{plural(nodes, 'node')} from the inputs on the left to the outputs on the right; {found}{timed}."
 
 
-def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Marked]:
+def _gravest(marked: Sequence[LinkedFinding], nodes: int, cells: int) -> dict[int, LinkedFinding]:
     """Map the number of each cell that has findings to the most severe finding in the cell."""
-    found: dict[int, Marked] = {}
+    found: dict[int, LinkedFinding] = {}
     for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
         for site in each.finding.sites[:_MOST_SITES]:
             rows = [row for row in site.rows if row.label] or site.rows
@@ -104,7 +104,7 @@ def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Mark
     return found
 
 
-def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
+def _cells(found: Mapping[int, LinkedFinding], cells: int, top: float) -> Iterator[Markup]:
     """Draw the cells with findings.  Each cell links to its finding.
 
     Neighbouring cells with the same finding are drawn as one cell.
@@ -128,7 +128,7 @@ def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Mark
         start += length
 
 
-def _times(behind: Behind, cells: int) -> list[float]:
+def _times(behind: PageData, cells: int) -> list[float]:
     """Return the time of the nodes in each cell in milliseconds, or an empty list if none was measured."""
     if not behind.times:
         return []
@@ -154,7 +154,7 @@ def _bars(times: Sequence[float], cells: int) -> Iterator[Markup]:
             )
 
 
-def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
+def _bands(behind: PageData, cells: int, top: float) -> Iterator[Markup]:
     """Draw a band below the cells of each module, with the module's name if there is room."""
     model, nodes = behind.facts.model, behind.nodes
     modules = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.finding import ModelReport
-from trtlint.report.page.behind import Behind
+from trtlint.report.page.behind import PageData
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Markup, tag
 from trtlint.report.partition import lines_of_targets, partition_in
@@ -18,7 +18,7 @@ _LEFT = "#c0392b"
 _MOST_SEGMENTS = 2000
 
 
-def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
+def parts_of(reports: Sequence[ModelReport], behind: PageData | None) -> Markup | None:
     """Return a figure of the parts: a bar for the first target, and text for all targets.
 
     A part is a set of nodes that the execution provider runs. Return None if no provider was given.
@@ -39,7 +39,7 @@ def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | 
     return tag("figure", bar, tag("figcaption", words), listed, class_="strip-box")
 
 
-def _segments(reports: Sequence[ModelReport], behind: Behind | None) -> Iterator[tuple[str, int]]:
+def _segments(reports: Sequence[ModelReport], behind: PageData | None) -> Iterator[tuple[str, int]]:
     """Yield the segments of the bar: colour, and number of nodes.
 
     A segment is a sequence of nodes in the same part of the model.

@@ -77,7 +77,7 @@ _LABEL = _Font(11.5, 16, 6.8)
 _VIA = _Font(10.5, 14, 6.4)
 
 
-class _Drawn(Struct, frozen=True):
+class _DrawnBox(Struct, frozen=True):
     """A box with its lines of text and their fonts, and the size of the box in pixels."""
 
     kind: str
@@ -133,7 +133,7 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
     )
 
 
-def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
+def _pieces(block: SiteDiagram) -> tuple[list[_DrawnBox], list[tuple[int, int]]]:
     """Return the boxes and the lines to draw.
 
     If a line has hidden nodes, the line becomes two lines with a box between them. The box names the hidden
@@ -150,12 +150,12 @@ def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
         lines += [(line.source, len(boxes)), (len(boxes), line.target)]
         shown = _cut(shown, _VIA, _WIDEST)
         boxes.append(
-            _Drawn("via", " · ".join(ops), ((_VIA, shown),), _VIA.width(shown) + 16, _VIA.height + 6)
+            _DrawnBox("via", " · ".join(ops), ((_VIA, shown),), _VIA.width(shown) + 16, _VIA.height + 6)
         )
     return boxes, lines
 
 
-def _drawn(box: Box) -> _Drawn:
+def _drawn(box: Box) -> _DrawnBox:
     room = _WIDEST - 2 * _PAD
     name = shorten([clean(box.name)], _NAME.fitting(room))[0]
     texts: list[tuple[_Font, str]] = [(_OP, _cut(clean(box.op), _OP, room)), (_NAME, name)]
@@ -167,7 +167,7 @@ def _drawn(box: Box) -> _Drawn:
     width = min(max(widest + 2 * _PAD, _NARROWEST), _WIDEST)
     kind = "mark" if box.label else box.kind
     height = sum(font.height for font, _ in texts) + 12
-    return _Drawn(kind, clean(box.name), tuple(texts), width, height)
+    return _DrawnBox(kind, clean(box.name), tuple(texts), width, height)
 
 
 def _wrapped(text: str, font: _Font, room: float) -> list[str]:
@@ -180,7 +180,7 @@ def _cut(text: str, font: _Font, room: float) -> str:
     return text if font.width(text) <= room else f"{text[: most - 1]}…"
 
 
-def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
+def _box(box: _DrawnBox, at: tuple[float, float], colour: Colour) -> Markup:
     """Draw a box with its texts.  ``at`` is the middle of the upper edge of the box."""
     x, y = at[0] - box.width / 2, at[1]
     place = f"translate({_n(x)} {_n(y)})"
@@ -226,7 +226,7 @@ def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
     return tag("g", tag("title", box.title), frame, _texts(box, COLOURS[colour]), transform=place)
 
 
-def _texts(box: _Drawn, label: str) -> Iterator[Content]:
+def _texts(box: _DrawnBox, label: str) -> Iterator[Content]:
     y = 6.0
     for font, text in box.texts:
         y += font.height
@@ -247,7 +247,7 @@ def _texts(box: _Drawn, label: str) -> Iterator[Content]:
 
 
 def _strokes(
-    boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
+    boxes: Sequence[_DrawnBox], lines: Sequence[tuple[int, int]], laid: Layout
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each line, the SVG path of the line and the SVG path of its arrow head.
 
@@ -273,7 +273,7 @@ def _strokes(
 
 
 def _ports(
-    boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout, end: int
+    boxes: Sequence[_DrawnBox], lines: Sequence[tuple[int, int]], laid: Layout, end: int
 ) -> dict[tuple[int, int], float]:
     """Return the horizontal positions where lines leave (``end`` 0) or reach (``end`` 1) their boxes."""
     found: dict[tuple[int, int], float] = {}
