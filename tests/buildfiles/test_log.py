@@ -261,21 +261,3 @@ def test_a_source_that_cannot_be_read() -> None:
 
     with pytest.raises(BuildFileError, match=r"^cannot read the log: no device$"):
         LogReader(Broken())
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["a", " b", "c "], "a\n b\nc"),
-        (["Error Code 9: Internal Error", "the reason"], "Error Code 9: Internal Error the reason"),
-        (["Error Code: 9: Internal Error ", " (a)", " b "], "Error Code: 9: Internal Error (a) b"),
-        (["Error Code 9: Internal Error", "(a)", "b ", "c "], "Error Code 9: Internal Error (a)\nb \nc"),
-        (["Error Code 9: Internal Error", "(a", "b)", "c"], "Error Code 9: Internal Error (a b)\nc"),
-        (["Error Code 9: Internal Error", "a)", "b", "c"], "Error Code 9: Internal Error a) b c"),
-        (["Error Code 9: Internal Error", "a", " b", "c"], "Error Code 9: Internal Error a b\nc"),
-        (["stopped due to exception", "a"], "stopped due to exception a"),
-        (["Error Code 9: 9", "a"], "Error Code 9: 9\na"),
-    ],
-)
-def test_a_reason_on_the_next_line_is_part_of_the_error(lines: list[str], message: str) -> None:
-    assert module._joined(lines) == message

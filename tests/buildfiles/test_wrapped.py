@@ -14,7 +14,7 @@ from trtlint.buildfiles import wrapped
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.prefix import Prefix, parse_prefix
 from trtlint.buildfiles.records import Log
-from trtlint.buildfiles.wrapped import MarkSearch, prefixed, telling, unquoted, unwrap, within
+from trtlint.buildfiles.wrapped import MarkSearch, joined, prefixed, telling, unquoted, unwrap, within
 
 MESSAGE = "1: [runtime.cpp::parsePlan::314] Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.)"
 
@@ -251,3 +251,24 @@ def test_the_prefix_of_the_library_inside_another(line: bytes, start: int) -> No
     outer = Prefix("W", "python", 6, None, common=True)
     found = within(line, outer)
     assert found == (Prefix("E", "logger", start, True) if start > 6 else outer)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a", " b", "c "], "a\n b\nc"),
+        # Polygraphy indents all further lines.
+        (["a", "    b", "      c"], "a\nb\n  c"),
+        (["a", "    b", "c"], "a\n    b\nc"),
+        (["Error Code 9: Internal Error", "the reason"], "Error Code 9: Internal Error the reason"),
+        (["Error Code: 9: Internal Error ", " (a)", " b "], "Error Code: 9: Internal Error (a) b"),
+        (["Error Code 9: Internal Error", "(a)", "b ", "c "], "Error Code 9: Internal Error (a)\nb \nc"),
+        (["Error Code 9: Internal Error", "(a", "b)", "c"], "Error Code 9: Internal Error (a b)\nc"),
+        (["Error Code 9: Internal Error", "a)", "b", "c"], "Error Code 9: Internal Error a) b c"),
+        (["Error Code 9: Internal Error", "a", " b", "c"], "Error Code 9: Internal Error a b\nc"),
+        (["stopped due to exception", "a"], "stopped due to exception a"),
+        (["Error Code 9: 9", "a"], "Error Code 9: 9\na"),
+    ],
+)
+def test_a_reason_on_the_next_line_is_part_of_the_error(lines: list[str], message: str) -> None:
+    assert joined(lines) == message

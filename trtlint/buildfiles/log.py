@@ -6,7 +6,6 @@ pattern, and all records are counted.  Messages are shortened, and lists of laye
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from types import MappingProxyType
@@ -24,11 +23,12 @@ from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import ByteStream, decoded, note_of, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
-from trtlint.buildfiles.wrapped import MarkSearch, prefixed, unquoted, unwrap, within
+from trtlint.buildfiles.wrapped import MarkSearch, joined, prefixed, unquoted, unwrap, within
 from trtlint.files.problem import reason_of
 from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # maximum number of continuation lines of a message
+_SECTION = b"=== "  # heading of a section in the help of trtexec, which follows an error about an option
 _QUOTES = (" In function ", "--- Begin node ---")
 """Beginnings of parser messages. The lines that follow such a message quote other messages."""
 _BARE = Prefix("", "", 0, None)
@@ -45,8 +45,6 @@ _CONFIGURATION = b"Building engine with configuration"  # heading of Polygraphy'
 _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
 _ON_ONE_LINE = 8
 _LOOKED_AT = 4000  # bytes of a line that are searched for the name of the library
-_UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
-"""Pattern of the end of an error line that a terminal or Myelin broke before the reason."""
 _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nodes on one line
 
 
@@ -258,6 +256,8 @@ class LogReader:
         elif line.startswith(b"Layers:"):
             self._close()
             self._begin_dump(number)
+        elif line.startswith(_SECTION):
+            self._close()
         elif telling and self._speaks_of_itself(line):
             self._close()
             self._open = [_text(line)[:MESSAGE]]
@@ -350,7 +350,7 @@ class LogReader:
         lines, self._open = self._open, []
         severity = cast("Severity | None", self._open_prefix.severity or None)
         common = self._open_prefix.common
-        message = lines[0] if len(lines) == 1 else _joined(lines)
+        message = lines[0] if len(lines) == 1 else joined(lines)
         if severity == "I":
             self._collector.configuration(message, self._open_line)
             return
@@ -375,21 +375,6 @@ class LogReader:
         if dump and dump.layers:
             self._layers += len(dump.layers)
             self._dumps.append(LayerDump(dump.line, tuple(dump.layers), tuple(dump.tensors)))
-
-
-def _joined(lines: list[str]) -> str:
-    """Join the lines of a message with newlines.
-
-    If the reason of an error follows on further lines, these lines are joined with spaces.
-    """
-    if not _UNSAID.search(lines[0]):
-        return "\n".join(lines).rstrip()
-    text = lines[0].rstrip()
-    for at, line in enumerate(lines[1:], 1):
-        if text.count("(") == text.count(")") and at > 1 and not line.startswith(" "):
-            return "\n".join((text, *lines[at:])).rstrip()
-        text = f"{text} {line.strip()}"
-    return text
 
 
 def _text(line: bytes) -> str:

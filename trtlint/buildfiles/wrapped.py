@@ -94,6 +94,11 @@ _HOLDS = (
     b"[V]",
 )
 
+_UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
+"""Pattern of the end of an error line that a terminal or Myelin broke before the reason."""
+_INDENT = "    "
+"""Text that Polygraphy prints before each continuation line of a message."""
+
 
 MARKS = (
     b"rr", b"ail", b"trt", b"ensorr", b"xcept", b"illed", b"bort", b"dump", b"not ", b"annot", b"fault",
@@ -161,6 +166,24 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
         if (prefix := parse_prefix(rest)) is not None:
             return unquoted(rest, within(rest, prefix) if prefix.common else prefix)
     return unquoted(rest, _own(rest))
+
+
+def joined(lines: list[str]) -> str:
+    """Join the lines of a message with newlines.
+
+    If the reason of an error follows on further lines, these lines are joined with spaces.  The indentation
+    that Polygraphy adds is removed.
+    """
+    if not _UNSAID.search(lines[0]):
+        if all(line.startswith(_INDENT) for line in lines[1:]):
+            lines = [line.removeprefix(_INDENT) for line in lines]
+        return "\n".join(lines).rstrip()
+    text = lines[0].rstrip()
+    for at, line in enumerate(lines[1:], 1):
+        if text.count("(") == text.count(")") and at > 1 and not line.startswith(" "):
+            return "\n".join((text, *lines[at:])).rstrip()
+        text = f"{text} {line.strip()}"
+    return text
 
 
 def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
