@@ -74,16 +74,58 @@ SENTENCE = "a sentence of the library about shapes"
     [
         (record("shape_mismatch", 10, SENTENCE), record("parser_error", 50, f"x {SENTENCE}"), {10: 50}),
         (record("shape_mismatch", 10, SENTENCE), record("parser_error", 51, f"x {SENTENCE}"), {}),
-        (record("shape_mismatch", 10, SENTENCE), record("parser_error", 9, f"x {SENTENCE}"), {}),
+        # Programs print the errors of the parser again.
+        (record("shape_mismatch", 49, SENTENCE), record("parser_error", 9, f"x {SENTENCE}"), {49: 9}),
+        (record("shape_mismatch", 50, SENTENCE), record("parser_error", 9, f"x {SENTENCE}"), {}),
         (record("shape_mismatch", 10, SENTENCE), record("parser_error", 11, "something else"), {}),
         (record("shape_mismatch", 10, "short"), record("parser_error", 10, "something else"), {10: 10}),
-        (record("api_error", 10, SENTENCE), record("parser_error", 11, f"x {SENTENCE}"), {}),
+        (record("api_error", 10, SENTENCE), record("parser_error", 11, f"x {SENTENCE}"), {10: 11}),
+        (record("api_error", 10, SENTENCE, code="1"), record("parser_error", 11, f"x {SENTENCE}"), {}),
+        (record("cuda_unusable", 10, SENTENCE), record("parser_error", 11, f"x {SENTENCE}"), {}),
         (record("api_error", 10, SENTENCE), record("parser_error", 10, "something else"), {10: 10}),
         (record("shape_mismatch", 10, SENTENCE), record("network_refused", 11, f"x {SENTENCE}"), {}),
     ],
 )
 def test_an_error_that_the_parser_quotes(quoted: Record, parser: Record, found: dict[int, int]) -> None:
     assert repeated(quoted, parser) == found
+
+
+INVALID_PROFILE = record("profile_violated", 10, order="MIN<=OPT<=MAX")
+
+
+def fixed(line: int, size: str = "6") -> Record:
+    return record("profile_violated", line, input="x", least="9", most="9", fixed=size)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "found"),
+    [
+        (INVALID_PROFILE, record("no_profile", 50), {50: 10}),
+        (INVALID_PROFILE, record("no_profile", 51), {}),
+        (INVALID_PROFILE, record("profile_violated", 11, rejected="profile->isValid()"), {11: 10}),
+        (INVALID_PROFILE, fixed(11), {}),
+        (fixed(10), fixed(11), {11: 10}),
+        (
+            fixed(10),
+            fixed(11, "7"),
+            {},
+        ),
+        (fixed(10), record("no_profile", 11), {}),
+        (record("profile_violated", 10), record("profile_violated", 11), {}),
+        (record("no_profile", 9), INVALID_PROFILE, {}),
+    ],
+)
+def test_an_error_that_follows_from_a_profile(first: Record, later: Record, found: dict[int, int]) -> None:
+    assert repeated(first, later) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "module", "found"), [(11, "tensorrt_rtx", {11: 10}), (13, "tensorrt_rtx", {}), (11, "torch", {})]
+)
+def test_polygraphy_quotes_python(line: int, module: str, found: dict[int, int]) -> None:
+    polygraphy = record("comparison_refused", 10, module="tensorrt_rtx")
+    assert repeated(polygraphy, record("api_gone", line, module=module)) == found
+    assert repeated(record("comparison_refused", 10), record("api_gone", line)) == {}
 
 
 def test_a_specific_pattern_leads_its_line() -> None:

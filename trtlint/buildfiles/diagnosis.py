@@ -5,7 +5,8 @@ Each entry of the pattern table (``patterns.yaml``) can give an outcome to the l
 - ``cause``: the line states the reason of a failure.
 - ``skipped``: the builder skipped a tactic or another alternative. This is the reason of a failure only if no
   alternative was left.
-- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine.
+- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine,
+  unless the parser rejects the model or a call is wrong: both need no GPU.
 - ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
 - ``failed``: there is no engine, and the line gives no reason.
 - ``died``: the process ended.
@@ -22,7 +23,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -37,6 +38,8 @@ CACHE_LINES = 2
 """Largest distance in lines from an error to the statement that TensorRT does not use the timing cache."""
 OF_FILES = ("engine_damaged", "engine_version")
 """Patterns of errors about an engine. TensorRT prints the same errors about a timing cache."""
+_MISUSED = frozenset({"3", "4"})
+"""Error codes of wrong calls.  TensorRT-RTX prints an error of CUDA below each of them if there is no GPU."""
 _VAIN_LINES = 3
 """Largest distance in lines between a request for a missing object and the crash that it causes."""
 _GIVEN_UP = "run_failed"
@@ -79,11 +82,18 @@ class Successes(Struct, frozen=True):
 
         ``line`` is a line number.
         """
-        after = bisect_right(self.lines, line)
-        if after == len(self.lines):
+        return self.has_below(line, self.lines)
+
+    def has_below(self, line: int, lines: Sequence[int]) -> bool:
+        """Return whether one of ``lines`` is below ``line`` in the same run.
+
+        ``lines`` has line numbers, in order.
+        """
+        after = bisect_right(lines, line)
+        if after == len(lines):
             return False
         end = bisect_left(self.ends, line)
-        return end == len(self.ends) or self.lines[after] < self.ends[end]
+        return end == len(self.ends) or lines[after] < self.ends[end]
 
 
 def successes(log: Log) -> Successes:
@@ -124,11 +134,16 @@ def diagnose(log: Log) -> Diagnosis:
     hints: list[Record] = []
     settings: list[Record] = []
     vain: Record | None = None
+    unparsed = sorted(record.line for record in log.telling("unparsed"))
+    misused = -1
     for line, records in sorted(lines.items()):
         if line in of_cache:
             continue
         outcomes = {_outcome(record, says): record for record in records}
-        if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
+        if any(record.groups.get("code") in _MISUSED for record in records):
+            misused = line
+        apart = done.engine or line == misused + 1 or done.has_below(line, unparsed)
+        if "harmless" in outcomes or ("unusable" in outcomes and apart):
             continue
         # An error that matches an entry without an outcome does not explain a failure by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):

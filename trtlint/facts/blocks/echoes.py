@@ -4,7 +4,9 @@ The log often contains several messages about one failure, for example:
 
 - TensorRT reports the cause, and then a framework reports that a part of the model has no engine.
 - TensorRT reports a missing plugin, and then an unreadable engine.
-- TensorRT reports an error about shapes, and then the parser quotes this error.
+- TensorRT reports an error, then the parser quotes this error, and then a program prints this error again.
+- Polygraphy reports a missing Python module, and then quotes the error of Python.
+- TensorRT rejects an optimization profile, and then reports that the build has no profile.
 - TensorRT reports a failed allocation, and then a warning gives the size of the allocation.
 - One line matches a general and a specific pattern, so trtlint reads it as two messages.
 
@@ -28,8 +30,10 @@ _NEAR = 40
 """Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
-_QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""Names of two patterns: for errors of TensorRT that the parser repeats, and for the parser's own errors."""
+_QUOTED, _PARSER = ("shape_mismatch", "api_error"), "parser_error"
+"""Names of patterns: for errors of TensorRT that the parser repeats, and for the parser's own errors."""
+_OF_CUDA = "1"
+"""Error code of CUDA.  On a machine without a GPU, such an error is below each error of TensorRT-RTX."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
 """Patterns of errors about a file.  Programs often report a missing or damaged file in several lines."""
@@ -61,11 +65,23 @@ _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
 The first pattern matches a failed allocation.  The second pattern matches TensorRT's warning with the size of
 the allocation.
 """
-_LEAST = 20
-"""Smallest length of a shape error, in characters.
+_POLYGRAPHY, _PYTHON, _PYTHON_LINES = "comparison_refused", "api_gone", 2
+"""Names of two patterns, and the largest distance in lines between their matches.
 
-trtlint searches the parser's messages only for shape errors of at least this length.
+The first pattern matches an error of Polygraphy about a missing module.  The second pattern matches the error
+of Python.
 """
+_LEAST = 20
+"""Smallest length of an error, in characters.
+
+trtlint searches the parser's messages only for errors of at least this length.
+"""
+_PROFILE, _NO_PROFILE = "profile_violated", "no_profile"
+"""Names of two patterns: for a profile that contradicts the network or itself, and for a missing profile."""
+_OF_PROFILE = ("order", "rejected")
+"""Groups of the pattern ``_PROFILE``: the profile is invalid, with the reason or without the reason."""
+_SIZES = ("input", "least", "most", "fixed")
+"""Groups of the pattern ``_PROFILE``: an input, its sizes in the profile, and its size in the network."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
@@ -85,6 +101,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
             found.pop(id(record), None)
         elif leader is not None:
             found[id(record)] = leader
+    found |= _of_profile(records)
     cause: Record | None = None
     part = ""
     last: dict[str, Record] = {}
@@ -105,6 +122,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
             found[id(record)] = last[_REFUSED]
         elif (leader := _restated(record, last.get(_CACHE))) is not None:
             found[id(record)] = leader
+        elif _quotes_python(record, last.get(_POLYGRAPHY)):
+            found[id(record)] = last[_POLYGRAPHY]
         elif _sizes_allocation(record, last):
             found[id(record)] = last.get(_FULL) or last[_UNGIVEN]
         elif _is_cause(record):
@@ -162,6 +181,14 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
     if refusal is None or record.pattern != _BARE:
         return False
     return 0 < record.line - refusal.line <= _REFUSED_LINES
+
+
+def _quotes_python(record: Record, above: Record | None) -> bool:
+    """Return whether Polygraphy quotes Python's error about the missing module that ``above`` names."""
+    if above is None or record.pattern != _PYTHON or record.line - above.line > _PYTHON_LINES:
+        return False
+    module = record.groups.get("module")
+    return module is not None and module == above.groups.get("module")
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
@@ -229,18 +256,46 @@ def _file_of(record: Record) -> str:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield each shape error that a message of the parser repeats.
+    """Yield each error of TensorRT that a message of the parser quotes.
+
+    Programs also print the error again below the message of the parser.
 
     Each result is the ``id()`` of the error and the message of the parser.
     """
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
-        said = reason(record.message) if record.pattern == _QUOTED else ""
+        of_cuda = record.groups.get("code") == _OF_CUDA
+        said = reason(record.message) if record.pattern in _QUOTED and not of_cuda else ""
         for other in quoting:
-            near = record is not other and 0 <= other.line - record.line <= _NEAR
+            near = record is not other and abs(other.line - record.line) <= _NEAR
             if near and (other.line == record.line or (len(said) >= _LEAST and said in other.message)):
                 yield id(record), other
                 break
+
+
+def _of_profile(records: Sequence[Record]) -> dict[int, Record]:
+    """Map each error that follows from an earlier error about an optimization profile to the earlier error.
+
+    The keys are the ``id()`` of the later errors.
+    """
+    found: dict[int, Record] = {}
+    first: Record | None = None
+    for record in records:
+        if record.pattern not in (_PROFILE, _NO_PROFILE):
+            continue
+        if first is not None and record.line - first.line <= _NEAR and _follows(record, first):
+            found[id(record)] = first
+        elif record.pattern == _PROFILE:
+            first = record
+    return found
+
+
+def _follows(record: Record, profile: Record) -> bool:
+    """Return whether an error follows from ``profile``, an earlier error about an optimization profile."""
+    own, its = record.groups, profile.groups
+    if any(group in its for group in _OF_PROFILE):
+        return record.pattern == _NO_PROFILE or "rejected" in own
+    return "fixed" in own and all(own.get(group) == its.get(group) for group in _SIZES)
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
