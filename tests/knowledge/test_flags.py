@@ -9,7 +9,7 @@ import yaml
 from packaging.version import Version
 
 from trtlint.knowledge import data
-from trtlint.knowledge.flags import flag_histories, known_flags, nearest_flag
+from trtlint.knowledge.flags import RejectedFlag, flag_histories, known_flags, nearest_flag, rejected_flag
 from trtlint.knowledge.releases import minors
 
 
@@ -79,3 +79,27 @@ def test_it_agrees_with_the_collected_knowledge(shared: Path) -> None:
 def test_nearest(name: str, meant: str | None) -> None:
     assert nearest_flag(name) == meant
     assert meant is None or meant in known_flags()
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "removed", "added"),
+    [
+        ("--workspace", "10.3.0", "10.0", ""),
+        ("--workspace", None, "10.0", ""),
+        ("--workspace", "8.6.1", "", ""),
+        ("--int4", "10.0.1", "", "10.1"),
+        ("--int4", "11.0.0", "11.0", ""),
+        ("--int4", None, "11.0", ""),
+        ("--int4", "10.1", "", ""),
+        ("--onnx", "10.3.0", "", ""),
+    ],
+)
+def test_why_a_release_rejects_an_option(name: str, release: str | None, removed: str, added: str) -> None:
+    found = rejected_flag(name, release)
+    assert (found.removed, found.added) == (removed, added)
+    assert bool(found.instead) is bool(removed)
+
+
+def test_a_misspelt_option_is_rejected() -> None:
+    assert rejected_flag("--saveEngin", None) == RejectedFlag(instead="--saveEngine")
+    assert rejected_flag("--unheard", None) == RejectedFlag()

@@ -56,6 +56,42 @@ def known_flags() -> frozenset[str]:
     return frozenset(flag_histories()) | {flag for row in data("flags")["always"] for flag in row}
 
 
+class RejectedFlag(Struct, frozen=True):
+    """The reason why a release of trtexec does not know an option.  A text is empty if it is unknown.
+
+    Attributes:
+        removed: the release line that removed the option.
+        added: the release line that adds the option, later than the release.
+        instead: the option to use instead; for a misspelt option, the known option that is most similar.
+    """
+
+    removed: str = ""
+    added: str = ""
+    instead: str = ""
+
+
+def rejected_flag(name: str, release: str | None) -> RejectedFlag:
+    """Return the reason why trtexec does not know an option.
+
+    Args:
+        name: the option with its dashes.
+        release: the release of TensorRT, such as ``10.3.0``; None if unknown.
+    """
+    history = flag_histories().get(name)
+    if history is None:
+        return RejectedFlag(instead=nearest_flag(name) or "")
+    if history.since and release is not None and _line(release) < _line(history.since):
+        return RejectedFlag(added=history.since)
+    if history.removed and (release is None or _line(release) >= _line(history.removed)):
+        return RejectedFlag(removed=history.removed, instead=history.instead)
+    return RejectedFlag()
+
+
+def _line(release: str) -> tuple[int, ...]:
+    """Return the release line of a release as numbers, so that release lines can be compared."""
+    return tuple(int(part) for part in release.split(".")[:2] if part.isdecimal())
+
+
 def nearest_flag(name: str) -> str | None:
     """Return the known option that is most similar to a misspelt ``name``, or None if none is similar.
 

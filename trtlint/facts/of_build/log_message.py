@@ -30,6 +30,7 @@ from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
 from trtlint.facts.blocks.old_releases import is_old
 from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, profile_options
 from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.flags import RejectedFlag, rejected_flag
 from trtlint.knowledge.frontends import front_end
 from trtlint.knowledge.plugin_libraries import libraries_of, loading
 from trtlint.language.fieldtypes import OneOf
@@ -37,6 +38,7 @@ from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.records import Log, Record
+    from trtlint.buildfiles.settings import BuildSettings
     from trtlint.facts.facts import Facts
 
 LogName = Annotated[str, OneOf(pattern_names)]
@@ -49,6 +51,7 @@ _SEVERITIES: Mapping[str, Severity] = {
 }  # fmt: skip
 _NO_PROFILE = "no_profile"
 _NO_INPUT = "input_unknown"
+_NO_OPTION = "option_refused"
 _SHORT = 300
 _LONG = 700
 _ALIKE = 40
@@ -137,6 +140,7 @@ class LogMessage(Fact, frozen=True):
             free memory.
         old: True if a release before TensorRT 8 printed the message. If the log does not name the release,
             the form of the message decides.
+        rejected: the reason why trtexec rejects the option in the message, if the message is about one.
         loading: the option or call with which the building program loads the library of the missing plugin.
             If the library is unknown, the option or call that loads any plugin library.
     """
@@ -186,6 +190,7 @@ class LogMessage(Fact, frozen=True):
     requested: str
     free: str
     most_requested: str
+    rejected: RejectedFlag
     loading: str
     old: bool
 
@@ -302,6 +307,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             requested=request.size,
             free=request.free,
             most_requested=request.largest,
+            rejected=_rejected(record, facts.record.settings),
             loading=loading(found, program),
             old=is_old(record.message, facts.record.settings.version, facts.record.settings.product),
         )
@@ -325,6 +331,17 @@ def _available(record: Record, facts: Facts) -> tuple[str, ...]:
 def _fed(record: Record, facts: Facts) -> Sequence[Value]:
     """Return the model's inputs if the message is about a missing optimization profile, else nothing."""
     return facts.model.graph.inputs if record.pattern == _NO_PROFILE and facts.has_model else ()
+
+
+def _rejected(record: Record, settings: BuildSettings) -> RejectedFlag:
+    """Return the reason why trtexec rejects an option.  For other messages, nothing is known.
+
+    TensorRT-RTX has a separate program with other options.
+    """
+    option = record.groups.get("option")
+    if record.pattern != _NO_OPTION or option is None or settings.product == "tensorrt-rtx":
+        return RejectedFlag()
+    return rejected_flag(option.partition("=")[0], settings.version)
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
