@@ -98,6 +98,68 @@ def test_a_size_is_told_beside_others_that_are_not(name: str, printed: str) -> N
     assert model.constants.type_text(model.graph.values[name][0]) == printed
 
 
+WINDOWS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,1,H,4] x, float[1,1,8,8] z, int64[r] k, int64[4] computed) => (float[A,B,C,D] y)
+< float[1,1,3,3] w = {}, float[1,1,1,1] one = {1}, float[1,1,4,4] four = {}, float[4] scales = {1, 1, 2, 2},
+  int64[1] begin = {0}, int64[1] end = {4}, int64[1] ax = {2}, int64[4] sizes = {1, 1, 4, 4},
+  float slope = {0.1}, int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1} >
+{
+  conv = Conv <pads = [1, 1, 1, 1]> (x, w)
+  pool = MaxPool <kernel_shape = [2, 2], strides = [2, 1]> (conv)
+  up = ConvTranspose <strides = [2, 2]> (pool, w)
+  act = PRelu (up, slope)
+  part = Slice (act, begin, end, ax)
+  wide = Pad (part, pads)
+  larger = Resize <mode = "nearest"> (conv, "", scales)
+  fixed = Resize <mode = "nearest"> (conv, "", "", sizes)
+  unknown = Resize <mode = "nearest"> (conv, "", "", computed)
+  pair = Conv <pads = [1, 1, 1, 1]> (x, w)
+  sum = Add (conv, pair)
+  scaled = Mul (conv, one)
+  cut = Mul (conv, four)
+  channels = Concat <axis = 1> (conv, pair)
+  rows = Concat <axis = 2> (conv, z)
+  images = Concat <axis = 0> (conv, four)
+  again = Shape (k)
+  some = Slice (k, begin, end)
+  y = Identity (x)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "expected"),
+    [
+        ("x", 2, True),
+        ("conv", 2, True),
+        ("conv", -2, True),
+        ("conv", 3, False),
+        ("conv", 1, False),
+        ("pool", 2, True),
+        ("up", 2, True),
+        ("act", 2, True),
+        ("part", 2, True),
+        ("wide", 2, True),
+        ("larger", 2, True),
+        ("fixed", 2, False),
+        ("unknown", 2, None),
+        ("sum", 2, True),
+        ("scaled", 2, True),
+        ("cut", 2, False),
+        ("channels", 2, True),
+        ("rows", 2, True),
+        ("images", 2, False),
+        ("again", 0, False),
+        ("some", 0, True),
+        ("conv", 4, None),
+    ],
+)
+def test_sizes_computed_from_a_dynamic_size_are_dynamic(name: str, axis: int, expected: bool | None) -> None:
+    model = model_of(WINDOWS)
+    assert model.constants.dynamic(model.graph.values[name][0], axis) is expected
+
+
 def test_what_is_told_does_not_depend_on_what_was_asked_first() -> None:
     one, other = model_of(HEADS), model_of(HEADS)
     names = [node.output.name for node in one.graph.nodes]

@@ -196,11 +196,7 @@ def _ones(constants: Constants | None, value: Value, axes: tuple[Any, ...]) -> o
 
 
 def _dynamic(constants: Constants | None, value: Value, index: int) -> object:
-    dims = value.shape if constants is None else constants.dimensions(value)
-    if dims is None or not isinstance(index, int) or not -len(dims) <= index < len(dims):
-        return None
-    dim = dims[index]
-    return False if isinstance(dim, int) else True if isinstance(dim, str) or value.is_input else None
+    return None if constants is None or not isinstance(index, int) else constants.dynamic(value, index)
 
 
 def _unsigned(_: object, values: tuple[Any, ...]) -> object:
@@ -352,7 +348,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dynamic": Function(
         "dynamic(v, i)",
-        "whether dimension i of v is dynamic; unknown if it has no size and no name, and v is not an input",
+        "whether dimension i of v is dynamic: it has a name, is unknown in a model input, or is computed "
+        "from such a dimension, for example by Conv; unknown if trtlint cannot tell",
         (VALUE, NUMBER),
         TRUTH,
         _dynamic,

@@ -34,6 +34,7 @@ _ELEMENTWISE = frozenset(
         *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
     }
 )
+_BROADCAST = _ELEMENTWISE | {"Sum", "Mean"}
 _OF_ALL = _ELEMENTWISE | {"Concat", "MatMul", "Gemm"}
 _SAME_SHAPE = frozenset(
     {
@@ -43,6 +44,13 @@ _SAME_SHAPE = frozenset(
         *("RMSNormalization", "Softmax", "LogSoftmax", "QuantizeLinear", "DequantizeLinear", "Trilu"),
     }
 )
+_WINDOWS = frozenset({"Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool"})
+_DYNAMIC_LIKE_INPUT = _SAME_SHAPE | {
+    *("Elu", "Selu", "Celu", "Mish", "PRelu", "ThresholdedRelu", "Softsign", "Dropout", "LRN"),
+    *("Floor", "Ceil", "Round", "Sign", "Pad", "Slice"),
+}
+"""Operators whose output has a dynamic dimension at least where the first input has one.  Measured with the
+parsers of TensorRT-RTX 1.4 to 1.7: a slice of a dynamic dimension is dynamic, even for stored bounds."""
 
 
 class SymbolicShapes:
@@ -61,6 +69,7 @@ class SymbolicShapes:
         self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
+        self._unnamed: dict[Value, frozenset[int]] = {}
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
@@ -83,6 +92,51 @@ class SymbolicShapes:
                 del self._array
         return self._shape(value)
 
+    def dynamic(self, value: Value, axis: int, array: Callable[[Value], Array | None]) -> bool | None:
+        """Return whether a dimension is dynamic for TensorRT, or None if unknown.
+
+        A dimension is dynamic if it has a name, if it is an unknown dimension of a model input, or if it is
+        computed from such a dimension, for example by a convolution.
+
+        Args:
+            value: a value of the graph.
+            axis: the position of the dimension, which may be negative.
+            array: function that returns the elements of a value, masked where unknown.
+        """
+        dims = self.dimensions(value, array)
+        if dims is None or not -len(dims) <= axis < len(dims):
+            return None
+        return False if isinstance(dims[axis], int) else self._is_dynamic(value, axis % len(dims)) or None
+
+    def _is_dynamic(self, value: Value | None, axis: int) -> bool:
+        """Return whether a dimension is certainly dynamic.  ``axis`` is not negative."""
+        dims = self._shape(value)
+        if value is None or dims is None or axis >= len(dims) or isinstance(dims[axis], int):
+            return False
+        return isinstance(dims[axis], str) or value.is_input or axis in self._unnamed.get(value, ())
+
+    def _is_computed(self, node: Node, axis: int, rank: int) -> bool:
+        """Return whether an operator computes a dimension of its output from a dynamic dimension."""
+        if node.op in _WINDOWS:
+            return axis > 1 and self._is_dynamic(node.input(0), axis)
+        if node.op in _DYNAMIC_LIKE_INPUT or (node.op in ("Resize", "Upsample") and node.input(3) is None):
+            return self._is_dynamic(node.input(0), axis)
+        if node.op == "Concat":
+            parts = [self._is_dynamic(value, axis) for value in node.inputs]
+            return any(parts) if axis == node.integer("axis", 0) % rank else all(parts)
+        return node.op in _BROADCAST and self._is_broadcast(node, axis - rank)
+
+    def _is_broadcast(self, node: Node, axis: int) -> bool:
+        """Return whether each input has a dynamic dimension or the size 1 at ``axis``, which is negative."""
+        sizes: list[bool] = []
+        for value in node.inputs:
+            dims = self._shape(value)
+            if dims is None:
+                return False
+            if len(dims) >= -axis and dims[axis] != 1:
+                sizes.append(self._is_dynamic(value, axis + len(dims)))
+        return bool(sizes) and all(sizes)
+
     def _walk(self, last: int) -> None:
         """Compute the shapes of all nodes up to the index ``last``."""
         while self._at <= last:
@@ -100,7 +154,10 @@ class SymbolicShapes:
             like = inferred if value is node.output else None
             if parts:
                 like = parts[node.outputs.index(value)]
-            self._shapes[value] = merge_shapes(value.shape, like)
+            shape = self._shapes[value] = merge_shapes(value.shape, like)
+            if shape is not None and None in shape and value is node.output and not node.domain:
+                axes = (axis for axis, dim in enumerate(shape) if dim is None)
+                self._unnamed[value] = frozenset(a for a in axes if self._is_computed(node, a, len(shape)))
 
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
         """Return the output shapes of ``Split``.  If the sizes are not given, the parts are equal."""

@@ -113,6 +113,10 @@ class Constants:
         """Return the shape of a value, or None if the rank is unknown.  Unknown dimensions are None."""
         return self._shapes.dimensions(value, self.array)
 
+    def dynamic(self, value: Value, axis: int) -> bool | None:
+        """Return whether a dimension is dynamic for TensorRT, or None if unknown."""
+        return self._shapes.dynamic(value, axis, self.array)
+
     def type_text(self, value: Value) -> str:
         """Format the type of a value for reports.  Include dimension names that ONNX's inference misses.
 
