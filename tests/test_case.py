@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tests.engine.rules import make_rule
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.case import Case, facts_of
 from trtlint.engine.evidence.base import Evidence, Question
 from trtlint.engine.evidence.build import BuildEvidence
@@ -56,7 +56,7 @@ def case(model: Path) -> Case:
 
 
 def log(text: str) -> BuildEvidence:
-    return BuildEvidence(together([FileRead("build.log", read_log(BytesIO(text.encode())))]))
+    return BuildEvidence(together([FileContents("build.log", read_log(BytesIO(text.encode())))]))
 
 
 def test_it_reports_each_target_and_evaluates_one(case: Case) -> None:

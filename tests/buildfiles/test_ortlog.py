@@ -12,7 +12,7 @@ from tests.inprocess import printed
 from tests.partition.test_predict import TWO_UNIQUES, write
 from trtlint.buildfiles import ortlog
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.ortlog import OrtLog, Placed, ort_log
+from trtlint.buildfiles.ortlog import NodePlacement, OrtLog, ort_log
 from trtlint.report.schemas import load
 
 STAMP = "2026-11-01 10:00:00.123456789"
@@ -111,17 +111,17 @@ CPU, CUDA, TRT, RTX = (f"{name}ExecutionProvider" for name in ("CPU", "CUDA", "T
         (
             head(CPU, 1) + node("Unique (u)") + head(TRT, 2) + node("T (t)") + head(CUDA, 2)
             + node("MemcpyToHost (m)") + node("Add ()"),
-            OrtLog("TensorRT", 2, (Placed("Unique", "u"), Placed("Add", "")), 1, 0),
+            OrtLog("TensorRT", 2, (NodePlacement("Unique", "u"), NodePlacement("Add", "")), 1, 0),
         ),
         (head(RTX, 3) + head(TRT, 4), OrtLog("NvTensorRTRTX", 7, (), 0, 0)),
         (
             node("Lost (l)") + head(CPU, 1) + node("Add (a)"),
-            OrtLog("", None, (Placed("Add", "a"),), 0, 0),
+            OrtLog("", None, (NodePlacement("Add", "a"),), 0, 0),
         ),
         (head(CPU, 5, every=True) + node("Add (a)"), OrtLog("", None, (), 0, 0)),
         (
             head(CPU, 5, every=True) + head(CPU, 1) + node("Add (a)"),
-            OrtLog("", None, (Placed("Add", "a"),), 0, 0),
+            OrtLog("", None, (NodePlacement("Add", "a"),), 0, 0),
         ),
         (
             sentence("[TensorRT EP] No graph will run on TensorRT execution provider")

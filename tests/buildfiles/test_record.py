@@ -14,7 +14,14 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerInfo
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import LayerTime, Profile
-from trtlint.buildfiles.record import BuildRecord, FileRead, InspectedPlan, read_build, read_file, together
+from trtlint.buildfiles.record import (
+    BuildRecord,
+    FileContents,
+    InspectedPlan,
+    read_build,
+    read_file,
+    together,
+)
 from trtlint.buildfiles.records import LayerDump, Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
 from trtlint.buildfiles.witnesses import GivenAs
@@ -38,7 +45,7 @@ def log(settings: BuildSettings = UNKNOWN, **parts: Any) -> Log:
 
 
 def of(*contents: Any) -> BuildRecord:
-    return together([FileRead(f"f{place}", content) for place, content in enumerate(contents)])
+    return together([FileContents(f"f{place}", content) for place, content in enumerate(contents)])
 
 
 def test_every_kind_of_file() -> None:
@@ -144,17 +151,17 @@ def test_the_role_of_a_file(
             read_file("f", role)
         assert str(caught.value) == expected
     else:
-        assert read_file("f", role) == FileRead("f", expected)
+        assert read_file("f", role) == FileContents("f", expected)
 
 
 def test_a_file_without_a_line_of_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record, "read_build_file", lambda path: log())
-    assert read_file("f") == FileRead("f", log(), "f: contains no line of a TensorRT build")
+    assert read_file("f") == FileContents("f", log(), "f: contains no line of a TensorRT build")
     monkeypatch.setattr(record, "read_log", lambda path: log(notes=(path,)))
     cases: tuple[tuple[str, GivenAs], ...] = (("-", "any"), ("f", "log"))
     for path, role in cases:
         note = f"{path}: contains no line of a TensorRT build"
-        assert read_file(path, role) == FileRead(path, log(notes=(path,)), note)
+        assert read_file(path, role) == FileContents(path, log(notes=(path,)), note)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +190,9 @@ def test_the_layers_of_an_engine(monkeypatch: pytest.MonkeyPatch, inspected: boo
     monkeypatch.setattr(record, "read_build_file", lambda path: PLAN)
     monkeypatch.setattr(record, "inspect_plan", lambda path: LAYERS if inspected else f"no {path}")
     assert read_file("f", "layers") == (
-        FileRead("f", InspectedPlan(PLAN, LAYERS))
+        FileContents("f", InspectedPlan(PLAN, LAYERS))
         if inspected
-        else FileRead("f", PLAN, "f: no f; trtlint uses only the product and version of this engine")
+        else FileContents("f", PLAN, "f: no f; trtlint uses only the product and version of this engine")
     )
 
 
@@ -193,7 +200,10 @@ def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) ->
     contents = {"a": log(), "b": LAYERS}
     monkeypatch.setattr(record, "read_build_file", lambda path: contents[str(path)])
     note = "a: contains no line of a TensorRT build"
-    assert read_build(["a", ("b", "layers")]) == together([FileRead("a", log(), note), FileRead("b", LAYERS)])
+    both = together([FileContents("a", log(), note), FileContents("b", LAYERS)])
+    assert read_build(["a", ("b", "layers")]) == both
+        [FileContents("a", log(), note), FileContents("b", LAYERS)]
+    )
     assert read_build(["a", ("b", "layers")]).notes == (note,)
 
 

@@ -12,7 +12,7 @@ import pytest
 from trtlint.buildfiles import scan
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.scan import Scanner
-from trtlint.buildfiles.stream import ByteStream, PrefixedStream, Recoded
+from trtlint.buildfiles.stream import ByteStream, PrefixedStream, Utf8Stream
 
 
 def lines(scanner: Scanner) -> list[tuple[int, bytes]]:
@@ -121,7 +121,7 @@ def whole(stream: ByteStream, size: int) -> bytes:
 def test_streams_give_every_byte_once(size: int) -> None:
     assert whole(PrefixedStream(b"abc", io.BytesIO(b"defg")), size) == b"abcdefg"
     data = "aéb€".encode("utf-16-le") + b"\x00"
-    assert whole(Recoded(io.BytesIO(data), "utf-16-le"), size) == "aéb€\ufffd".encode()
+    assert whole(Utf8Stream(io.BytesIO(data), "utf-16-le"), size) == "aéb€\ufffd".encode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

@@ -13,7 +13,7 @@ import pytest
 
 from trtlint.buildfiles import stream
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.stream import ByteStream, PrefixedStream, Recoded, Unzipped, decoded, opened
+from trtlint.buildfiles.stream import ByteStream, GzipStream, PrefixedStream, Utf8Stream, decoded, opened
 
 
 def whole(source: ByteStream, size: int = 100) -> bytes:
@@ -53,7 +53,7 @@ def test_all_bytes_of_a_prefixed_stream() -> None:
 def test_the_size_of_unzipped_data_is_limited(monkeypatch: pytest.MonkeyPatch, size: int, cut: bool) -> None:
     monkeypatch.setattr(stream, "_MOST_UNZIPPED", 1 << 20)
     monkeypatch.setattr(stream, "_MOST_RATIO", 0)
-    source = Unzipped(io.BytesIO(gzip.compress(bytes(size))))
+    source = GzipStream(io.BytesIO(gzip.compress(bytes(size))))
     found = whole(source, 1 << 18)
     assert (found == bytes(size)) is not cut
     note = "the gzip data unpacks to more than 1 MiB; trtlint ignored the data after that"
@@ -67,7 +67,7 @@ def test_the_limit_of_unzipped_data_grows_with_the_zipped_data(
 ) -> None:
     monkeypatch.setattr(stream, "_MOST_UNZIPPED", 0)
     data = random.Random(1).randbytes(noise) + bytes(150_000)
-    source = Unzipped(io.BytesIO(gzip.compress(data)))
+    source = GzipStream(io.BytesIO(gzip.compress(data)))
     assert (whole(source, 1 << 20) == data) is not cut
     assert (source.note is None) is not cut
 
@@ -80,9 +80,9 @@ def test_damaged_data_end_with_a_note(cut: int) -> None:
     note = getattr(source, "note", None)
     assert note is not None
     assert note.startswith("the gzip data is truncated or damaged: ")
-    recoded = Recoded(source, "utf-16-le")
+    recoded = Utf8Stream(source, "utf-16-le")
     assert recoded.note == note
-    assert Recoded(io.BytesIO(b""), "utf-16-le").note is None
+    assert Utf8Stream(io.BytesIO(b""), "utf-16-le").note is None
 
 
 def test_ways_to_open_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.tracebacks import Ending, Raised, Traceback
+from trtlint.buildfiles.tracebacks import Ending, RaiseSite, Traceback
 
 HEADING = "Traceback (most recent call last):"
 FRAMES = (
@@ -63,7 +63,7 @@ def test_windows_paths() -> None:
     assert not found.open
 
 
-def raised(*lines: str) -> Raised | None:
+def raised(*lines: str) -> RaiseSite | None:
     found = diagnose(read_log(io.BytesIO("\n".join([*lines, ""]).encode())))
     record = found.line or found.cause
     return None if record is None else record.raised
@@ -76,10 +76,10 @@ def test_place_of_an_exception() -> None:
         '  File "/usr/lib/python3/dist-packages/torch2trt/torch2trt.py", line 97, in wrapper',
         "    converter(ctx)",
     )
-    expected = Raised("torch2trt.py:97 in wrapper", "run.py:8 in main", "torch2trt", "converter(ctx)")
+    expected = RaiseSite("torch2trt.py:97 in wrapper", "run.py:8 in main", "torch2trt", "converter(ctx)")
     assert raised(HEADING, *lines, "AttributeError: 'Tensor' object has no attribute '_trt'") == expected
     assert raised(HEADING, *lines, "TypeError") == expected
-    own = Raised("run.py:8 in main", "run.py:8 in main", "", "build(model)")
+    own = RaiseSite("run.py:8 in main", "run.py:8 in main", "", "build(model)")
     assert raised(HEADING, *lines[:2], "TypeError: no engine") == own
     assert raised("TypeError: no engine") is None
 
@@ -113,7 +113,7 @@ def test_the_end_of_a_traceback(before: bytes, line: bytes, ending: Ending | Non
     assert found.end(9, before + line) == ending
     assert (found.open, found.is_cut(9), found.is_cut(10)) == (False, cut, False)
     assert found.raised(8) is None
-    assert found.raised(9) == Raised("a.py:5 in f", "a.py:5 in f", "", "")
+    assert found.raised(9) == RaiseSite("a.py:5 in f", "a.py:5 in f", "", "")
     assert found.cut() == Ending(3, "a Python traceback that is cut off at a.py:5 in f")
 
 
@@ -128,20 +128,20 @@ def test_a_line_without_the_text_before_the_heading_ends_a_traceback() -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([FRAME, b"    code()  ", b"    ^^^^^^"], Raised("a.py:5 in f", "a.py:5 in f", "", "code()")),
-        ([b'File "b.py", line 7', b"code", b"[...]"], Raised("b.py:7", "b.py:7", "", "code")),
-        ([FRAME, b"    " + b"c" * 201], Raised("a.py:5 in f", "a.py:5 in f", "", "c" * 200)),
+        ([FRAME, b"    code()  ", b"    ^^^^^^"], RaiseSite("a.py:5 in f", "a.py:5 in f", "", "code()")),
+        ([b'File "b.py", line 7', b"code", b"[...]"], RaiseSite("b.py:7", "b.py:7", "", "code")),
+        ([FRAME, b"    " + b"c" * 201], RaiseSite("a.py:5 in f", "a.py:5 in f", "", "c" * 200)),
         (
             [FRAME, b"    own", b'  File "/v/site-packages/my_pkg/x.py", line 1, in g', b"    theirs"],
-            Raised("x.py:1 in g", "a.py:5 in f", "my_pkg", "theirs"),
+            RaiseSite("x.py:1 in g", "a.py:5 in f", "my_pkg", "theirs"),
         ),
-        ([b'  File "/usr/lib/python3.11/json/x.py", line 1, in g'], Raised("x.py:1 in g", "", "", "")),
-        ([b'  File "<frozen runpy>", line 1, in g'], Raised("<frozen runpy>:1 in g", "", "", "")),
-        ([b'  File "C:\\Python311\\Lib\\x.py", line 1, in g'], Raised("x.py:1 in g", "", "", "")),
-        ([FRAME, b"    old", FRAME], Raised("a.py:5 in f", "a.py:5 in f", "", "")),
+        ([b'  File "/usr/lib/python3.11/json/x.py", line 1, in g'], RaiseSite("x.py:1 in g", "", "", "")),
+        ([b'  File "<frozen runpy>", line 1, in g'], RaiseSite("<frozen runpy>:1 in g", "", "", "")),
+        ([b'  File "C:\\Python311\\Lib\\x.py", line 1, in g'], RaiseSite("x.py:1 in g", "", "", "")),
+        ([FRAME, b"    old", FRAME], RaiseSite("a.py:5 in f", "a.py:5 in f", "", "")),
     ],
 )
-def test_the_place_and_the_code_of_the_last_frame(lines: list[bytes], expected: Raised) -> None:
+def test_the_place_and_the_code_of_the_last_frame(lines: list[bytes], expected: RaiseSite) -> None:
     found = Traceback()
     found.begin(1, HEADING.encode())
     assert all(found.takes(line) for line in lines)

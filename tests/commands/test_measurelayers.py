@@ -11,7 +11,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.commands.measure import MeasureOptions
 from trtlint.commands.measurelayers import layers_of
 from trtlint.dry_build import drybuild
@@ -56,7 +56,7 @@ class DryBuilds:
     """Recorded dry builds with a given outcome."""
 
     def __init__(self, *names: str, result: DryBuildResult = BUILT, record: bool = True) -> None:
-        read = [FileRead("layers.json", layers_from_json(layers(*names)))]
+        read = [FileContents("layers.json", layers_from_json(layers(*names)))]
         self.end = DryBuild(result, together(read) if record else None)
         self.asked: list[tuple[str, str | None, int | None]] = []
 

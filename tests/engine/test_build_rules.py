@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.record import FileRead, read_build, together
+from trtlint.buildfiles.record import FileContents, read_build, together
 from trtlint.buildfiles.records import Log
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
@@ -211,7 +211,7 @@ def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
 
 
 def _of_log(data: bytes) -> set[str]:
-    build = together([FileRead("build.log", read_log(io.BytesIO(data)))])
+    build = together([FileContents("build.log", read_log(io.BytesIO(data)))])
     report = evaluate(rules(), Facts(None, evidence=[BuildEvidence(build)]), complete(Target(), build).target)
     return {finding.rule for finding in report.findings}
 
@@ -237,6 +237,6 @@ def _read(text: str) -> Log:
 
 
 def _errors(text: str) -> set[str]:
-    build = together([FileRead("build.log", _read(text))])
+    build = together([FileContents("build.log", _read(text))])
     report = evaluate(rules(), Facts(None, evidence=[BuildEvidence(build)]), complete(Target(), build).target)
     return {finding.rule for finding in report.findings if finding.severity == "error"}

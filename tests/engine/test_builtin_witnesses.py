@@ -9,7 +9,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding
@@ -56,7 +56,7 @@ def finding(rule: str, model: str, target: Target, **layer: object) -> Finding:
     tensor = {"Name": "t", "Dimensions": [1], "Format/Datatype": dtype}
     entry = {"Name": " + ".join(node.path for node in loaded.graph.nodes), "Inputs": [tensor], **layer}
     info = layers_from_json({"Layers": [entry], "Bindings": []})
-    facts = Facts(loaded, evidence=[BuildEvidence(together([FileRead("layers.json", info)]))])
+    facts = Facts(loaded, evidence=[BuildEvidence(together([FileContents("layers.json", info)]))])
     (found,) = evaluate([book().rule(rule)], facts, target).findings
     return found
 
@@ -94,6 +94,6 @@ def test_an_island_whose_kernels_are_not_told_is_no_witness() -> None:
     loaded = model_of(MODELS["large"])
     ends = loaded.graph.nodes[0].path, loaded.graph.nodes[-1].path
     info = layers_from_json({"Layers": [f"{{ForeignNode[{ends[0]}...{ends[1]}]}}"], "Bindings": []})
-    facts = Facts(loaded, evidence=[BuildEvidence(together([FileRead("layers.json", info)]))])
+    facts = Facts(loaded, evidence=[BuildEvidence(together([FileContents("layers.json", info)]))])
     (found,) = evaluate([book().rule("PERF104")], facts, Target(version="10.9", gpu="L4")).findings
     assert found.standing == "open"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding, ModelReport
@@ -52,7 +52,7 @@ OTHER = """\
 
 
 def lint(text: str, log: str, *rules: str, version: str = "10.7") -> ModelReport:
-    record = together([FileRead("build.log", read_log(io.BytesIO(log.encode())))])
+    record = together([FileContents("build.log", read_log(io.BytesIO(log.encode())))])
     book = load_builtin()
     chosen = [rule for rule in book if rule.id in rules]
     return evaluate(chosen, Facts(model_of(text), evidence=[BuildEvidence(record)]), Target(version=version))

@@ -8,7 +8,7 @@ from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json, parse_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.profile import profile_from_json
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.facts import Facts
 
@@ -19,9 +19,9 @@ def facts_of_build(
     """Return the facts of a build, with its model if given."""
     files = []
     if log is not None:
-        files.append(FileRead("build.log", read_log(io.BytesIO(log.encode()))))
+        files.append(FileContents("build.log", read_log(io.BytesIO(log.encode()))))
     if layers is not None:
-        files.append(FileRead("layers.json", layers_from_json(parse_json(layers.encode()))))
+        files.append(FileContents("layers.json", layers_from_json(parse_json(layers.encode()))))
     if profile is not None:
-        files.append(FileRead("profile.json", profile_from_json(parse_json(profile.encode()))))
+        files.append(FileContents("profile.json", profile_from_json(parse_json(profile.encode()))))
     return Facts(None if model is None else model_of(model), evidence=[BuildEvidence(together(files))])

@@ -16,7 +16,7 @@ from trtlint.facts.blocks.geometry import Window, windows
 from trtlint.facts.blocks.mask import fill_of
 from trtlint.facts.blocks.operand import trace
 from trtlint.facts.blocks.softmax import mask_paths
-from trtlint.facts.blocks.walk import Scaled, product_of, scaling
+from trtlint.facts.blocks.walk import Scaling, product_of, scaling
 from trtlint.model.graph import Graph, Value
 from trtlint.model.walks import watching
 
@@ -63,9 +63,9 @@ def test_scalings(body: str, expected: tuple[str, float | None, bool] | None) ->
     assert found is None or found.node is node
 
 
-def scaled(*factors: float | None) -> list[Scaled]:
+def scaled(*factors: float | None) -> list[Scaling]:
     node: Any = None
-    return [Scaled(node, Value("x"), factor, False) for factor in factors]
+    return [Scaling(node, Value("x"), factor, False) for factor in factors]
 
 
 def test_the_product_of_scalings() -> None:

@@ -171,10 +171,10 @@ def test_the_release_of_an_engine(version: str | None, release: tuple[int, int] 
 
 
 def test_the_header_of_an_engine_is_a_fact_of_the_build() -> None:
-    from trtlint.buildfiles.record import FileRead, together
+    from trtlint.buildfiles.record import FileContents, together
     from trtlint.facts.facts import Facts
 
-    build = together([FileRead("m.plan", PlanHeader("tensorrt", "10.7.0", 1))])
+    build = together([FileContents("m.plan", PlanHeader("tensorrt", "10.7.0", 1))])
     (fact,) = Facts(None, evidence=[BuildEvidence(build)]).of("build")
     assert isinstance(fact, BuildFact)
     assert (fact.plan_version, fact.plan_release) == ("10.7.0", (10, 7))

@@ -9,7 +9,7 @@ import pytest
 from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json
 from trtlint.buildfiles.profile import profile_from_json
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.engine import EngineFact
@@ -68,7 +68,7 @@ def facts() -> Facts:
             ),
         ]
     )
-    files = FileRead("layers.json", layers), FileRead("profile.json", profile)
+    files = FileContents("layers.json", layers), FileContents("profile.json", profile)
     return Facts(model_of(MODEL), evidence=[BuildEvidence(together(files))])
 
 
@@ -77,7 +77,7 @@ def test_a_large_island_takes_little_time() -> None:
     body = " ".join(f"[n{i}] v{i} = Relu (v{i - 1})" for i in range(1, count))
     head = '< ir_version: 8, opset_import: ["" : 17] > g (float[4] v0)'
     island = entry(f"{{ForeignNode[n1...n{count - 1}]}}", "Myelin", "FP32", writes=f"v{count - 1}")
-    files = [FileRead("layers.json", layers_from_json({"Layers": [island]}))]
+    files = [FileContents("layers.json", layers_from_json({"Layers": [island]}))]
     model = model_of(f"{head} => (float[4] v{count - 1}) {{ {body} }}")
     facts = Facts(model, evidence=[BuildEvidence(together(files))])
     assert len(facts.of("layer")) == 1
@@ -135,7 +135,7 @@ g (float[N,8] x) => (float[M,K] y)
 }
 """)
     layers = layers_from_json({"Layers": ["r"], "Bindings": []})
-    facts = Facts(model, evidence=[BuildEvidence(together([FileRead("layers.json", layers)]))])
+    facts = Facts(model, evidence=[BuildEvidence(together([FileContents("layers.json", layers)]))])
     placed = {fact.place: fact for fact in facts.of("placement") if isinstance(fact, Placement)}
     assert {name: fact.shape for name, fact in placed.items()} == {
         "s": True,
@@ -155,7 +155,7 @@ def test_without_a_build_there_is_nothing() -> None:
 
 def test_without_a_model_the_build_is_there() -> None:
     layers = layers_from_json({"Layers": ["a", "b"], "Bindings": []})
-    facts = Facts(None, evidence=[BuildEvidence(together([FileRead("layers.json", layers)]))])
+    facts = Facts(None, evidence=[BuildEvidence(together([FileContents("layers.json", layers)]))])
     assert not facts.has_model
     assert [fact.place for fact in facts.of("layer")] == ["layer a", "layer b"]
     (engine,) = facts.of("engine")

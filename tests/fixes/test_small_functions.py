@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.fixes.proposing import outcome, small
 from tests.fixes.test_small_parts import value
 from trtlint.examples import fixed as examples
-from trtlint.facts.blocks.walk import Scaled
+from trtlint.facts.blocks.walk import Scaling
 from trtlint.fixes import boundary, costs, reference
 from trtlint.fixes.patch import Bound, Draft, NotApplicable, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference
@@ -173,7 +173,7 @@ def walk(body: str, scaling: str, end: str) -> str:
     """Return the reason why a scale cannot move along a graph, empty if it can."""
     model = small(f"(float[2,4] x, float[4,4] w, bool c) => (float[A] y) < float s = {{2}} > {{ {body} }}")
     nodes = {node.outputs[0].name: node for node in model.graph.nodes}
-    scale = Scaled(node=nodes[scaling], data=value(model, "x"), factor=2.0, run_time=False)
+    scale = Scaling(node=nodes[scaling], data=value(model, "x"), factor=2.0, run_time=False)
     try:
         _attention.require_way_down(scale, nodes[end])
     except NotApplicable as why:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.record import BuildRecord, FileRead, together
+from trtlint.buildfiles.record import BuildRecord, FileContents, together
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.target.completion import complete
 from trtlint.target.target import Target
@@ -22,7 +22,7 @@ DEVICE = """
 
 
 def build(text: str) -> BuildRecord:
-    return together([FileRead("build.log", read_log(BytesIO(text.encode())))])
+    return together([FileContents("build.log", read_log(BytesIO(text.encode())))])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_releases_that_are_unknown_are_no_version() -> None:
     [("10.13.9", "10.13"), ("10.13.3.9", "10.13.3.9"), ("10.13.3.9.1", "10.13.3.9"), ("10.99.1", None)],
 )
 def test_a_release_that_is_unknown_stands_for_its_line(printed: str, version: str | None) -> None:
-    found = together([FileRead("f.json", BuildSettings(product="tensorrt", version=printed))])
+    found = together([FileContents("f.json", BuildSettings(product="tensorrt", version=printed))])
     assert complete(Target(), found).target.version == version
 
 
@@ -119,7 +119,7 @@ def test_real_logs(shared: Path) -> None:
     logs = shared / "data" / "logs"
 
     def target(name: str) -> Target:
-        return complete(Target(), together([FileRead(name, read_log(logs / name))])).target
+        return complete(Target(), together([FileContents(name, read_log(logs / name))])).target
 
     default = target("cookbook-trt10.16.1-mnist-trtexec-default.log")
     assert (default.version, default.gpu, default.fp16, default.tf32) == ("10.16.1", "H100", False, True)

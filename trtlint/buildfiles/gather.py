@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.record import FOREIGN, BuildRecord, FileRead, read_file, together
+from trtlint.buildfiles.record import FOREIGN, BuildRecord, FileContents, read_file, together
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limit_work
@@ -65,36 +65,36 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     return sorted(found, key=lambda gathered: first[gathered.path])
 
 
-def _alone(read: Sequence[FileRead]) -> BuildInput:
+def _alone(read: Sequence[FileContents]) -> BuildInput:
     path = Path(read[0].path)
     if _is_foreign(read):
         return BuildInput(path, None, (_foreign(read[0]),))
     return BuildInput(path, together(read))
 
 
-def _is_foreign(read: Sequence[FileRead]) -> bool:
+def _is_foreign(read: Sequence[FileContents]) -> bool:
     """Return whether the files are only logs, and no line of a log is from TensorRT or names TensorRT."""
     return all(
         isinstance(file.content, Log) and file.note is not None and not file.content.named for file in read
     )
 
 
-def _foreign(file: FileRead) -> Problem:
+def _foreign(file: FileContents) -> Problem:
     return Problem(file.path, f"{FOREIGN}; save the output of the build, with standard error (2>&1)")
 
 
-def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Problem]]:
+def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileContents], list[Problem]]:
     read, problems = [], []
     for path, role in files:
         found = _try(path, role)
-        if isinstance(found, FileRead):
+        if isinstance(found, FileContents):
             read.append(found)
         else:
             problems.append(found)
     return read, problems
 
 
-def _try(path: str, role: GivenAs) -> FileRead | Problem:
+def _try(path: str, role: GivenAs) -> FileContents | Problem:
     try:
         with limit_work(path):
             return read_file(path, role)

@@ -26,7 +26,7 @@ _COPIES = frozenset({"MemcpyFromHost", "MemcpyToHost"})
 """Nodes that ONNX Runtime adds to copy between a GPU and the host."""
 
 
-class Placed(Struct, frozen=True):
+class NodePlacement(Struct, frozen=True):
     """A model node that a provider other than TensorRT runs.
 
     Attributes:
@@ -51,7 +51,7 @@ class OrtLog(Struct, frozen=True):
 
     provider: str
     parts: int | None
-    others: tuple[Placed, ...] | None
+    others: tuple[NodePlacement, ...] | None
     copies: int
     line: int
 
@@ -69,7 +69,7 @@ def ort_log(log: Log, path: Path | None) -> OrtLog | None:
         return None
     # The log lists the subgraphs of control flow first, and the main graph last.
     last = said[-1] if said else None
-    nodes: tuple[Placed, ...] | None = None
+    nodes: tuple[NodePlacement, ...] | None = None
     if placed and path is not None:
         nodes = tuple(_nodes(path))
     if placed and all("all" in each.groups for each in placed):
@@ -100,7 +100,7 @@ def _parts(last: Record | None, placed: Iterable[Record]) -> int | None:
     return sum(counts) if counts else None
 
 
-def _nodes(path: Path) -> Iterator[Placed]:
+def _nodes(path: Path) -> Iterator[NodePlacement]:
     """Yield the nodes that, according to the log, run on a provider other than TensorRT."""
     provider, count, size = "", 0, 0
     try:
@@ -115,6 +115,6 @@ def _nodes(path: Path) -> Iterator[Placed]:
                 if node is not None:
                     count += 1
                     op, name = (each.decode("utf-8", "replace") for each in node.groups())
-                    yield Placed(op, name)
+                    yield NodePlacement(op, name)
     except OSError:
         return

@@ -100,7 +100,7 @@ def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 
 
-class FileRead(Struct, frozen=True):
+class FileContents(Struct, frozen=True):
     """The contents of a build file.
 
     Attributes:
@@ -114,7 +114,7 @@ class FileRead(Struct, frozen=True):
     note: str | None = None
 
 
-def read_file(path: str, role: GivenAs = "any") -> FileRead:
+def read_file(path: str, role: GivenAs = "any") -> FileContents:
     """Read one file of a build.
 
     Raises:
@@ -123,10 +123,10 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """
     with named(path):
         content, note = _read(path, role)
-    return FileRead(path, content, note)
+    return FileContents(path, content, note)
 
 
-def together(files: Sequence[FileRead]) -> BuildRecord:
+def together(files: Sequence[FileContents]) -> BuildRecord:
     """Combine the files of one build.
 
     Raises:

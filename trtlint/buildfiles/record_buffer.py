@@ -8,7 +8,7 @@ from types import MappingProxyType
 from trtlint.buildfiles.patterns import LogPattern
 from trtlint.buildfiles.records import Record, Severity
 from trtlint.buildfiles.settings import Collector
-from trtlint.buildfiles.tracebacks import Raised
+from trtlint.buildfiles.tracebacks import RaiseSite
 
 MESSAGE = 4000
 """Maximum length of a message in a record, in characters."""
@@ -38,7 +38,7 @@ class RecordBuffer:
         found: dict[str, str],
         context: str | None = None,
         common: bool = False,
-        raised: Raised | None = None,
+        raised: RaiseSite | None = None,
     ) -> None:
         """Add a message to the buffer, and its settings to the collector.
 

@@ -12,7 +12,7 @@ from trtlint.buildfiles.layers import EngineLayer, EngineTensor
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
-from trtlint.buildfiles.tracebacks import Raised
+from trtlint.buildfiles.tracebacks import RaiseSite
 
 Severity = Literal["V", "I", "W", "E", "F"]
 
@@ -39,7 +39,7 @@ class Record(Struct, frozen=True):
     groups: Mapping[str, str] = field(default_factory=dict)
     context: str | None = None
     common: bool = False
-    raised: Raised | None = None
+    raised: RaiseSite | None = None
 
     def number(self, group: str) -> float | None:
         """Return a group of the match as a number, or None if it is missing, not a number or infinite."""

@@ -58,7 +58,7 @@ class PrefixedStream:
         return note_of(self._rest)
 
 
-class Recoded:
+class Utf8Stream:
     """A stream converted from another encoding to UTF-8, in chunks."""
 
     def __init__(self, rest: ByteStream, encoding: str) -> None:
@@ -82,7 +82,7 @@ class Recoded:
         return part
 
 
-class Unzipped:
+class GzipStream:
     """A gzip stream. It ends at truncated or damaged data, and ``note`` states the reason."""
 
     def __init__(self, rest: ByteStream) -> None:
@@ -150,12 +150,12 @@ def decoded(raw: ByteStream) -> ByteStream:
     head = raw.read(4)
     stream: ByteStream = PrefixedStream(head, raw)
     if head[:2] == GZIP:
-        unzipped = Unzipped(stream)
+        unzipped = GzipStream(stream)
         head = unzipped.read(4)
         stream = PrefixedStream(head, unzipped)
     if head[:2] in _UTF16:
         stream.read(2)
-        return Recoded(stream, _UTF16[head[:2]])
+        return Utf8Stream(stream, _UTF16[head[:2]])
     if head[:3] == codecs.BOM_UTF8:
         stream.read(3)
     return stream

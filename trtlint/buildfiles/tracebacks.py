@@ -29,7 +29,7 @@ _OF_PYTHON = re.compile(r"/lib/python3(?:\.\d{1,2})?/|/(?:Python3\d{1,2}|envs/[^
 """Pattern of paths in a Python installation or environment, and of frames without a file."""
 
 
-class Raised(NamedTuple):
+class RaiseSite(NamedTuple):
     """The source line where an exception was raised.
 
     Attributes:
@@ -126,14 +126,14 @@ class Traceback:
         """Return the last frame in words, such as `` at loader.py:3 in load``, or an empty string."""
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
-    def raised(self, line: int) -> Raised | None:
+    def raised(self, line: int) -> RaiseSite | None:
         """Return where the exception on line ``line`` was raised, or None if no traceback ends there."""
         if self._frame is None or line != self._ended:
             return None
         own = "" if self._own is None else _place(self._own)
         package = _PACKAGE.search(_file(self._frame))
         code = (self._code or b"").decode(errors="replace")
-        return Raised(_place(self._frame), own, "" if package is None else package[1], code)
+        return RaiseSite(_place(self._frame), own, "" if package is None else package[1], code)
 
 
 def _file(frame: re.Match[bytes]) -> str:

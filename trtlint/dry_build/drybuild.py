@@ -135,10 +135,10 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
     """Combine the result of a dry build with the record that trtlint reads from its log."""
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.buildfiles.log import read_log
-    from trtlint.buildfiles.record import FileRead, together
+    from trtlint.buildfiles.record import FileContents, together
 
     try:
-        record = together([FileRead(result.label, read_log(str(log)))])
+        record = together([FileContents(result.label, read_log(str(log)))])
     except BuildFileError:  # the process ended before it logged anything
         return DryBuild(result)
     return DryBuild(result, labelled(record, result))

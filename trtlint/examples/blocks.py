@@ -14,7 +14,7 @@ from trtlint.buildfiles.layers import layers_from_json, parse_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import profile_from_json
-from trtlint.buildfiles.record import BuildRecord, FileRead, together
+from trtlint.buildfiles.record import BuildRecord, FileContents, together
 from trtlint.dry_build.drybuild import labelled
 from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.engine.evidence.base import Evidence
@@ -173,15 +173,15 @@ def _release(block: ExampleBlock) -> str:
     return torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "").version
 
 
-def _read(block: ExampleBlock) -> FileRead:
+def _read(block: ExampleBlock) -> FileContents:
     name, data = _NAMES[block.kind], block.text.encode()
     if block.kind == "log":
-        return FileRead(name, read_log(io.BytesIO(data)))
+        return FileContents(name, read_log(io.BytesIO(data)))
     if block.kind == "plan":
-        return FileRead(name, _plan(block.text))
+        return FileContents(name, _plan(block.text))
     if block.kind == "layers":
-        return FileRead(name, layers_from_json(parse_json(data)))
-    return FileRead(name, profile_from_json(parse_json(data)))
+        return FileContents(name, layers_from_json(parse_json(data)))
+    return FileContents(name, profile_from_json(parse_json(data)))
 
 
 def _plan(text: str) -> PlanHeader:

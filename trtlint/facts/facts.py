@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _Data = TypeVar("_Data")
 
 
-class Known(Protocol):
+class FactSource(Protocol):
     """Interface of the evidence from which trtlint computes facts, such as a build log or a measurement."""
 
     @property
@@ -57,7 +57,7 @@ class Facts:
         model: Model | None,
         *,
         command: BuildCommand | None = None,
-        evidence: Iterable[Known] = (),
+        evidence: Iterable[FactSource] = (),
         weights: bool = False,
     ) -> None:
         self.has_model = model is not None

@@ -12,7 +12,7 @@ from tests.graphs import model_of
 from trtlint.buildfiles.layers import LayerInfo, layers_from_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.profile import Profile, profile_from_json
-from trtlint.buildfiles.record import FileRead, together
+from trtlint.buildfiles.record import FileContents, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding, ModelReport
@@ -53,9 +53,9 @@ def report(rules: list[Rule], *parts: str | LayerInfo | Profile, target: Target 
     files = []
     for part in parts:
         if isinstance(part, str):
-            files.append(FileRead("build.log", read_log(BytesIO(part.encode()))))
+            files.append(FileContents("build.log", read_log(BytesIO(part.encode()))))
         else:
-            files.append(FileRead("layers.json" if isinstance(part, LayerInfo) else "profile.json", part))
+            files.append(FileContents("layers.json" if isinstance(part, LayerInfo) else "profile.json", part))
     build = [BuildEvidence(together(files))] if files else []
     return evaluate(rules, Facts(model_of(MODEL), evidence=build), target or Target(version="10.7"))
 
@@ -243,7 +243,7 @@ class TestRules:
         about_build = make_rule(
             tmp_path, id="TST002", name="b", find="build", where="has_log", message="'{tool} {model.opset}'"
         )
-        build = together([FileRead("build.log", read_log(BytesIO(b"[W] Unused Input: q\n")))])
+        build = together([FileContents("build.log", read_log(BytesIO(b"[W] Unused Input: q\n")))])
         found = evaluate(
             [about_graph, about_build], Facts(None, evidence=[BuildEvidence(build)]), Target(version="10.7")
         )

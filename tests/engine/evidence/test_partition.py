@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.buildfiles.ortlog import OrtLog, Placed
+from trtlint.buildfiles.ortlog import NodePlacement, OrtLog
 from trtlint.engine.evidence.partition import _compared, _explained
 from trtlint.partition.result import Border, Partition, RemainingNode, Split
 
@@ -16,10 +16,10 @@ TWO = Partition(
     (("a", "b"), ("d",)),
     (RemainingNode("c", "Unique"), RemainingNode("m/e", "NonZero")),
 )
-C, E = Placed("Unique", "c"), Placed("NonZero", "e")
-UNNAMED = Placed("Cast", "")
-ADDED = Placed("Cast", "InsertedPrecisionFreeCast")
-FULL = Placed("NonZero", "m/e")
+C, E = NodePlacement("Unique", "c"), NodePlacement("NonZero", "e")
+UNNAMED = NodePlacement("Cast", "")
+ADDED = NodePlacement("Cast", "InsertedPrecisionFreeCast")
+FULL = NodePlacement("NonZero", "m/e")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ FULL = Placed("NonZero", "m/e")
     ],
 )
 def test_a_log_and_the_prediction(
-    parts: int | None, others: tuple[Placed, ...] | None, standing: str, left: list[str] | None
+    parts: int | None, others: tuple[NodePlacement, ...] | None, standing: str, left: list[str] | None
 ) -> None:
     log = OrtLog("TensorRT", parts, others, 3, 17)
     expected: dict[str, Any] = {"line": 17, "parts": parts, "left": left, "copies": 3, "standing": standing}

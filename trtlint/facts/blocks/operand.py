@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from trtlint.facts.blocks.walk import Scaled, scaling
+from trtlint.facts.blocks.walk import Scaling, scaling
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants
@@ -26,7 +26,7 @@ class Operand(Struct, frozen=True):
     """
 
     root: Value
-    scales: tuple[Scaled, ...]
+    scales: tuple[Scaling, ...]
     sequence_last: bool | None
     scaled_sequence_last: bool | None
 
@@ -43,7 +43,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
         constants: the model's constants.
     """
     axes = _Axes(last)
-    scales: list[Scaled] = []
+    scales: list[Scaling] = []
     at_scaling: bool | None = None
     for _ in range(MAX_STEPS):
         node = value.producer

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trtlint.facts.blocks.operand import Axis
-from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
+from trtlint.facts.blocks.walk import Scaling, is_parameter, scaling
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension
@@ -63,7 +63,7 @@ class ScorePath(Struct, frozen=True):
 
     product: Product
     nodes: tuple[Node, ...]
-    scales: tuple[Scaled, ...]
+    scales: tuple[Scaling, ...]
     shared: bool
 
     @property

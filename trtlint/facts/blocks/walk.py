@@ -10,7 +10,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 
 
-class Scaled(Struct, frozen=True):
+class Scaling(Struct, frozen=True):
     """A multiplication or division of a tensor by one number, or by one number for each attention head.
 
     ``data`` is the tensor.  ``factor`` is the number that multiplies the tensor, or None if it is unknown or
@@ -24,7 +24,7 @@ class Scaled(Struct, frozen=True):
     run_time: bool
 
 
-def scaling(node: Node, constants: Constants) -> Scaled | None:
+def scaling(node: Node, constants: Constants) -> Scaling | None:
     """Return the scaling that a ``Mul`` or ``Div`` with a scalar computes, or None for any other node.
 
     The scalar depends only on constants and shapes.  It has one element, several equal elements, or one
@@ -43,7 +43,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
             continue
         if node.op == "Div" and factor is not None:
             factor = 1.0 / factor if factor else None
-        return Scaled(node, data, factor, constants.stored(scalar) is None)
+        return Scaling(node, data, factor, constants.stored(scalar) is None)
     return None
 
 
@@ -61,7 +61,7 @@ def _is_scalar_shape(value: Value) -> bool:
     return shape is not None and all(dim == 1 for dim in shape[-2:])
 
 
-def product_of(scales: Iterable[Scaled]) -> float | None:
+def product_of(scales: Iterable[Scaling]) -> float | None:
     """Return the product of the factors of ``scales``, or None if a factor is unknown.
 
     Without scalings, the product is 1.

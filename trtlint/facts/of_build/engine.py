@@ -70,7 +70,7 @@ class EngineFact(Fact, frozen=True):
         return self.file
 
 
-class _Timed(Struct, frozen=True):
+class _TimedLayer(Struct, frozen=True):
     """A layer and its time, as in the profile."""
 
     name: str
@@ -112,7 +112,7 @@ def find(facts: Facts) -> Iterator[EngineFact]:
     )
 
 
-def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_Timed]:
+def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_TimedLayer]:
     if record.profile is None:
         return []
     known = {layer.name: layer for layer in layers}
@@ -120,5 +120,5 @@ def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_Timed]:
     for time in record.profile.layers:
         layer = known.get(time.name)
         reformat = time.name.startswith("Reformatting CopyNode") if layer is None else layer.reformat
-        found.append(_Timed(time.name, time.average, reformat))
+        found.append(_TimedLayer(time.name, time.average, reformat))
     return found

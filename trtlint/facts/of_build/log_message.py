@@ -12,7 +12,7 @@ from trtlint.buildfiles.diagnosis import diagnose, successes
 from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import pattern_names, table
-from trtlint.buildfiles.tracebacks import Raised
+from trtlint.buildfiles.tracebacks import RaiseSite
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.echoes import echoes, part_of
 from trtlint.facts.blocks.lognames import (
@@ -67,7 +67,7 @@ _EXACT = ("layer", "output")
 If a message about a Myelin island (a fused subgraph) has such a group, the message names one node of the
 island.
 """
-_NOT_RAISED = Raised("", "", "", "")
+_NOT_RAISED = RaiseSite("", "", "", "")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 

@@ -85,7 +85,7 @@ def find(facts: Facts) -> Iterator[InputShape]:
     inputs = facts.model.graph.inputs
     names = tuple(value.name for value in inputs)
     unset = _unset(value for value in inputs if not any(spec.means(value.name) for spec in shapes.specs))
-    named: dict[tuple[int, str], list[_Named]] = {}
+    named: dict[tuple[int, str], list[_NamedSizes]] = {}
     for value in inputs:
         specs = [spec for spec in shapes.specs if spec.means(value.name)]
         for spec in specs:
@@ -105,7 +105,7 @@ def _unset(values: Iterable[Value]) -> str:
     return ",".join(listed) + (",..." if len(dynamic) > _LISTED else "")
 
 
-class _Named(NamedTuple):
+class _NamedSizes(NamedTuple):
     """The sizes of a named dimension of one input in a profile.  A size is None if it is unknown."""
 
     input: str
@@ -114,7 +114,7 @@ class _Named(NamedTuple):
     largest: int | None
 
 
-def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
+def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_NamedSizes]]) -> str:
     """Return a text if an earlier input has a different size for a named dimension of ``value``.
 
     The result is an empty string if there is no such input.  Dimensions with the same name have the same size
@@ -129,7 +129,7 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
             shape[index] if shape is not None and index < len(shape) else None
             for shape in (spec.min, spec.opt, spec.max)
         ]
-        own = _Named(value.name, *bounds)
+        own = _NamedSizes(value.name, *bounds)
         before = named.setdefault((spec.profile, name), [])
         for other in () if found else before:
             where = "in another dimension" if other.input == own.input else f"in {other.input}"
@@ -142,7 +142,7 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
     return found
 
 
-def _apart(low: _Named, high: _Named) -> bool:
+def _apart(low: _NamedSizes, high: _NamedSizes) -> bool:
     return low.largest is not None and high.smallest is not None and low.largest < high.smallest
 
 

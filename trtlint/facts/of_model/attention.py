@@ -13,7 +13,7 @@ from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.sizes import whole
-from trtlint.facts.blocks.walk import Scaled, product_of
+from trtlint.facts.blocks.walk import Scaling, product_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
@@ -389,7 +389,7 @@ def _chain(
     yield Step(weights.node, "product", "probabilities · V", "product with V")
 
 
-def _number(scale: Scaled) -> str:
+def _number(scale: Scaling) -> str:
     if scale.factor is not None:
         return f"{scale.factor:.4g}"
     return "a value computed at run time" if scale.run_time else "stored values"

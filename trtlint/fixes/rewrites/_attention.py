@@ -9,7 +9,7 @@ from msgspec import Struct
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
-from trtlint.facts.blocks.walk import Scaled
+from trtlint.facts.blocks.walk import Scaling
 from trtlint.fixes.patch import Draft, NotApplicable
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -123,7 +123,7 @@ def block_of(fact: Fact, model: Model) -> AttentionBlock:
     )
 
 
-def require_way_down(scale: Scaled, end: Node) -> None:
+def require_way_down(scale: Scaling, end: Node) -> None:
     """Raise NotApplicable if another operator reads a value between a scaling and the node ``end``."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
@@ -143,7 +143,7 @@ def require_way_down(scale: Scaled, end: Node) -> None:
     raise NotApplicable("there are too many operators between the scaling and the product of Q and K")
 
 
-def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
+def without(scales: Iterable[Scaling], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
     """Return entries for ``Patch.rewire`` that connect the readers of removed scalings to unscaled tensors.
 
     Args:

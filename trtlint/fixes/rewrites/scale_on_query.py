@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.facts.blocks.walk import Scaled
+from trtlint.facts.blocks.walk import Scaling
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._attention import AttentionBlock, block_of, require_way_down, without
 from trtlint.model.graph import Value
@@ -63,7 +63,7 @@ def _require_movable(block: AttentionBlock) -> None:
             raise NotApplicable(f"the scaling of the scores comes after {node.op}")
 
 
-def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
+def _factor(draft: Draft, scales: tuple[Scaling, ...], query: Value) -> str:
     """Return the name of a tensor that contains the product of all scaling factors.
 
     The tensor has the type of Q, and is a constant if all factors are known.
