@@ -202,8 +202,6 @@ def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) ->
     note = "a: contains no line of a TensorRT build"
     both = together([FileContents("a", log(), note), FileContents("b", LAYERS)])
     assert read_build(["a", ("b", "layers")]) == both
-        [FileContents("a", log(), note), FileContents("b", LAYERS)]
-    )
     assert read_build(["a", ("b", "layers")]).notes == (note,)
 
 
