@@ -79,10 +79,10 @@ def models(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dict[str, Any]:
     """Convert one model and judge the result."""
-    from trtlint.measurement.skeleton import skeleton
+    from trtlint.measurement.trialmodel import load_trial_model
 
     found: dict[str, Any] = {"model": name, "tool": tool}
-    trial = _trial(skeleton(source))
+    trial = _trial(load_trial_model(source))
     inputs = []
     (folder / "inputs").mkdir(exist_ok=True)
     if trial is not None:
@@ -139,8 +139,8 @@ def _ours(source: Path, out: Path, inputs: Sequence[str], *, build: bool) -> dic
 def _trial(model: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return two batches of inputs on which the model runs; None if there are none."""
     from trtlint.measurement.feeds import random_feeds
-    from trtlint.measurement.skeleton import TrialError
     from trtlint.measurement.trial import Trial
+    from trtlint.measurement.trialmodel import TrialError
 
     for attempt in range(8):
         try:
@@ -166,8 +166,8 @@ def _judged(source: Path, out: Path, trial: Any, *, build: bool) -> dict[str, An
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.measurement.formats import FP16
     from trtlint.measurement.session import RehearsalSession
-    from trtlint.measurement.skeleton import skeleton
     from trtlint.measurement.trial import Trial
+    from trtlint.measurement.trialmodel import load_trial_model
 
     found: dict[str, Any] = {"checker": _checked(out), "checker_source": _checked(source)}
     level: Any = "build" if build else "parse"
@@ -191,7 +191,7 @@ def _judged(source: Path, out: Path, trial: Any, *, build: bool) -> dict[str, An
         if trial is None:
             continue
         try:
-            reference = Trial(skeleton(source), [_scaled(trial[1], scale)])
+            reference = Trial(load_trial_model(source), [_scaled(trial[1], scale)])
             errors = _errors(reference, RehearsalSession(_rewritten(reference, out, FP16)))
         except Exception as error:  # noqa: BLE001 - whatever ONNX Runtime says
             found["judge"] = f"{type(error).__name__}: {error}"[:200]

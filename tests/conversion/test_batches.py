@@ -15,18 +15,18 @@ from trtlint.conversion import batches
 from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialError, skeleton
+from trtlint.measurement.trialmodel import ModelNotLoadedError, TrialError, TrialModel, load_trial_model
 
 pytest.importorskip("onnxruntime")
 
 
-def given(folder: Path, count: int) -> tuple[Skeleton, Inputs]:
+def given(folder: Path, count: int) -> tuple[TrialModel, Inputs]:
     """Return a model with batches of different numbers."""
     files = []
     for index in range(count):
         files.append(str(folder / f"{index}.npz"))
         np.savez(files[-1], x=np.random.default_rng(index).standard_normal((2, 8)).astype(np.float32))
-    return skeleton(saved(PRODUCTS, folder / "m.onnx")), Inputs(tuple(files))
+    return load_trial_model(saved(PRODUCTS, folder / "m.onnx")), Inputs(tuple(files))
 
 
 def rows(feeds: list[dict[str, np.ndarray]]) -> set[bytes]:
@@ -153,7 +153,7 @@ def test_shapes_are_tried_until_the_model_accepts_some(
     choices = Choices(*errors)
     monkeypatch.setattr(batches, "random_feeds", choices.feeds)
     monkeypatch.setattr(batches, "Trial", choices.trial)
-    model = cast("Skeleton", SimpleNamespace(graph=SimpleNamespace(inputs=())))
+    model = cast("TrialModel", SimpleNamespace(graph=SimpleNamespace(inputs=())))
     if isinstance(found, str):
         with pytest.raises(TrialError) as caught:
             trial_of(model, Inputs(), 0, held_back=False)

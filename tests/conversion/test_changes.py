@@ -20,8 +20,8 @@ from trtlint.measurement.formats import FP16
 from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.skeleton import skeleton
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trialmodel import load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -97,13 +97,13 @@ def test_tensors_that_are_not_finite_are_named_once(tmp_path: Path) -> None:
 
 
 def test_a_tensor_is_compared_in_the_type_in_which_it_is_read(tmp_path: Path) -> None:
-    source = skeleton(saved(TWO, tmp_path / "m.onnx"))
+    source = load_trial_model(saved(TWO, tmp_path / "m.onnx"))
     body = TWO[: TWO.index("z = Less")]
     argmax = "[am] y = ArgMax <axis = 1, keepdims = 0>"
     cast = f"{body} z = Less(a, half) a16 = Cast <to = 10> (a) {argmax} (a16) }}"
     swapped = f"{body} a16 = Cast <to = 10> (a) h = Cast <to = 10> (half) z = Less(a16, h) {argmax} (a) }}"
     for text, read in ((TWO, "a"), (cast, "a16"), (swapped, "a16")):
-        model = replace(skeleton(saved(text, tmp_path / "n.onnx")), compared=source.compared)
+        model = replace(load_trial_model(saved(text, tmp_path / "n.onnx")), compared=source.compared)
         found = rewrite(model, Narrowing(FP16) if model.typed else None, probed=False)
         assert (found.outputs, found.fetched) == (("a",), {"a": read})
 
@@ -129,9 +129,9 @@ def test_a_tolerance_below_the_rounding_of_the_tensor_fails_or_keeps_it(tmp_path
 
 
 def test_the_share_of_each_output(tmp_path: Path) -> None:
-    trial = Trial(skeleton(saved(TWO, tmp_path / "m.onnx")), [{"x": np.ones((4, 8), np.float32)}] * 2)
+    trial = Trial(load_trial_model(saved(TWO, tmp_path / "m.onnx")), [{"x": np.ones((4, 8), np.float32)}] * 2)
     other = TWO.replace("{0.5}", "{-1000}")
-    changed = rewrite(skeleton(saved(other, tmp_path / "n.onnx")), probed=False)
+    changed = rewrite(load_trial_model(saved(other, tmp_path / "n.onnx")), probed=False)
     share = np.count_nonzero(trial.ranged.outputs[0]["a"] < 0.5) / 32
     assert changed_shares(trial, changed) == {"y": 0.0, "z": share}
 

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.measurement.test_measuring import measure
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import RehearsalSession
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.trialmodel import load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -42,6 +42,6 @@ def test_one_cache_is_for_all_batches(text: str, shape: tuple[int, ...], batch: 
     found = measure(model, feeds, tmp_path)
     assert found.outputs[0].error is not None
     assert found.outputs[0].error < 2e-3
-    mine, _ = RehearsalSession(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds)
+    mine, _ = RehearsalSession(rewrite(load_trial_model(tmp_path / "model.onnx"))).run(feeds)
     theirs: list[Any] = list(ReferenceEvaluator(model).run(None, feeds))
     np.testing.assert_allclose(mine["y"], np.asarray(theirs[0]), rtol=1e-4, atol=1e-5)

@@ -15,8 +15,8 @@ from trtlint.measurement.choosing import input_of
 from trtlint.measurement.formats import FP16
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.skeleton import skeleton
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trialmodel import load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -31,7 +31,7 @@ def trial_of(folder: Path, body: str, outputs: str, by_reference: bool, **feeds:
     inputs = ", ".join(f"float[{','.join(map(str, each.shape))}] {name}" for name, each in feeds.items())
     text = f"{HEAD} ({inputs}) => ({outputs}) {STORED} {{ {body} }}"
     onnx.save(onnx.parser.parse_model(text), folder / "m.onnx")
-    return Trial(skeleton(folder / "m.onnx"), [feeds], by_reference=by_reference)
+    return Trial(load_trial_model(folder / "m.onnx"), [feeds], by_reference=by_reference)
 
 
 TOP = "[top] v, i = TopK {} y = Gather (x, i)"
@@ -84,7 +84,7 @@ def test_inputs_of_non_max_suppression_are_not_rounded(tmp_path: Path) -> None:
     text = f"""{HEAD} (float[1,6,4] b, float[1,1,6] c, float t) => (float[1,n,3,4] y) {STORED}
 {{ [nms] i = NonMaxSuppression (b, c, k, t, half) y = Gather <axis = 1> (b, i) }}"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
-    found = rewrite(skeleton(tmp_path / "m.onnx"), Narrowing(FP16), fixed=["i"])
+    found = rewrite(load_trial_model(tmp_path / "m.onnx"), Narrowing(FP16), fixed=["i"])
     graph = onnx.ModelProto.FromString(found.data).graph
     (own,) = (node for node in graph.node if node.op_type == "NonMaxSuppression")
     assert list(own.input) == ["b", "c", "k", "t", "half"]

@@ -16,8 +16,8 @@ from trtlint.measurement.compared import ComparedTensors, find_compared
 from trtlint.measurement.formats import FP16
 from trtlint.measurement.measurement import read_measurement
 from trtlint.measurement.narrowing import Narrowing
-from trtlint.measurement.skeleton import skeleton
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trialmodel import load_trial_model
 from trtlint.model.graph import Graph
 from trtlint.model.load import load
 from trtlint.report import schemas
@@ -164,8 +164,8 @@ def test_the_tensor_that_an_operator_reads_is_compared(tmp_path: Path) -> None:
     weight = model.graph.initializer[-1]
     onnx.save(model, tmp_path / "m.onnx")
     numbers = np.random.default_rng(1).standard_normal((4, 8)).astype(np.float32)
-    trial = Trial(skeleton(tmp_path / "m.onnx"), [{"x": numbers}])
-    reference = Trial(trial.skeleton, trial.feeds, by_reference=True).ranged.outputs[0]
+    trial = Trial(load_trial_model(tmp_path / "m.onnx"), [{"x": numbers}])
+    reference = Trial(trial.model, trial.feeds, by_reference=True).ranged.outputs[0]
     np.testing.assert_allclose(reference["a"], numbers @ numpy_helper.to_array(weight), rtol=1e-5)
     (name,) = trial.ranged.outputs[0]
     assert (name, trial.judged) == ("a", {"a"})

@@ -13,8 +13,8 @@ from trtlint.measurement import formulas
 from trtlint.measurement.folding import find_folding
 from trtlint.measurement.measuring import _require_finite
 from trtlint.measurement.narrowing import Probe
-from trtlint.measurement.skeleton import TrialError
 from trtlint.measurement.trial import RangeRun
+from trtlint.measurement.trialmodel import TrialError
 from trtlint.measurement.writing import FormulaWriter
 
 NORM = """< ir_version: 8, opset_import: ["" : 17] >

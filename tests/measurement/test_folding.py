@@ -14,7 +14,7 @@ from tests.graphs import model_of
 from tests.measurement.test_measuring import measure
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.measurement.measurement import Measurement
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.trialmodel import load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -87,7 +87,7 @@ def test_a_convolution_that_is_read_elsewhere_is_not_folded(tmp_path: Path) -> N
 
 def test_the_types_of_a_file_in_fp16_count(tmp_path: Path) -> None:
     onnx.save(normalized(np.array([4.0, 1.0, 2.0, 5.0]), element=10), tmp_path / "model.onnx")
-    folding = skeleton(tmp_path / "model.onnx").folding
+    folding = load_trial_model(tmp_path / "model.onnx").folding
     assert not folding.affine
     assert not folding.constants
 

@@ -21,8 +21,8 @@ from trtlint.measurement.measurement import InternalValue, MeasuredTensor
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.search import KeepSearch, _size
-from trtlint.measurement.skeleton import Skeleton, skeleton
 from trtlint.measurement.trial import NarrowRun, Trial, ratio
+from trtlint.measurement.trialmodel import TrialModel, load_trial_model
 
 BOUND = 0.1
 CHAIN = (
@@ -43,7 +43,7 @@ COMPUTING = [f"n{place}" for place, op in enumerate(CHAIN) if op != "Reshape"]
 
 
 @pytest.fixture(scope="module")
-def chain(tmp_path_factory: pytest.TempPathFactory) -> Skeleton:
+def chain(tmp_path_factory: pytest.TempPathFactory) -> TrialModel:
     """Return a chain of operators, ``n0`` to ``n11``, three of which only move numbers."""
     calls = {"Sin": "Sin (v%d)", "Product": "MatMul (v%d, w)", "Reshape": "Reshape (v%d, size)"}
     lines = [f"[n{place}] v{place + 1} = {calls[op] % place}" for place, op in enumerate(CHAIN)]
@@ -51,7 +51,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Skeleton:
     < float[4,4] w = {{{", ".join("1" * 16)}}}, int64[2] size = {{4, 4}} > {{ {"  ".join(lines)} }}"""
     path = tmp_path_factory.mktemp("chain") / "model.onnx"
     onnx.save(onnx.parser.parse_model(text), path)
-    return skeleton(path)
+    return load_trial_model(path)
 
 
 class Errors:
@@ -60,8 +60,8 @@ class Errors:
     If only operands and results of products are rounded, the error is a tenth of the sum.
     """
 
-    def __init__(self, model: Skeleton, errors: Mapping[str, float], base: float = 0.0) -> None:
-        self.skeleton = model
+    def __init__(self, model: TrialModel, errors: Mapping[str, float], base: float = 0.0) -> None:
+        self.model = model
         self.errors = errors
         self.base = base
         self.runs = 0
@@ -89,7 +89,7 @@ def searched(
     results = tuple((way, trial.result(way)) for way in ways)
     rehearsal = Rehearsal(results[0][1], results[0][1], results[0][1], None, None, results)
     found = Findings(frozenset(beyond), frozenset(), frozenset())
-    nodes = trial.skeleton.scopes[""]
+    nodes = trial.model.scopes[""]
     return KeepSearch(cast("Trial", trial), nodes, found, rehearsal, BOUND, thorough=thorough).found()
 
 
@@ -107,7 +107,7 @@ ERRORS = st.dictionaries(st.sampled_from(COMPUTING), st.integers(1, 12))
 
 @given(ERRORS, st.integers(0, 12), st.sets(st.integers(1, 12), max_size=2))
 def test_no_node_can_leave_the_set(
-    chain: Skeleton, errors: dict[str, int], base: int, beyond: set[int]
+    chain: TrialModel, errors: dict[str, int], base: int, beyond: set[int]
 ) -> None:
     trial = Errors(chain, errors, base)
     everything = frozenset(COMPUTING)
@@ -151,7 +151,7 @@ CLAMPED = replace(PLAIN, clamped=frozenset({"c"}))
 def test_a_search_with_few_runs(
     errors: dict[str, float],
     ways: tuple[Narrowing, ...],
-    chain: Skeleton,
+    chain: TrialModel,
     monkeypatch: pytest.MonkeyPatch,
     snapshot: SnapshotAssertion,
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_search_with_few_runs(
     assert rows == snapshot
 
 
-def test_a_model_that_no_set_helps(chain: Skeleton) -> None:
+def test_a_model_that_no_set_helps(chain: TrialModel) -> None:
     trial = Errors(chain, {"n3": 1}, base=11)
     assert searched(trial) == KeptNodes((), 0.12, 2, computing=12, products=2)
     assert searched(trial, "v3").nodes == ("n2", "n3")
@@ -196,21 +196,25 @@ def test_a_model_that_no_set_helps(chain: Skeleton) -> None:
     ],
 )
 def test_sets_are_tried_with_the_worst_of_the_ways(
-    bad: list[Narrowing], good: list[Narrowing], accumulates: bool, drivers: list[Narrowing], chain: Skeleton
+    bad: list[Narrowing],
+    good: list[Narrowing],
+    accumulates: bool,
+    drivers: list[Narrowing],
+    chain: TrialModel,
 ) -> None:
     fine, broken = NarrowRun({"y": BOUND}), NarrowRun({"y": BOUND * 1.01})
     ways = (*((way, fine) for way in good), *((way, broken) for way in bad))
     rehearsal = Rehearsal(fine, fine, fine, None, None, ways)
-    trial = SimpleNamespace(skeleton=chain, accumulates=lambda way: accumulates and way.accumulate)
+    trial = SimpleNamespace(model=chain, accumulates=lambda way: accumulates and way.accumulate)
     found = Findings(frozenset(), frozenset(), frozenset())
     made = KeepSearch(cast("Trial", trial), chain.scopes[""], found, rehearsal, BOUND)
     assert made.drivers == drivers
     assert made.ways == [*good, *bad]
 
 
-def test_products_cost_more_to_keep(chain: Skeleton) -> None:
+def test_products_cost_more_to_keep(chain: TrialModel) -> None:
     fine = NarrowRun({"y": 0.0})
-    trial = SimpleNamespace(skeleton=chain)
+    trial = SimpleNamespace(model=chain)
     made = KeepSearch(
         cast("Trial", trial),
         chain.scopes[""],

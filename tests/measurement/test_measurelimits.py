@@ -14,7 +14,7 @@ from trtlint.measurement.measure import MeasurementRequest, limits_for, usual_li
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import RehearsalSession
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.trialmodel import load_trial_model
 from trtlint.model.load import load
 from trtlint.process.spawn import Limits, machine_memory
 
@@ -86,7 +86,7 @@ def test_inputs_that_nothing_reads_are_not_measured(folder: Path) -> None:
 
 def test_the_runtime_plans_no_memory(folder: Path) -> None:
     """The time of memory planning grows with the square of the number of tensors."""
-    session = RehearsalSession(rewrite(skeleton(Path("model.onnx"))))
+    session = RehearsalSession(rewrite(load_trial_model(Path("model.onnx"))))
     assert session._session.get_session_options().enable_mem_pattern is False
 
 

@@ -20,7 +20,7 @@ from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.skeleton import TrialError, skeleton
+from trtlint.measurement.trialmodel import TrialError, load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -415,7 +415,7 @@ def test_a_constant_of_a_body_is_not_clamped_for_one_of_the_main_graph(tmp_path:
     path = tmp_path / "m.onnx"
     onnx.save(onnx.parser.parse_model(text), path)
     narrowing = Narrowing(FP16, clamped=frozenset({"w"}))
-    written = onnx.ModelProto.FromString(rewrite(skeleton(path), narrowing, probed=False).data)
+    written = onnx.ModelProto.FromString(rewrite(load_trial_model(path), narrowing, probed=False).data)
     (branches,) = (node for node in written.graph.node if node.op_type == "If")
     assert "Min" in {node.op_type for node in written.graph.node}
     assert "Min" not in {node.op_type for attribute in branches.attribute for node in attribute.g.node}

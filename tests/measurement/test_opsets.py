@@ -19,7 +19,7 @@ from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.rounding import rounded
 from trtlint.measurement.session import RehearsalSession
-from trtlint.measurement.skeleton import TrialError, skeleton
+from trtlint.measurement.trialmodel import TrialError, load_trial_model
 
 pytest.importorskip("onnxruntime")
 
@@ -48,7 +48,7 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
 def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tmp_path: Path) -> None:
     model = model_of(opset)
     onnx.save(model, tmp_path / "model.onnx")
-    mine, _ = RehearsalSession(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds())
+    mine, _ = RehearsalSession(rewrite(load_trial_model(tmp_path / "model.onnx"))).run(feeds())
     names = tuple(output.name for output in model.graph.output)
     theirs, _ = RehearsalSession(RewrittenModel(model.SerializeToString(), (), names, 1, 0)).run(feeds())
     for name in names:

@@ -11,7 +11,7 @@ import pytest
 from tests.measurement.test_measuring import measure
 from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
-from trtlint.measurement.skeleton import TrialError
+from trtlint.measurement.trialmodel import TrialError
 
 pytest.importorskip("onnxruntime")
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, numpy_helper
 from trtlint.measurement.formats import BF16, FP16, TF32
 from trtlint.measurement.narrowing import Narrowing, RewrittenModel
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.trialmodel import load_trial_model
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > g '
 PLAIN = """(float[2,4] x) => (float[2,3] y) < float[4,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3},
@@ -22,7 +22,7 @@ float[3] b = {1, 2, 3} > { [p] a = MatMul (x, w) [q] c = Add (a, b) [r] d = Relu
 def written(folder: Path, text: str, narrowing: Narrowing | None = None, **more: Any) -> RewrittenModel:
     path = folder / "model.onnx"
     onnx.save(onnx.parser.parse_model(f"{HEAD} {text}"), path)
-    return rewrite(skeleton(path), narrowing, **more)
+    return rewrite(load_trial_model(path), narrowing, **more)
 
 
 def expressions(found: RewrittenModel) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from trtlint.measurement import session
 from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.session import RehearsalSession
-from trtlint.measurement.skeleton import ModelNotLoadedError, TrialError
+from trtlint.measurement.trialmodel import ModelNotLoadedError, TrialError
 
 pytest.importorskip("onnxruntime")
 

@@ -13,7 +13,7 @@ from tests.measurement.test_measuring import measure
 from trtlint.cli import run
 from trtlint.measurement import search
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.skeleton import TrialError
+from trtlint.measurement.trialmodel import TrialError
 
 pytest.importorskip("onnxruntime")
 

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trtlint.measurement.skeleton import skeleton
+from trtlint.measurement.trialmodel import load_trial_model
 from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.load import Model, load
 
@@ -59,7 +59,7 @@ def test_a_negative_size_is_unknown(stored: int, tmp_path: Path) -> None:
     assert any(
         "negative input dimensions as dynamic" in note and "x[0], x[2]" in note for note in model.notes
     )
-    assert skeleton(path).graph.inputs[0].shape == (None, 3, None, 9)
+    assert load_trial_model(path).graph.inputs[0].shape == (None, 3, None, 9)
 
 
 def test_a_zero_of_an_input_is_an_empty_tensor(tmp_path: Path) -> None:

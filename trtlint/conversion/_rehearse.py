@@ -28,8 +28,8 @@ from trtlint.measurement.measuring import Say, send_result
 from trtlint.measurement.narrowing import Narrowing, RewrittenModel
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
-from trtlint.measurement.skeleton import TrialError, skeleton
 from trtlint.measurement.trial import Trial, ratio
+from trtlint.measurement.trialmodel import TrialError, load_trial_model
 from trtlint.measurement.trivial import sentence
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
@@ -80,7 +80,7 @@ def _answer(request: SearchRequest | RehearsalRequest, say: Say) -> KeepSearchRe
 
 
 def _searched(request: SearchRequest, say: Say) -> KeepSearchResult:
-    model = skeleton(Path(request.model))
+    model = load_trial_model(Path(request.model))
     format_ = FORMATS[request.type]
     say({"doing": "ranges"})
     trial = trial_of(model, request.inputs, request.attempt, held_back=False)
@@ -157,7 +157,7 @@ def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
 
 
 def _candidates(request: SearchRequest, nodes: Sequence[Node], trial: Trial, wide: Findings) -> Candidates:
-    folding, fixed = trial.skeleton.folding, request.fixed
+    folding, fixed = trial.model.folding, request.fixed
     tied = list(request.groups)
     settled = folding.constants | fixed
     counted = [
@@ -185,7 +185,7 @@ def _candidates(request: SearchRequest, nodes: Sequence[Node], trial: Trial, wid
 
 def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
     """Measure the errors of the converted model in its 16-bit types, relative to the source in FP32."""
-    model = skeleton(Path(request.model))
+    model = load_trial_model(Path(request.model))
     trial = trial_of(model, request.inputs, request.attempt, held_back=True)
     converted = _rewritten(trial, Path(request.converted), FORMATS[request.type])
     counter = ChoiceCounter(model.choices)
@@ -208,7 +208,7 @@ def _measure_converted(request: RehearsalRequest) -> RehearsalAnswer:
 
 
 def _rewritten(trial: Trial, converted: Path, format_: Format) -> RewrittenModel:
-    model = replace(skeleton(converted), compared=trial.skeleton.compared)
+    model = replace(load_trial_model(converted), compared=trial.model.compared)
     narrowing = Narrowing(format_) if model.typed else None
     return rewrite(model, narrowing, probed=False, fixed=trial.fixed)
 
@@ -290,7 +290,7 @@ class ErrorMeter:
     def _session(self, paths: Paths) -> RehearsalSession:
         narrowing = replace(self._narrowing, keep=paths)
         fixed = self._trial.fixed
-        return RehearsalSession(rewrite(self._trial.skeleton, narrowing, probed=False, fixed=fixed))
+        return RehearsalSession(rewrite(self._trial.model, narrowing, probed=False, fixed=fixed))
 
     def _error(self, paths: Paths, batches: list[int]) -> float | None:
         key = paths, batches is self._sampled

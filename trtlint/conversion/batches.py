@@ -9,8 +9,8 @@ import numpy as np
 
 from trtlint.measurement.feeds import Feeds, given_feeds, random_feeds
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialError
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trialmodel import ModelNotLoadedError, TrialError, TrialModel
 
 _SPLIT_FROM = 4
 """With at least this number of batches, a quarter of the batches is used only for the check."""
@@ -34,7 +34,7 @@ _Role = Literal["measured", "validation", "held back"]
 """
 
 
-def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
+def trial_of(model: TrialModel, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
     """Run a model in FP32 on the batches for the search, or on the batches for the check.
 
     Args:
@@ -52,7 +52,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     return found
 
 
-def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
+def validation_of(model: TrialModel, inputs: Inputs, attempt: int) -> Trial | None:
     """Run a model in FP32 on noisy copies of the batches.
 
     The result is None if there are enough batches without copies.
@@ -69,7 +69,7 @@ def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None
     return _trial_of(model, inputs, attempt, "validation")
 
 
-def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Trial | None:
+def _trial_of(model: TrialModel, inputs: Inputs, attempt: int, role: _Role) -> Trial | None:
     if inputs.names:
         batches = [feeds for _, feeds in given_feeds(model.graph.inputs, inputs)]
         own, noisy = _part(batches, attempt, role)

@@ -24,7 +24,7 @@ def changed_shares(trial: Trial, converted: RewrittenModel) -> dict[str, float]:
     Raises:
         TrialError: a model cannot be run.
     """
-    outputs = trial.skeleton.graph.outputs
+    outputs = trial.model.graph.outputs
     names = tuple(
         dict.fromkeys(value.name for value in outputs if value.dtype and value.dtype not in FLOAT_DTYPES)
     )
@@ -32,7 +32,7 @@ def changed_shares(trial: Trial, converted: RewrittenModel) -> dict[str, float]:
         return {}
     before, after = (
         RehearsalSession(replace(each, outputs=names, renamed={}, choices={}))
-        for each in (rewrite(trial.skeleton, probed=False), converted)
+        for each in (rewrite(trial.model, probed=False), converted)
     )
     changed, counted = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for feeds, fed in zip(trial.feeds, trial.fed, strict=True):

@@ -28,8 +28,14 @@ from trtlint.measurement.measurement import MeasuredOutput, Measurement, to_data
 from trtlint.measurement.narrowing import SecondLook
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.search import KeepSearch
-from trtlint.measurement.skeleton import NARROW, ModelNotLoadedError, Skeleton, TrialError, skeleton
 from trtlint.measurement.trial import Trial
+from trtlint.measurement.trialmodel import (
+    NARROW,
+    ModelNotLoadedError,
+    TrialError,
+    TrialModel,
+    load_trial_model,
+)
 from trtlint.measurement.ways import operands
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
@@ -72,7 +78,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
         ModelError, TrialError: the model cannot be read or run.
         InputsError: the inputs cannot be used.
     """
-    model = skeleton(Path(request.model))
+    model = load_trial_model(Path(request.model))
     format_ = _format(model, request.type)
     say({"doing": "ranges"})
     notes: dict[str, None] = {}
@@ -133,7 +139,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
     )
 
 
-def _format(model: Skeleton, wanted: str) -> Format:
+def _format(model: TrialModel, wanted: str) -> Format:
     """Return the narrow type to simulate.
 
     For a model without 16-bit tensors, the result is ``wanted``, the value of the option ``--type``. For a
@@ -159,8 +165,8 @@ def _others(
         say: function that sends messages about progress.
     """
     others = [each for each in FORMATS.values() if each is not format_]
-    if trial.skeleton.typed:
-        others = [each for each in others if each.operands_only and _multiplies_in_fp32(trial.skeleton)]
+    if trial.model.typed:
+        others = [each for each in others if each.operands_only and _multiplies_in_fp32(trial.model)]
     found: dict[Format, Rehearsal] = {}
     for other in others:
         say({"doing": other.name})
@@ -169,7 +175,7 @@ def _others(
     return found
 
 
-def _multiplies_in_fp32(model: Skeleton) -> bool:
+def _multiplies_in_fp32(model: TrialModel) -> bool:
     """Return True if a matrix product or convolution reads FP32. TF32 then affects the model."""
     return any(
         value is not None and value.dtype == "f32"
@@ -180,7 +186,7 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
 
 
 def _trial(
-    model: Skeleton, request: MeasurementRequest, notes: dict[str, None]
+    model: TrialModel, request: MeasurementRequest, notes: dict[str, None]
 ) -> tuple[Trial, tuple[str, ...]]:
     """Run a model in FP32. Return the finished run, and the names of the input files.
 
@@ -206,7 +212,7 @@ def _trial(
     raise TrialError(f"{failure}; the inputs were generated: give real inputs (--inputs)")
 
 
-def _require_tensors(model: Skeleton) -> None:
+def _require_tensors(model: TrialModel) -> None:
     """Check that all inputs of a model are tensors.
 
     Raises:
@@ -219,7 +225,7 @@ def _require_tensors(model: Skeleton) -> None:
             raise TrialError(f"input {name!r} is {kind}: trtlint measures models with tensor inputs only")
 
 
-def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) -> Trial:
+def _by_reference(model: TrialModel, feeds: Sequence[Feeds], error: TrialError) -> Trial:
     """Run a model in ONNX's reference evaluator, after ONNX Runtime failed.
 
     Raises:
@@ -272,7 +278,7 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[MeasuredOutput]:
 
 
 def _limits(
-    model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
+    model: TrialModel, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
 ) -> list[str]:
     """Return sentences about the limits of the measurement, such as the use of generated inputs."""
     limits = [

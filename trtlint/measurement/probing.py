@@ -5,7 +5,7 @@ from __future__ import annotations
 from trtlint.measurement.figures import Figures
 from trtlint.measurement.narrowing import Probe, SecondLook
 from trtlint.measurement.ports import SAME
-from trtlint.measurement.skeleton import Skeleton
+from trtlint.measurement.trialmodel import TrialModel
 from trtlint.measurement.writing import GraphWriter
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
@@ -15,7 +15,7 @@ class ProbeWriter:
     """Adds operators that measure tensors of the main graph.
 
     Args:
-        skeleton: the model.
+        model: the model.
         figures: writer of the operators for the statistics.
         second: None to measure all tensors; otherwise, the tensors whose further statistics are measured.
         write: writer of the graph.
@@ -27,14 +27,14 @@ class ProbeWriter:
 
     def __init__(
         self,
-        skeleton: Skeleton,
+        model: TrialModel,
         figures: Figures,
         second: SecondLook | None,
         write: GraphWriter,
         enabled: bool,
     ) -> None:
         self.probes: list[Probe] = []
-        self._skeleton = skeleton
+        self._model = model
         self._figures = figures
         self._second = second
         self._write = write
@@ -49,7 +49,7 @@ class ProbeWriter:
             node: the operator that computes the tensor; None for an input or an initializer.
             op: ``Input`` or ``Constant`` if there is no operator.
         """
-        folding = self._skeleton.folding
+        folding = self._model.folding
         if not self._enabled or not self._write.scope.main or value.dtype not in FLOAT_DTYPES:
             return
         if self._second is not None and value.name not in self._second.tensors:
@@ -64,7 +64,7 @@ class ProbeWriter:
         if column is None:
             column = self._figures.measure(value.name, double=value.dtype == "f64")
         self._columns[value] = column
-        self.probes.append(Probe(path, op, value.name, column, value.dtype in self._skeleton.narrow))
+        self.probes.append(Probe(path, op, value.name, column, value.dtype in self._model.narrow))
 
     def inside(self, node: Node, name: str, what: str) -> None:
         """Measure an internal number of an operator.

@@ -15,7 +15,7 @@ from onnx.external_data_helper import load_external_data_for_model
 
 from trtlint.measurement.narrowing import STATISTICS, RewrittenModel
 from trtlint.measurement.session import Array, Feeds
-from trtlint.measurement.skeleton import TrialError
+from trtlint.measurement.trialmodel import TrialError
 
 _MOST_BYTES = 64 << 20
 """Largest size of the model and its external weights, in bytes."""

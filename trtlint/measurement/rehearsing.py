@@ -100,7 +100,7 @@ def rehearse(
                 runs.append(_with_fp16_accumulators(trial, *runs[0]))
             error, summed = runs[0][1].worst, runs[-1][1].worst
             build = BuildBand(layers.source, layers.layers, layers.nodes, error, summed)
-    if constants and not trial.skeleton.typed:
+    if constants and not trial.model.typed:
         unclamped = trial.rehearse(replace(first, clamped=frozenset[str]()))
         cast = replace(runs[0][0], clamped=frozenset[str]())
         runs.append((cast, unclamped if build is None else trial.rehearse(cast)))

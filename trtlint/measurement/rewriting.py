@@ -29,7 +29,7 @@ from trtlint.measurement.ports import COPYING, narrow_ports, port_at
 from trtlint.measurement.probing import ProbeWriter
 from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
-from trtlint.measurement.skeleton import NARROW, Skeleton
+from trtlint.measurement.trialmodel import NARROW, TrialModel
 from trtlint.measurement.ways import operands
 from trtlint.measurement.writing import FormulaWriter, WrittenGraph
 from trtlint.model.graph import Node, Value
@@ -47,7 +47,7 @@ and an Add of the bias.
 
 
 def rewrite(
-    skeleton: Skeleton,
+    model: TrialModel,
     narrowing: Narrowing | None = None,
     *,
     probed: bool = True,
@@ -57,7 +57,7 @@ def rewrite(
     """Rewrite a model so that it measures its tensors while it computes in FP32 or a simulated narrow type.
 
     Args:
-        skeleton: the model.
+        model: the model.
         narrowing: the settings of the simulation; None for FP32.
         probed: true if the model measures its tensors.
         second: None to measure the usual statistics of all tensors. Otherwise, the tensors whose further
@@ -68,7 +68,7 @@ def rewrite(
     Raises:
         TrialError: the model cannot be run.
     """
-    return _Rewriting(skeleton, narrowing, probed, second, fixed).result()
+    return _Rewriting(model, narrowing, probed, second, fixed).result()
 
 
 class _Versions(Struct):
@@ -83,36 +83,36 @@ class _Versions(Struct):
 class _Rewriting(FormulaWriter):
     def __init__(
         self,
-        skeleton: Skeleton,
+        model: TrialModel,
         narrowing: Narrowing | None,
         probed: bool,
         second: SecondLook | None,
         fixed: Collection[str],
     ) -> None:
-        super().__init__(skeleton.opset)
+        super().__init__(model.opset)
         self.main = self.scope
-        self.skeleton = skeleton
+        self.model = model
         self.narrowing = narrowing
         self.fixed = frozenset(fixed)
-        self.choices = {each.indices: each.indices for each in skeleton.choices.fixed}
+        self.choices = {each.indices: each.indices for each in model.choices.fixed}
         self.fused = narrowing is not None and (narrowing.fused or narrowing.format.operands_only)
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
         if self.fused:
             self.written_out = _WRITTEN_OUT_FUSED
-        self.narrow = skeleton.narrow
+        self.narrow = model.narrow
         if narrowing is not None and narrowing.format.operands_only:
             self.narrow = frozenset({"f32"})
-        self.folding = skeleton.folding
-        self.domains = opsets(skeleton.proto)
+        self.folding = model.folding
+        self.domains = opsets(model.proto)
         self.versions: dict[Value, _Versions] = {}
         self.kept: bool = False
         self.sums = 0
         self.compared: dict[str, str] = {}
         self.figures = Figures(narrowing is not None, second, self)
-        self.probing = ProbeWriter(skeleton, self.figures, second, self, probed)
+        self.probing = ProbeWriter(model, self.figures, second, self, probed)
 
     def result(self) -> RewrittenModel:
-        proto, graph = self.skeleton.proto, self.skeleton.graph
+        proto, graph = self.model.proto, self.model.graph
         model = onnx.ModelProto(ir_version=max(proto.ir_version, _LEAST_IR))
         model.opset_import.extend(proto.opset_import)
         if not self.domains.get(""):
@@ -129,7 +129,7 @@ class _Rewriting(FormulaWriter):
                 self._input(_in_main_graph(graph.values[text(info.name)]))
         for name in sorted(self.fixed):
             written.input.append(helper.make_tensor_value_info(input_of(name), TensorProto.INT64, None))
-        for node in self.skeleton.scopes.get("", ()):
+        for node in self.model.scopes.get("", ()):
             self._node(node)
         for info in proto.graph.output:
             widen_type(written.output.add(), info)
@@ -150,7 +150,7 @@ class _Rewriting(FormulaWriter):
 
     def _weight(self, value: Value, tensor: onnx.TensorProto, node: Node | None = None) -> None:
         stored = onnx.TensorProto()
-        stored.CopyFrom(self.skeleton.stored(tensor, inline=not self.scope.main))
+        stored.CopyFrom(self.model.stored(tensor, inline=not self.scope.main))
         stored.name = value.name
         versions = self.versions[value] = _Versions(self.scope, exact=value.name, constant=True)
         if value.dtype in NARROW:
@@ -345,7 +345,7 @@ class _Rewriting(FormulaWriter):
 
     def _compare(self, node: Node, port: int, value: Value, name: str) -> None:
         """Record the name of a tensor to compare. If several operators read it, prefer the rounded tensor."""
-        reads = self.skeleton.compared.reads
+        reads = self.model.compared.reads
         tensor = next((reads[key] for each in node.outputs if (key := (each.name, port)) in reads), None)
         if tensor and (tensor not in self.compared or name != value.name or value.dtype in NARROW):
             self.compared[tensor] = name
@@ -359,9 +359,9 @@ class _Rewriting(FormulaWriter):
         original = next(iter(bodies(entry)))
         with self.within(WrittenGraph(main=False)) as written:
             for tensor in original.initializer:
-                same = self.skeleton.graph.values[text(tensor.name)]
+                same = self.model.graph.values[text(tensor.name)]
                 self._weight(next(value for value in same if value.initializer is tensor), tensor)
-            for inner in self.skeleton.scopes.get(f"{node.path}/{attribute}", ()):
+            for inner in self.model.scopes.get(f"{node.path}/{attribute}", ()):
                 self._node(inner)
         for infos, old in ((body.input, original.input), (body.output, original.output)):
             for info, source in zip(infos, old, strict=True):

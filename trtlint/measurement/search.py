@@ -82,12 +82,12 @@ class KeepSearch:
         self.cut = False
         self.target = bound * _MARGIN
         self.errors: dict[tuple[Narrowing, frozenset[str]], float | None] = {}
-        values = trial.skeleton.graph.values
+        values = trial.model.graph.values
         self.constant_readers = frozenset(
             reader.path for name in found.constants for value in values[name] for reader, _ in value.uses
         )
         self.costs = {node.path: self._cost(node) for node in nodes}
-        narrow = trial.skeleton.narrow
+        narrow = trial.model.narrow
         self.carrying = [
             node
             for node in nodes
@@ -116,7 +116,7 @@ class KeepSearch:
 
     def found(self) -> KeptNodes:
         """Search for the set, test it with all rounding models, and return it."""
-        folding = self.trial.skeleton.folding
+        folding = self.trial.model.folding
         counted = [node for node in self.nodes if self._counts(node)]
         units = dict.fromkeys(folding.together(node.path) for node in counted)
         singles = [unit for unit in units if not unit <= self.carriers]
@@ -151,7 +151,7 @@ class KeepSearch:
         Args:
             singles: the units, which are groups of nodes that must be kept together.
         """
-        folding = self.trial.skeleton.folding
+        folding = self.trial.model.folding
         after = sum(way not in self.drivers for way in self.ways)
         self.budget.reserve(after)
         unclamped = any(driver.clamped != self.ranges.constants for driver in self.drivers)
@@ -313,10 +313,10 @@ class KeepSearch:
         Constants do not round: the operators that read constants do.
         """
         stored = node.op == "Constant" and not node.domain
-        return not stored and node.path not in self.trial.skeleton.folding.constants
+        return not stored and node.path not in self.trial.model.folding.constants
 
     def _counts(self, node: Node) -> bool:
-        narrow = self.trial.skeleton.narrow
+        narrow = self.trial.model.narrow
         values = (value for value in (*node.inputs, *node.outputs) if value is not None)
         if not node.domain and node.op in SHAPE_READERS:
             return False

@@ -14,7 +14,7 @@ import numpy as np
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.measurement.narrowing import STATISTICS, RewrittenModel
-from trtlint.measurement.skeleton import ModelNotLoadedError, TrialError
+from trtlint.measurement.trialmodel import ModelNotLoadedError, TrialError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = Mapping[str, Array]

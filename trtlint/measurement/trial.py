@@ -16,7 +16,7 @@ from trtlint.measurement.narrowing import Narrowing, Probe, RewrittenModel, Seco
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, RehearsalSession
-from trtlint.measurement.skeleton import Skeleton
+from trtlint.measurement.trialmodel import TrialModel
 from trtlint.measurement.trivial import trivial
 
 _HIGH, _LOW, _SUM = range(3)
@@ -77,16 +77,16 @@ class Trial:
     """A model and the inputs to run it on.
 
     Args:
-        skeleton: the model.
+        model: the model.
         feeds: the batches.
         by_reference: true to run the model in ONNX's reference evaluator instead of ONNX Runtime.
         noisy: number of batches that are noisy copies of other batches. They come last in ``feeds``.
     """
 
     def __init__(
-        self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False, noisy: int = 0
+        self, model: TrialModel, feeds: Sequence[Feeds], *, by_reference: bool = False, noisy: int = 0
     ) -> None:
-        self.skeleton = skeleton
+        self.model = model
         self.noisy = noisy
         self.by_reference = by_reference
         self.feeds = feeds
@@ -97,7 +97,7 @@ class Trial:
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
-        constant = trivial(skeleton.graph, self.ranged.outputs, feeds)
+        constant = trivial(model.graph, self.ranged.outputs, feeds)
         self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
         """The outputs that are empty, 0 or constant although the inputs affect them, each with the reason."""
 
@@ -113,7 +113,7 @@ class Trial:
         return ReferenceSession(rewritten) if self.by_reference else RehearsalSession(rewritten)
 
     def _range(self) -> RangeRun:
-        rewritten = rewrite(self.skeleton)
+        rewritten = rewrite(self.model)
         session = self._session(rewritten)
         total, outputs, choices = np.zeros((0, 3), np.float32), [], []
         for feeds in self.feeds:
@@ -137,7 +137,7 @@ class Trial:
         Raises:
             TrialError: the model cannot be run.
         """
-        rewritten = rewrite(self.skeleton, second=second)
+        rewritten = rewrite(self.model, second=second)
         session = self._session(rewritten)
         runs = np.stack([session.run(feeds)[1] for feeds in self.feeds])
         beyond, vanishing = np.nan_to_num(runs[:, :, :2].mean(axis=0)).T
@@ -153,7 +153,7 @@ class Trial:
 
     def accumulates(self, narrowing: Narrowing) -> bool:
         """Return whether FP16 accumulators change the result of any product of the model."""
-        return rewrite(self.skeleton, narrowing, probed=False).sums > 0
+        return rewrite(self.model, narrowing, probed=False).sums > 0
 
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> NarrowRun:
         """Simulate the model in a narrow type.
@@ -165,13 +165,13 @@ class Trial:
         Raises:
             TrialError: the model cannot be run.
         """
-        rewritten = rewrite(self.skeleton, narrowing, probed=probed, fixed=self.fixed)
+        rewritten = rewrite(self.model, narrowing, probed=probed, fixed=self.fixed)
         session = self._session(rewritten)
         differences = dict.fromkeys(self.judged, 0.0)
         magnitudes = dict.fromkeys(self.judged, 0.0)
         broken: set[str] = set()
         sound = np.ones(len(rewritten.probes), bool)
-        counter = ChoiceCounter(self.skeleton.choices)
+        counter = ChoiceCounter(self.model.choices)
         ranged = self.ranged
         for feeds, reference, chosen in zip(self.fed, ranged.outputs, ranged.choices, strict=True):
             named, figures = session.run(feeds)

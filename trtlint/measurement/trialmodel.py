@@ -49,7 +49,7 @@ class ModelNotLoadedError(TrialError):
     """Error: ONNX Runtime cannot load a model, or a weight cannot be read. Other inputs do not help."""
 
 
-class Skeleton(Struct, frozen=True):
+class TrialModel(Struct, frozen=True):
     """A model without its weights.
 
     Attributes:
@@ -85,7 +85,7 @@ class Skeleton(Struct, frozen=True):
         The initializer of a large tensor refers to the elements in the original file.
 
         Args:
-            tensor: the tensor of the skeleton.
+            tensor: the tensor of the model.
             inline: true if the initializer must contain its elements.
 
         Raises:
@@ -108,7 +108,7 @@ class Skeleton(Struct, frozen=True):
         return found
 
 
-def skeleton(path: Path) -> Skeleton:
+def load_trial_model(path: Path) -> TrialModel:
     """Read a model without its weights, inline its functions, and infer its types.
 
     Raises:
@@ -136,4 +136,4 @@ def skeleton(path: Path) -> Skeleton:
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)
     compared, choices = find_compared(graph), find_choices(graph, opset)
-    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding, compared, choices)
+    return TrialModel(proto, graph, scopes, tensors, opset, typed, folding, compared, choices)
