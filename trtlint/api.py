@@ -34,8 +34,8 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from trtlint.buildfiles.kinds import GivenAs
     from trtlint.buildfiles.record import BuildRecord
-    from trtlint.buildfiles.witnesses import GivenAs
     from trtlint.engine.rule import Rule
     from trtlint.engine.upgrade import Upgrade
     from trtlint.fixes.outcome import Prove

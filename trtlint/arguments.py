@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from trtlint.buildcommand.shapes import Shape, read_shapes
-from trtlint.buildfiles.witnesses import WITNESSES, GivenAs
+from trtlint.buildfiles.kinds import FILE_KINDS, GivenAs
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.inputfiles import BATCH, batch_reader
@@ -322,7 +322,7 @@ def _stream(name: str, value: object) -> object:
 
 def _build_files(name: str, value: object) -> tuple[tuple[str, GivenAs], ...]:
     """Return the build files in an argument, each with its kind."""
-    kinds: dict[str, GivenAs] = {"any": "any", **{kind: kind for kind in WITNESSES}}
+    kinds: dict[str, GivenAs] = {"any": "any", **{kind: kind for kind in FILE_KINDS}}
     expected = f"a path, or a path with one of {', '.join(map(repr, kinds))}"
     path = _path(expected)
     if isinstance(value, str | os.PathLike):
@@ -353,7 +353,7 @@ _SWITCHES = (
 ARGUMENTS: Mapping[str, Reader] = {
     **{name.replace("-", "_"): _switch for name in (*get_args(Flag), *_SWITCHES)},
     **{name: _path("a path of a folder") for name in ("dry_build_logs", "rtx_path", "torch_wheel")},
-    **{name: _path(_FILE) for name in (*WITNESSES, "baseline", "out", "torch_python")},
+    **{name: _path(_FILE) for name in (*FILE_KINDS, "baseline", "out", "torch_python")},
     "batches": _count("a whole number above 0"),
     **dict.fromkeys(("bound", "tolerance"), _number("a finite number above 0")),
     "command": _command,

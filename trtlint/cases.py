@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from trtlint.arguments import read, read_file, read_one
 from trtlint.buildcommand import choose_command, read_commands
-from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.buildfiles.kinds import FILE_KINDS, BuildFiles
 from trtlint.case import Case
 from trtlint.dry_build.result import Level
 from trtlint.engine.rulebook import load_builtin
@@ -75,7 +75,7 @@ def cases(
         FileError: the file of a keyword cannot be used, or is a measurement of another model.
         ExperimentError: the packages for a dry build are not installed.
     """
-    given = _Given(target, keywords)
+    given = _CallOptions(target, keywords)
     if isinstance(path, str | os.PathLike | Iterable):
         listed: tuple[str, ...] = read_one("path", path, name)
         if not listed and not given.has_build:
@@ -123,7 +123,7 @@ def one_case(
     return found[0]
 
 
-class _Given:
+class _CallOptions:
     """The keywords of one call of the Python API, checked and converted to options and settings."""
 
     def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
@@ -142,7 +142,7 @@ class _Given:
         if chosen is None or layer != RuleLayer():
             entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
-        left: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
+        left: BuildFiles = {kind: keywords[kind] for kind in FILE_KINDS if kind in keywords}
         build = keywords.get("command")
         torch = torch_options_of(keywords, build, as_keyword)
         self._options = LintOptions(

@@ -11,6 +11,7 @@ import pytest
 
 from trtlint.buildfiles import record
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.kinds import GivenAs
 from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerInfo
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import LayerTime, Profile
@@ -24,7 +25,6 @@ from trtlint.buildfiles.record import (
 )
 from trtlint.buildfiles.records import LayerDump, Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
-from trtlint.buildfiles.witnesses import GivenAs
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
 PROFILE, LATER = (Profile((LayerTime(name, 1, 1),)) for name in ("a", "b"))

@@ -14,7 +14,7 @@ from trtlint.engine.reported import turn
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
-from trtlint.report.wording import witnesses
+from trtlint.report.wording import evidence_lines
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
@@ -104,7 +104,7 @@ def test_the_chain_is_drawn_and_marked_by_role(tmp_path: Path, chain: Facts) -> 
     rule = make_rule(tmp_path, where='op == "Tanh"', mark="{node: 'the {op}'}")
     finding = only(rule, chain)
     assert [row.label for row in finding.sites[0].rows] == ["the Tanh"]
-    assert witnesses(finding) == (f"{finding.sites[0].node} (Tanh, f32[2]): the Tanh",)
+    assert evidence_lines(finding) == (f"{finding.sites[0].node} (Tanh, f32[2]): the Tanh",)
 
 
 def test_a_site_leads_back_to_its_fact_and_nodes(tmp_path: Path, chain: Facts) -> None:

@@ -289,7 +289,7 @@ def test_the_likeliest_cause_of_a_failure() -> None:
 
 def test_a_rule_about_refusals_can_name_no_refutation(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="refutes them when the parser or builder succeeds"):
-        make_rule(tmp_path, find="rejection", witness="{refute: [{log: [parser_error]}]}")
+        make_rule(tmp_path, find="rejection", verdict="{refute: [{log: [parser_error]}]}")
 
 
 def test_an_error_of_an_island_says_nothing_of_one_node() -> None:
@@ -378,4 +378,4 @@ def test_the_lines_behind_the_first_give_operator_and_reason() -> None:
 def test_no_rule_about_refusals_has_a_refutation() -> None:
     about = [rule for rule in RULES if predicts_refusal(rule.find)]
     assert about
-    assert not [rule.id for rule in about if rule.witness.refute]
+    assert not [rule.id for rule in about if rule.verdict.refute]

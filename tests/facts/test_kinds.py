@@ -60,5 +60,5 @@ def test_a_lint_of_a_model_alone_imports_no_reader_of_builds() -> None:
     # A path can name a build file, so the modules that recognise build files are imported.
     recognising = ("jsonlines", "plan", "recognise", "stream")
     assert set(run.stdout.split()) <= {
-        f"trtlint.buildfiles.{name}" for name in ("errors", "patterns", "witnesses", *recognising)
+        f"trtlint.buildfiles.{name}" for name in ("errors", "kinds", "patterns", *recognising)
     }

@@ -17,7 +17,7 @@ from trtlint.partition.result import ProviderSettings
 from trtlint.policy.options import DryOptions, LintOptions, TargetOptions
 from trtlint.process.spawn import Limits
 from trtlint.runs.dryjob import DryJob
-from trtlint.runs.evidence import DryBuildReader, PartitionReader, Read
+from trtlint.runs.evidence import DryBuildReader, ModelEvidence, PartitionReader
 from trtlint.runs.partitionjob import PartitionJob
 
 PARSE = DryOptions("parse", "")
@@ -31,12 +31,12 @@ def wheels(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-NOTHING = Read()
+NOTHING = ModelEvidence()
 
 
 def read(
-    options: DryOptions, *choices: DryOptions, before: Read = NOTHING, models: Any = ("a.onnx",)
-) -> Read:
+    options: DryOptions, *choices: DryOptions, before: ModelEvidence = NOTHING, models: Any = ("a.onnx",)
+) -> ModelEvidence:
     """Return the request for the first of some models."""
     settings: Any = SimpleNamespace(
         file=Path(models[0]) if models else None,
@@ -48,19 +48,19 @@ def read(
     return reader.read(settings, before, settings.file)
 
 
-def job(**more: Any) -> Read:
+def job(**more: Any) -> ModelEvidence:
     """Return a request, by default for the parser only."""
     fields: dict[str, Any] = {"version": "1.7.1", "folder": None, "level": "parse", "shapes": (),
                               "limits": Limits(), **more}  # fmt: skip
-    return Read((DryJob(**fields),))
+    return ModelEvidence((DryJob(**fields),))
 
 
 @pytest.mark.parametrize(
     ("options", "choices", "expected"),
     [
-        (DryOptions(), (), Read()),
-        (DryOptions("off"), (PARSE,), Read()),
-        (DryOptions(), (PARSE, DryOptions("off")), Read()),
+        (DryOptions(), (), ModelEvidence()),
+        (DryOptions("off"), (PARSE,), ModelEvidence()),
+        (DryOptions(), (PARSE, DryOptions("off")), ModelEvidence()),
         (DryOptions(), (DryOptions("off"), PARSE), job()),
         (DryOptions(), (PARSE, DryOptions()), job()),
         (DryOptions("build", ""), (PARSE,), job(level="build")),
@@ -80,21 +80,21 @@ def job(**more: Any) -> Read:
     ],
 )  # fmt: skip
 def test_the_request_for_a_dry_build(
-    options: DryOptions, choices: tuple[DryOptions, ...], expected: Read
+    options: DryOptions, choices: tuple[DryOptions, ...], expected: ModelEvidence
 ) -> None:
     assert read(options, *choices) == expected
 
 
 def test_a_real_build_needs_no_dry_build() -> None:
-    for before in (Read(problems=(Problem("a.log", "damaged"),)), job()):
-        assert read(PARSE, before=before) == Read()
+    for before in (ModelEvidence(problems=(Problem("a.log", "damaged"),)), job()):
+        assert read(PARSE, before=before) == ModelEvidence()
 
 
 def test_the_parser_for_a_partition_is_that_of_the_dry_build() -> None:
     given: Any = SimpleNamespace(dry=DryOptions(rtx_path="a/../b"), ep=SimpleNamespace(provider="tensorrt"))
     settings: Any = SimpleNamespace(command=None)
     found = PartitionReader(given, [Path("a.onnx")], ()).read(settings, job(folder="/b"), None)
-    assert found == Read((PartitionJob("tensorrt", ProviderSettings(), "1.7.1", "/b", Limits()),))
+    assert found == ModelEvidence((PartitionJob("tensorrt", ProviderSettings(), "1.7.1", "/b", Limits()),))
 
 
 def test_shapes_for_generated_inputs() -> None:
@@ -165,4 +165,4 @@ def test_options_that_need_a_dry_build(options: DryOptions, named: str) -> None:
     with pytest.raises(SettingError, match=f"^{named} needs"):  # a remote model, or a model in memory
         read(options, models=())
     if named != "--shapes":  # another model of the run may have a dry build
-        assert read(options, models=("a.onnx", "b.onnx")) == Read()
+        assert read(options, models=("a.onnx", "b.onnx")) == ModelEvidence()

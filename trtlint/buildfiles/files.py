@@ -14,7 +14,7 @@ from trtlint.buildfiles.recognise import JSON_START
 from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.witnesses import BuildFile
+    from trtlint.buildfiles.kinds import BuildFile
 
 _ENGINES = (".engine", ".plan", ".trt")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.kinds import GivenAs
 from trtlint.buildfiles.record import FOREIGN, BuildRecord, FileContents, read_file, together
 from trtlint.buildfiles.records import Log
-from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
 

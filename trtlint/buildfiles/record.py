@@ -14,6 +14,7 @@ from trtlint.buildfiles.diagnosis import cut_in_parsing
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.inspector import inspect_plan
+from trtlint.buildfiles.kinds import GivenAs
 from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader
@@ -21,11 +22,10 @@ from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.recognise import is_binary
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
-from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.problem import named
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.witnesses import BuildFile
+    from trtlint.buildfiles.kinds import BuildFile
 
 _Content = TypeVar("_Content")
 _ANY: GivenAs = "any"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.buildfiles.kinds import FILE_KINDS, BuildFiles
 from trtlint.policy.options import TargetOptions, as_option
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
 from trtlint.target.flags import Flag
@@ -103,7 +103,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 
 
 _LEFT_BEHIND = tuple(
-    click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
+    click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in FILE_KINDS.items()
 )
 """One option for each kind of build file.  A build file of any kind can also be given as a path argument."""
 
@@ -140,7 +140,7 @@ def evidence_files(options: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
     """Take the options for build files out of ``options``, and return their values."""
-    return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
+    return {kind: path for kind in FILE_KINDS if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:

@@ -10,7 +10,7 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, choose_command, read_commands
-from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
+from trtlint.buildfiles.kinds import BuildFiles, GivenAs
 from trtlint.case import Case
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify

@@ -133,7 +133,7 @@ class Rule(Struct, frozen=True):
         unfixable: reasons why there is no automatic fix.  The first reason with a true condition is used.
         references: public URLs that prove or explain the rule.
         concerns: the object that the user has to change: the model, the command or the code.
-        witness: the conditions under which a build or measurement confirms or refutes the findings.
+        verdict: the conditions under which a build or measurement confirms or refutes the findings.
         yields: in a rule about the build, the ids of rules about the model. If one of those rules has a
             finding at a node, this rule does not report the node.
         path: the rule file.
@@ -162,7 +162,7 @@ class Rule(Struct, frozen=True):
     advice: tuple[Advice, ...]
     references: tuple[str, ...]
     concerns: Concern
-    witness: EvidenceConditions
+    verdict: EvidenceConditions
     yields: frozenset[str]
     path: Path
     body: str

@@ -49,7 +49,7 @@ _URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
 
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
-    *("severity_when", "message", "advice", "references", "concerns", "witness"),
+    *("severity_when", "message", "advice", "references", "concerns", "verdict"),
     *("yields", "status", "unfixable", "default", "also"),
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
@@ -143,8 +143,8 @@ class _FrontMatterReader:
             advice=advice,
             references=tuple(dict.fromkeys([*_urls(self.front["references"], "references"), *own])),
             concerns="graph" if concerns is None else concerns.choice("concerns", get_args(Concern)),
-            witness=read_conditions(
-                self.front.get("witness"),
+            verdict=read_conditions(
+                self.front.get("verdict"),
                 self._condition,
                 self._template,
                 pattern_names() if self.checked else None,

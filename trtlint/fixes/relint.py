@@ -30,7 +30,7 @@ def judging(case: Case, review: Review) -> Judge:
     Args:
         case: the model, its targets and its evidence. Evidence from builds counts only for the
             original model, not for rewritten models.
-        review: function that removes suppressed findings from the reports.
+        review: the policy, which removes suppressed findings from the reports.
     """
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:

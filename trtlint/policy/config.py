@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.buildfiles.kinds import FILE_KINDS, BuildFiles
 from trtlint.dry_build.agreement import PROBE
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
@@ -312,7 +312,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         fail_on=table.get("fail-on"),
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
-        left={kind: _named(folder / table[kind]) for kind in WITNESSES if kind in table},
+        left={kind: _named(folder / table[kind]) for kind in FILE_KINDS if kind in table},
         dry=_dry(table, where, folder),
     )
 

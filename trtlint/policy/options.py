@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
-from trtlint.buildfiles.witnesses import BuildFiles
+from trtlint.buildfiles.kinds import BuildFiles
 from trtlint.errors import SettingError
 from trtlint.knowledge.providers import PROVIDERS, Provider
 from trtlint.knowledge.torchreleases import TorchRelease

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, choose_command, read_commands
-from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.buildfiles.kinds import FILE_KINDS, BuildFiles
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.engine.ruleset import RuleSet
@@ -152,7 +152,7 @@ class SettingsReader:
             fail_on=options.fail_on or _last(c.fail_on for c in sections) or "error",
             left={
                 kind: path
-                for kind in WITNESSES
+                for kind in FILE_KINDS
                 if (path := _last(c.left.get(kind) for c in sections)) is not None
             },
             weights=options.weights,

@@ -10,10 +10,10 @@ from trtlint.report.drawing import Marks
 from trtlint.report.escape import clean
 from trtlint.report.names import collapse, few, line_of
 from trtlint.report.repeats import references
-from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
+from trtlint.report.wording import evidence_lines, fix_command, fixable, included, sureness, target_remark
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-_WITNESSES = 4
+_MOST_EVIDENCE = 4
 """Largest number of listed evidence lines."""
 
 
@@ -67,11 +67,11 @@ def details(finding: Finding, target: str, *, several: bool = False) -> Iterable
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:
         yield "applies to", finding.applies + target_remark(finding, target)
-    seen = witnesses(finding, drawn=True)
-    for witness in seen[:_WITNESSES]:
-        yield "seen in", witness
-    if len(seen) > _WITNESSES:
-        yield "seen in", f"{len(seen) - _WITNESSES} more places"
+    seen = evidence_lines(finding, drawn=True)
+    for line in seen[:_MOST_EVIDENCE]:
+        yield "seen in", line
+    if len(seen) > _MOST_EVIDENCE:
+        yield "seen in", f"{len(seen) - _MOST_EVIDENCE} more places"
     if finding.includes:
         yield "includes", included(finding)
     for advice in finding.advice:

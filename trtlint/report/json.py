@@ -13,7 +13,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.manual import rule_page
-from trtlint.report.wording import witnesses
+from trtlint.report.wording import evidence_lines
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; incompatible changes raise the version."""
@@ -120,7 +120,7 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
         "depends": list(finding.depends),
         "sites": [_site(site) for site in finding.sites[:listed]],
         "more_sites": None if listed is None else max(0, len(finding.sites) - listed) or None,
-        "evidence": list(witnesses(finding)),
+        "evidence": list(evidence_lines(finding)),
         "advice": list(finding.advice),
         "references": list(finding.references),
         "page": rule_page(finding.rule) or None,

@@ -23,7 +23,7 @@ from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance
 from trtlint.report.ruletext import applies, summary
-from trtlint.report.wording import fix_command, full, witnesses
+from trtlint.report.wording import evidence_lines, fix_command, full
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -125,7 +125,7 @@ def _properties(spot: Spot) -> dict[str, Any]:
         "depends": list(finding.depends),
         "advice": [clean(advice) for advice in finding.advice],
         **({"fix": fix_command(finding)} if finding.fixes else {}),
-        "witnesses": [clean(witness) for witness in witnesses(finding)],
+        "seenIn": [clean(line) for line in evidence_lines(finding)],
     }
 
 

@@ -81,7 +81,7 @@ def sureness(finding: Finding) -> str:
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"
 
 
-def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
+def evidence_lines(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
     """Return the evidence for a finding: lines of a build, and the marked nodes of its first site.
 
     If no node is marked, all nodes of the site are included.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trtlint.buildfiles.kinds import BuildFiles, GivenAs
 from trtlint.buildfiles.plan import is_plan
-from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem
@@ -34,7 +34,7 @@ BuildFileNames = Sequence[tuple[str, GivenAs]]
 """Files of a build, each with its kind according to the user."""
 
 
-class Read(Struct, frozen=True):
+class ModelEvidence(Struct, frozen=True):
     """The evidence that was read for one model.
 
     Attributes:
@@ -45,9 +45,9 @@ class Read(Struct, frozen=True):
     evidence: tuple[Evidence | PendingEvidence, ...] = ()
     problems: tuple[Problem, ...] = ()
 
-    def __or__(self, other: Read) -> Read:
+    def __or__(self, other: ModelEvidence) -> ModelEvidence:
         """Join the evidence and the problems of two results."""
-        return Read(self.evidence + other.evidence, self.problems + other.problems)
+        return ModelEvidence(self.evidence + other.evidence, self.problems + other.problems)
 
 
 class EvidenceReader:
@@ -64,7 +64,7 @@ class EvidenceReader:
         self._models = models
         self._files = files
 
-    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:
+    def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:
         """Return the evidence about one model.
 
         Args:
@@ -98,7 +98,7 @@ class Readers:
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
         self._readers = [make(options, models, files) for make in READERS]
 
-    def read(self, settings: FileSettings, model: Path | None) -> Read:
+    def read(self, settings: FileSettings, model: Path | None) -> ModelEvidence:
         """Return the evidence of all kinds about one model.
 
         Args:
@@ -109,7 +109,7 @@ class Readers:
             SettingError: an option cannot be used.
             FileError, ExperimentError: a file cannot be used, or a package is missing.
         """
-        found = Read()
+        found = ModelEvidence()
         for reader in self._readers:
             found |= reader.read(settings, found, model)
         return found
@@ -127,27 +127,27 @@ class Readers:
 class BuildReader(EvidenceReader):
     """Reads the build files that the user or the configuration names, such as logs."""
 
-    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:  # noqa: ARG002
         """Return the build files of one model as evidence."""
         # Loading an engine runs code in the engine, so an engine from a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
         files = self._files or ([] if model is None else [*own])
         record = self._options.record
         if not files and record is None:
-            return Read()
+            return ModelEvidence()
         from trtlint.buildfiles.gather import BuildInput, of_model
 
         build = of_model(settings.file, files) if record is None else BuildInput(settings.file, record)
-        return read_build(build)
+        return evidence_of_build(build)
 
 
-def read_build(gathered: BuildInput) -> Read:
+def evidence_of_build(gathered: BuildInput) -> ModelEvidence:
     """Return the files of a build as evidence."""
     if gathered.record is None:
-        return Read(problems=gathered.problems)
+        return ModelEvidence(problems=gathered.problems)
     from trtlint.engine.evidence.build import BuildEvidence
 
-    return Read((BuildEvidence(gathered.record),), gathered.problems)
+    return ModelEvidence((BuildEvidence(gathered.record),), gathered.problems)
 
 
 class DryBuildReader(EvidenceReader):
@@ -162,21 +162,21 @@ class DryBuildReader(EvidenceReader):
         self._names = Counter(model.stem for model in self._models)
         self._versions: dict[str, str] = {}
 
-    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:
+    def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:
         """Return a request for a dry build of one model.
 
         The result is empty if the user requests no dry build, or gives the files of a real build, or if the
         model is not a local file.
         """
         if before.evidence or before.problems:
-            return Read()
+            return ModelEvidence()
         named = [choices.dry for choices in settings.choices]
         wanted = next((each for each in (self._dry, *reversed(named)) if each.level is not None), None)
         if wanted is None and (unused := self._unused()):
             build, parse, compared = map(self._options.spelling, ("dry_build", "dry_parse", "compare"))
             raise SettingError(f"{self._options.spelling(unused)} needs {build}, {parse} or {compared}")
         if wanted is None or wanted.level == "off" or model is None:
-            return Read()
+            return ModelEvidence()
         from trtlint.dry_build.given import command_shapes, fixed_shapes
 
         asked = (*fixed_shapes(self._dry.shapes),)
@@ -190,7 +190,7 @@ class DryBuildReader(EvidenceReader):
         job = self._job(model, wanted, tuple(shapes), request)
         if asked:
             job = replace(job, asked=asked, alone=len(self._models) == 1)
-        return Read((job,))
+        return ModelEvidence((job,))
 
     def _unused(self) -> str:
         """Return an option that has no effect without a dry build, or an empty text.
@@ -273,10 +273,10 @@ class FileReaders(EvidenceReader):
         given = ((kind, options.evidence.get(kind.name)) for kind in EVIDENCE_FILES)
         self._readers = [kind.load()(paths) for kind, paths in given if paths]
 
-    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:  # noqa: ARG002
         """Return the evidence from all files that are about one model."""
         found = (reader.evidence_for(model) for reader in self._readers)
-        return Read(tuple(each for each in found if each is not None))
+        return ModelEvidence(tuple(each for each in found if each is not None))
 
     def close(self) -> None:
         """Check that each file was used."""
@@ -290,7 +290,7 @@ class PartitionReader(EvidenceReader):
     The evidence contains the nodes of the model that the provider runs.
     """
 
-    def read(self, settings: FileSettings, before: Read, model: Path | None) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:  # noqa: ARG002
         """Return the partition of one model, or a request to compute the partition.
 
         If ``before`` requests a dry build, the partition is computed with NVIDIA's parser.  The result is
@@ -299,15 +299,15 @@ class PartitionReader(EvidenceReader):
         command = settings.command
         provider = self._options.ep.provider or (None if command is None else command.provider)
         if provider is None and not before.evidence:
-            return Read()
+            return ModelEvidence()
         from trtlint.runs.partitionjob import evidence_of, log_of
 
         log = log_of(before.evidence)
         if provider is None and log is not None and log.provider:
             provider = "nv-tensorrt-rtx" if log.provider.startswith("Nv") else "tensorrt"
         if provider is None:
-            return Read()
-        return Read((evidence_of(provider, command, before.evidence),))
+            return ModelEvidence()
+        return ModelEvidence((evidence_of(provider, command, before.evidence),))
 
 
 READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, FileReaders, PartitionReader)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trtlint.buildfiles.kinds import BuildFiles, GivenAs
 from trtlint.buildfiles.recognise import is_build_file
-from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.errors import SettingError
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
 from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address, is_address, parse, require_local
-from trtlint.runs.evidence import Read, Readers, names_of, read_build
+from trtlint.runs.evidence import ModelEvidence, Readers, evidence_of_build, names_of
 from trtlint.runs.task import SettingsSource, Task
 from trtlint.runs.torchinputs import torch_tasks
 
@@ -96,11 +96,11 @@ def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
 
 def _build(reader: SettingsSource, gathered: BuildInput) -> Task:
     """Return the task for a build whose model is not given."""
-    read = read_build(gathered)
+    read = evidence_of_build(gathered)
     return Task.of(reader.settings_of(gathered.path), read.evidence, read.problems, alone=True)
 
 
-def _task(settings: FileSettings, read: Read, source: Address | ModelSource | None = None) -> Task:
+def _task(settings: FileSettings, read: ModelEvidence, source: Address | ModelSource | None = None) -> Task:
     return Task.of(settings, read.evidence, read.problems, source=source)
 
 

@@ -71,7 +71,7 @@ def standings(found: list[Finding]) -> dict[str, tuple[str, ...]]:
 class TestLog:
     @pytest.fixture
     def rule(self, tmp_path: Path) -> Rule:
-        return make_rule(tmp_path, where=RELU, witness="{confirm: [{log: [norm_fp16]}]}", evidence="inferred")
+        return make_rule(tmp_path, where=RELU, verdict="{confirm: [{log: [norm_fp16]}]}", evidence="inferred")
 
     def test_a_message_confirms_the_places_that_it_names(self, rule: Rule) -> None:
         found = findings(rule, "[W] Detected layernorm nodes in FP16: b, c\n")
@@ -96,7 +96,7 @@ class TestLog:
         (found,) = findings(rule, "[V] Found b to be part of layer norm pattern.\n")
         assert (found.standing, found.confidence) == ("open", "medium")
 
-    def test_without_a_build_there_is_no_witness(self, rule: Rule) -> None:
+    def test_without_a_build_there_is_no_evidence(self, rule: Rule) -> None:
         (found,) = findings(rule)
         assert (found.standing, found.ms, found.share) == ("open", None, None)
 
@@ -114,7 +114,7 @@ class TestLog:
         assert found[-1].said == ("build.log:2: Unused Input: q",)
 
     def test_what_the_build_shows_is_no_longer_conditional(self, tmp_path: Path) -> None:
-        rule = make_rule(tmp_path, where=f"{RELU} and target.fp16", witness="{confirm: [{log: [norm_fp16]}]}")
+        rule = make_rule(tmp_path, where=f"{RELU} and target.fp16", verdict="{confirm: [{log: [norm_fp16]}]}")
         found = report([rule], "[W] Detected layernorm nodes in FP16: b\n")
         assert [site.node for finding in found.findings for site in finding.sites] == ["b"]
         assert [finding.depends for finding in found.conditional] == [("--fp16",)]
@@ -122,7 +122,7 @@ class TestLog:
 
 class TestLayers:
     @pytest.mark.parametrize(
-        ("witness", "expected"),
+        ("verdict", "expected"),
         [
             ("{refute: [{layer: 'precision == \"f32\"'}]}", {"refuted": ("a",), "open": ("b",)}),
             ("{confirm: [{layer: 'precision == \"f16\"'}]}", {"confirmed": ("b",), "open": ("a",)}),
@@ -140,16 +140,16 @@ class TestLayers:
         ],
     )
     def test_one_layer_is_enough(
-        self, tmp_path: Path, witness: str, expected: dict[str, tuple[str, ...]]
+        self, tmp_path: Path, verdict: str, expected: dict[str, tuple[str, ...]]
     ) -> None:
-        rule = make_rule(tmp_path, where=RELU, witness=witness)
+        rule = make_rule(tmp_path, where=RELU, verdict=verdict)
         assert standings(findings(rule, layers(layer("a", "Float"), layer("b")))) == expected
 
     @pytest.mark.parametrize(
         ("second", "standing"), [("Float", "refuted"), ("Half", "open"), ("nothing known", "refuted")]
     )
     def test_layers_must_not_contradict(self, tmp_path: Path, second: str, standing: str) -> None:
-        rule = make_rule(tmp_path, where=RELU, witness="{refute: [{layers: 'precision == \"f32\"'}]}")
+        rule = make_rule(tmp_path, where=RELU, verdict="{refute: [{layers: 'precision == \"f32\"'}]}")
         found = findings(rule, layers(layer("a", "Float"), layer("a + b", second)))
         assert standings(found)[standing][0] == "a"
 
@@ -158,14 +158,14 @@ class TestLayers:
             tmp_path,
             where=RELU,
             severity="error",
-            witness="{refute: [{layer: 'precision == \"f32\"', because: 'runs in {precision}'}]}",
+            verdict="{refute: [{layer: 'precision == \"f32\"', because: 'runs in {precision}'}]}",
         )
         open_, refuted = findings(rule, layers(layer("a", "Float"), layer("b")))
         assert (open_.severity, refuted.severity) == ("error", "note")
         assert refuted.said[0] == "layer a (f32): runs in f32"
 
     def test_long_names_are_cut(self, tmp_path: Path) -> None:
-        rule = make_rule(tmp_path, where=RELU, witness="{confirm: [{layer: 'precision == \"f16\"'}]}")
+        rule = make_rule(tmp_path, where=RELU, verdict="{confirm: [{layer: 'precision == \"f16\"'}]}")
         name = "PWN(a, b) + " + "x" * 500
         (found,) = findings(rule, layers(layer(name)))
         assert found.said[0].startswith("layer PWN(a, b) + xxx")
@@ -213,28 +213,28 @@ class TestTimes:
 
 class TestRules:
     @pytest.mark.parametrize(
-        ("witness", "message"),
+        ("verdict", "message"),
         [
             (
                 "{confirm: [{log: [norm_fp61]}]}",
-                "witness log: unknown 'norm_fp61'; did you mean 'norm_fp16'?",
+                "verdict log: unknown 'norm_fp61'; did you mean 'norm_fp16'?",
             ),
             ("{confirm: [{layer: 'precison == 1'}]}", "precison"),
             (
                 "{confirm: [{layer: attention, log: [norm_fp16]}]}",
-                "a witness must have exactly one of the keys",
+                "an entry of verdict must have exactly one of the keys",
             ),
-            ("{confirm: [{because: no}]}", "a witness must have exactly one of the keys"),
+            ("{confirm: [{because: no}]}", "an entry of verdict must have exactly one of the keys"),
             ("{confirms: []}", "unknown key 'confirms'; did you mean 'confirm'?"),
             ("{confirm: [{layer: attention, because: '{nome}'}]}", "nome"),
-            ("{refute: {layer: attention}}", "witness refute must be a list"),
+            ("{refute: {layer: attention}}", "verdict refute must be a list"),
         ],
     )
     def test_mistakes_are_found_when_the_rule_is_loaded(
-        self, tmp_path: Path, witness: str, message: str
+        self, tmp_path: Path, verdict: str, message: str
     ) -> None:
         with pytest.raises(RuleError) as caught:
-            make_rule(tmp_path, witness=witness)
+            make_rule(tmp_path, verdict=verdict)
         assert message in caught.value.message
         assert caught.value.line == 11
 

@@ -92,7 +92,7 @@ def test_what_a_rule_knows_is_told_once_and_confirmed() -> None:
     assert "DRY101" not in found
 
 
-def test_another_products_parser_is_a_witness_that_confirms_nothing() -> None:
+def test_another_products_parser_is_evidence_that_confirms_nothing() -> None:
     finding = findings(REFUSED, PARSER_SAYS_NO, Target("tensorrt", "10.7"))["BLD201"]
     assert (finding.standing, finding.confidence) == ("open", "high")
     assert finding.said == ("dry build, TensorRT-RTX 1.7.1, SM 8.9: UNSUPPORTED_NODE: no",)
@@ -237,7 +237,7 @@ def test_a_message_of_a_dry_build_that_a_rule_is_about(
 ) -> None:
     """Parser messages support findings for other products; builder messages are only quoted."""
     rule = make_rule(
-        tmp_path, where='op == "Relu"', witness="{confirm: [{log: [no_implementation]}]}", evidence="inferred"
+        tmp_path, where='op == "Relu"', verdict="{confirm: [{log: [no_implementation]}]}", evidence="inferred"
     )
     passed = stage == "build"
     result = DryBuildResult(version, parsed=passed, built=False if passed else None, stage="build")

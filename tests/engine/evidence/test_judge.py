@@ -15,7 +15,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.log_message import LogMessage
 
 
-class Witness(Evidence, Struct, frozen=True):
+class Opinion(Evidence, Struct, frozen=True):
     """Evidence with a fixed verdict."""
 
     verdict: Verdict | None = None
@@ -47,7 +47,7 @@ AGAINST = [Verdict(said=(each,), doubt=cast("Any", each)) for each in ("high", "
 def judged(*verdicts: Verdict | None) -> Verdict:
     """Return the verdict on one place from evidence with these verdicts."""
     question = Question(cast("Any", None), FACTS, PLACE, cast("Any", None), holds=True)
-    return judge([Witness(verdict) for verdict in verdicts], question)
+    return judge([Opinion(verdict) for verdict in verdicts], question)
 
 
 @pytest.mark.parametrize("verdict", [OPEN, YES, ANYWHERE, NO, FOR[0], AGAINST[0]])
@@ -86,7 +86,7 @@ def test_a_place_has_three_sentences() -> None:
 
 
 def test_evidence_that_states_a_fact_judges_it_alone() -> None:
-    evidence = [Witness(YES), Witness(NO, states_fact=True), Witness(None, states_fact=True)]
+    evidence = [Opinion(YES), Opinion(NO, states_fact=True), Opinion(None, states_fact=True)]
     for subject, expected in ((PLACE, YES), (OF_A_FACT, NO)):
         question = Question(cast("Any", None), FACTS, subject, cast("Any", None), holds=True)
         assert judge(evidence, question) == expected
@@ -103,12 +103,12 @@ def message() -> LogMessage:
 
 def test_lines_of_a_finding() -> None:
     slow, fast = BlockTimes("slow", 2.0, 0.5), BlockTimes("fast", 1.0, 0.25)
-    evidence = [Witness(), Witness()]
+    evidence = [Opinion(), Opinion()]
     about = Subject(None, "", (), {}, fact=message())
     places = [(about, Verdict(said=("yes",))), (OF_A_FACT, Verdict(said=("no", "yes")))]
     said = ("log:1: a", "log:2: b", "log:3: c", "log:9: d", "yes", "no")
     assert lines_of(evidence, places, FACTS) == (said, None)
-    timed = [*evidence, Witness(time=slow), Witness(time=fast)]
+    timed = [*evidence, Opinion(time=slow), Opinion(time=fast)]
     assert lines_of(timed, places, FACTS) == ((*said, "slow"), slow)
     many = [(about, Verdict(said=tuple("efgh")))]
     assert lines_of(timed, many, FACTS)[0] == (

@@ -176,8 +176,8 @@ def test_places_are_listed_with_their_sources(monkeypatch: pytest.MonkeyPatch) -
 def test_evidence_beyond_the_limit_is_counted(
     most: int, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_WITNESSES", most)
-    monkeypatch.setattr(module, "witnesses", lambda finding, drawn: finding.said)
+    monkeypatch.setattr(module, "_MOST_EVIDENCE", most)
+    monkeypatch.setattr(module, "evidence_lines", lambda finding, drawn: finding.said)
     assert part(replace(handmade.CLIP, said=("a", "b", "c")), "Seen in", "Explained") == lines
 
 

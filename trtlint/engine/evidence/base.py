@@ -81,7 +81,7 @@ class BlockTimes(Struct, frozen=True):
 
 
 class Evidence:
-    """One piece of evidence about a model: a build, a dry build, or measured ranges.
+    """One piece of evidence about a model, such as a build, a dry build or measured ranges.
 
     Subclasses are frozen structs that can be pickled.  The methods of this base class return values that mean
     "no evidence".

@@ -97,7 +97,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 def judged(question: Question) -> Verdict:
     """Judge a finding at one node by a real build or a dry build."""
-    facts, conditions = question.facts, question.rule.witness
+    facts, conditions = question.facts, question.rule.verdict
     if question.subject.refusal is not None:
         return _judged_refusal(question)
     for standing, asked in conditions.sides:
@@ -112,7 +112,7 @@ def judged(question: Question) -> Verdict:
 
 def _judged_refusal(question: Question) -> Verdict:
     """Judge a finding that predicts an error of the parser or builder; see :mod:`trtlint.engine.refusals`."""
-    facts, subject, confirm = question.facts, question.subject, question.rule.witness.confirm
+    facts, subject, confirm = question.facts, question.subject, question.rule.verdict.confirm
     assert subject.refusal is not None
     errors = errors_in_log(facts, subject, holds=question.holds)
     found = [*((quoted(error), error.at) for error in errors), *statements(confirm, question)]

@@ -2,7 +2,7 @@
 
 A rule has these conditions in its front matter::
 
-  witness:
+  verdict:
     confirm:
       - log: [norm_fp16, norm_overflow]
         anywhere: true
@@ -108,7 +108,7 @@ def read_conditions(
     *,
     refusal: bool,
 ) -> EvidenceConditions:
-    """Read the ``witness`` entry of a rule file.
+    """Read the ``verdict`` entry of a rule file.
 
     Args:
         item: the entry; None if the rule has none.
@@ -122,7 +122,7 @@ def read_conditions(
     """
     if item is None:
         return EvidenceConditions()
-    sides = item.mapping("witness", ("confirm", "refute"))
+    sides = item.mapping("verdict", ("confirm", "refute"))
     if refusal and "refute" in sides:
         raise FrontMatterError(
             "remove 'refute': findings of this rule predict a rejection, and trtlint itself refutes "
@@ -130,7 +130,7 @@ def read_conditions(
             sides["refute"].line,
         )
     found = {
-        side: tuple(_read(entry, condition, text, messages) for entry in entries.items(f"witness {side}"))
+        side: tuple(_read(entry, condition, text, messages) for entry in entries.items(f"verdict {side}"))
         for side, entries in sides.items()
     }
     return EvidenceConditions(found.get("confirm", ()), found.get("refute", ()))
@@ -139,25 +139,25 @@ def read_conditions(
 def _read(
     item: Item, condition: Compile, text: CompileText, known: Iterable[str] | None
 ) -> EvidenceCondition:
-    fields = item.mapping("witness", (*FACTS, "where", "anywhere", "because"))
+    fields = item.mapping("verdict", (*FACTS, "where", "anywhere", "because"))
     kinds = [kind for kind in FACTS if kind in fields]
     if len(kinds) != 1:
         raise FrontMatterError(
-            f"a witness must have exactly one of the keys {', '.join(map(repr, FACTS))}", item.line
+            f"an entry of verdict must have exactly one of the keys {', '.join(map(repr, FACTS))}", item.line
         )
     kind, because = kinds[0], fields.get("because")
-    what = f"witness {kind}"
+    what = f"verdict {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
     if anywhere is not None and kind != "log":
         raise FrontMatterError(
-            "'anywhere' is only allowed in an entry of 'witness' that has the key 'log'", anywhere.line
+            "'anywhere' is only allowed in an entry of 'verdict' that has the key 'log'", anywhere.line
         )
     if kind == "log":
         names = fields[kind].items(what)
         messages = [entry.word(what) if known is None else entry.choice(what, known) for entry in names]
     elif where is not None:
         raise FrontMatterError(
-            "'where' is only allowed in an entry of 'witness' that has the key 'log'", where.line
+            "'where' is only allowed in an entry of 'verdict' that has the key 'log'", where.line
         )
     else:
         where = fields[kind]
@@ -165,6 +165,6 @@ def _read(
         kind=kind,
         messages=frozenset(messages),
         where=None if where is None else condition(where, what, FACTS[kind]),
-        because=None if because is None else text(because, "witness because", FACTS[kind]),
-        anywhere=anywhere is not None and anywhere.is_true("witness anywhere"),
+        because=None if because is None else text(because, "verdict because", FACTS[kind]),
+        anywhere=anywhere is not None and anywhere.is_true("verdict anywhere"),
     )

@@ -191,7 +191,7 @@ def _cited(question: Question, support: Confidence | None) -> Verdict:
     This function is for a dry build whose product, release or GPU differs from the target.  Then messages do
     not confirm a finding, but give it the confidence ``support``.
     """
-    messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
+    messages = tuple(entry for entry in question.rule.verdict.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
     return Verdict("open", *said_and_cited(found), support=support) if found else Verdict()
 

@@ -36,7 +36,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
         measured = question.subject.fact
         if isinstance(measured, TensorRange):
             return _own(measured)
-        for standing, conditions in question.rule.witness.sides:
+        for standing, conditions in question.rule.verdict.sides:
             asked = (each for each in conditions if each.kind in ("range", "ranges"))
             said = tuple(words for each in asked for words in fulfilling(each, _ranges(question), question))
             if said:

@@ -16,7 +16,7 @@ from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
 from trtlint.report.page.markup import Content, Markup, join, link, rule_class, scrolling, tag
 from trtlint.report.page.picture import picture
-from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
+from trtlint.report.wording import evidence_lines, fix_command, fixable, included, sureness, target_remark
 
 LONGEST = 1500
 """Largest number of characters of one text on the page."""
@@ -24,7 +24,7 @@ _PLACES = 30
 """Largest number of name patterns, such as ``blocks.*.attn``, in a list."""
 _SOURCES = 12
 """Largest number of listed source lines."""
-_WITNESSES = 8
+_MOST_EVIDENCE = 8
 """Largest number of listed evidence lines."""
 _MOST_SITES = 20_000
 """Largest number of sites for which the names and source lines of one finding are collected."""
@@ -178,11 +178,11 @@ def _why(entry: CardEntry, target: str) -> Markup:
         terms.append(("Seen for", entry.seen))
     surely = sureness(finding).removeprefix(finding.confidence)
     terms.append(("Confidence", [tag("strong", finding.confidence), surely]))
-    seen = witnesses(finding, drawn=True) if finding.said or not finding.sites else ()
+    seen = evidence_lines(finding, drawn=True) if finding.said or not finding.sites else ()
     if seen:
-        shown: list[Content] = [tag("li", clipped(words, 600)) for words in seen[:_WITNESSES]]
-        if len(seen) > _WITNESSES:
-            shown.append(tag("li", f"and {plural(len(seen) - _WITNESSES, 'more place')}"))
+        shown: list[Content] = [tag("li", clipped(words, 600)) for words in seen[:_MOST_EVIDENCE]]
+        if len(seen) > _MOST_EVIDENCE:
+            shown.append(tag("li", f"and {plural(len(seen) - _MOST_EVIDENCE, 'more place')}"))
         terms.append(("Seen in", tag("ul", shown)))
     if page := explanation(finding.rule):
         terms.append(("Explained", link(page) if page.startswith("https://") else tag("code", page)))

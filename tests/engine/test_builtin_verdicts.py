@@ -90,7 +90,7 @@ def test_what_the_engine_says(rule: str, model: str, layer: dict[str, object], s
     assert any(words.startswith("layer ") for words in found.said) == (standing != "open")
 
 
-def test_an_island_whose_kernels_are_not_told_is_no_witness() -> None:
+def test_an_island_whose_kernels_are_not_told_is_no_evidence() -> None:
     loaded = model_of(MODELS["large"])
     ends = loaded.graph.nodes[0].path, loaded.graph.nodes[-1].path
     info = layers_from_json({"Layers": [f"{{ForeignNode[{ends[0]}...{ends[1]}]}}"], "Bindings": []})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal["log", "layers", "profile"]
 
-WITNESSES: Mapping[FileKind, str] = {
+FILE_KINDS: Mapping[FileKind, str] = {
     "log": "Log of a build, as text or .gz (-: standard input).",
     "layers": "Layer information of the engine (trtexec --exportLayerInfo), or the engine file itself.",
     "profile": "Layer times (--exportProfile).",
