@@ -36,7 +36,7 @@ from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.policy.settings import SettingsReader
 from trtlint.report.json import dumps
-from trtlint.runs.evidence import read_build
+from trtlint.runs.evidence import evidence_of_build
 from trtlint.runs.exits import Exit
 from trtlint.runs.inputs import tasks_of
 from trtlint.runs.job import Job, Outcome
@@ -224,7 +224,7 @@ def _check_model(path: Path) -> None:
 
 def _check_build(path: Path) -> None:
     for gathered in by_itself([(str(path), "any")]):
-        read = read_build(gathered)
+        read = evidence_of_build(gathered)
         _judge(_lint(gathered.path, evidence=read.evidence, problems=read.problems, alone=True))
 
 

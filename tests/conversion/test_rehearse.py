@@ -146,11 +146,11 @@ class Simulations:
             noisy=0,
             ranged=SimpleNamespace(outputs=[ones] * len(errors), choices=[{}] * len(errors)),
             judged=frozenset("y"),
-            skeleton="skeleton",
+            model="model",
         )
 
-    def _rewrite(self, skeleton: str, narrowing: Narrowing, *, probed: bool, fixed: object) -> Any:
-        assert (skeleton, probed, narrowing.format) == ("skeleton", False, FORMATS["fp16"])
+    def _rewrite(self, model: str, narrowing: Narrowing, *, probed: bool, fixed: object) -> Any:
+        assert (model, probed, narrowing.format) == ("model", False, FORMATS["fp16"])
         fine = bool(self._needed) and narrowing.keep >= self._needed
 
         def run(feeds: dict[str, float]) -> tuple[dict[str, Any], None]:

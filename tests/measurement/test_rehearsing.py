@@ -25,7 +25,7 @@ class Runs:
     def __init__(self, sums: bool, judged: bool, typed: bool) -> None:
         self.sums = sums
         self.judged = frozenset({"y"}) if judged else frozenset[str]()
-        self.skeleton = SimpleNamespace(typed=typed)
+        self.model = SimpleNamespace(typed=typed)
         self.probed: list[str] = []
 
     def accumulates(self, narrowing: Narrowing) -> bool:
