@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
+from trtlint.commands.streams import notify
 from trtlint.commands.tasks import read_tasks
 from trtlint.commands.verifying import Verifier
 from trtlint.compare.comparison import available, missing
@@ -30,6 +31,7 @@ from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.policy.selection import split
+from trtlint.policy.settings import SettingsReader
 from trtlint.remote.addresses import require_local
 from trtlint.report.fixes import FixResult
 from trtlint.report.fixoutputs import FixOutputs
@@ -48,7 +50,8 @@ def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
     require_local(options.lint.paths)
     _require_means(options)
-    tasks, _ = read_tasks(options.lint, compare=False)
+    reader = SettingsReader(options.lint, notify, compare=False)
+    tasks = read_tasks(reader, options.lint)
     tasks = _sources(tasks, options.output)
     if any(task.case.alone for task in tasks):
         raise SettingError("trtlint fix needs a model; only build logs, layers or profiles are given")

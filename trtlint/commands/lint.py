@@ -24,6 +24,7 @@ from trtlint.policy.failing import counts, fails, unsearched
 from trtlint.policy.likebaseline import require_baseline_path
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
+from trtlint.policy.settings import SettingsReader
 from trtlint.policy.unmatched import unmatched
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
@@ -43,7 +44,8 @@ _NOT_ALL = "this run did not read all its files"
 def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     """Lint all files, write the reports to ``outputs`` and return the exit code."""
     _refuse_contradictions(options)
-    tasks, reader = read_tasks(options)
+    reader = SettingsReader(options, notify)
+    tasks = read_tasks(reader, options)
     _warn(tasks)
     if options.show_settings:
         from trtlint.commands.settings import run_settings
