@@ -319,7 +319,7 @@ def test_a_bug_outside_a_file_is_one_line(
     def broken(*_: object, **__: object) -> None:
         raise KeyError("mine")
 
-    monkeypatch.setattr("trtlint.commands.tasks.SettingsReader", broken)
+    monkeypatch.setattr("trtlint.commands.lint.SettingsReader", broken)
     assert run(["models/b.onnx"]) == 4
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -56,10 +56,10 @@ def rehearsal(folder: Path, text: str, shape: tuple[int, ...] = (4, 8), **settin
 @pytest.mark.parametrize(
     ("text", "shape", "errors", "reason"),
     [
-        (ARGMAX, (4, 8), ["a"], "the tensor a, from which ArgMax am computes y"),
-        (TOPK, (4, 8), ["a"], "the tensor a, from which TopK top computes y"),
-        (NMS, (1, 16, 8), ["b", "t"], "the tensors b and t, from which NonMaxSuppression nms computes y"),
-        (WIDE, (4, 8), ["b"], "the tensor b, from which ArgMax am computes y"),
+        (ARGMAX, (4, 8), ["a"], "the tensor a, from which ArgMax (am) computes y"),
+        (TOPK, (4, 8), ["a"], "the tensor a, from which TopK (top) computes y"),
+        (NMS, (1, 16, 8), ["b", "t"], "the tensors b and t, from which NonMaxSuppression (nms) computes y"),
+        (WIDE, (4, 8), ["b"], "the tensor b, from which ArgMax (am) computes y"),
     ],
 )
 def test_the_tensors_before_integer_outputs_prove_a_conversion(
@@ -92,7 +92,7 @@ def test_tensors_that_are_not_finite_are_named_once(tmp_path: Path) -> None:
     assert found.verdict == "unproven"
     assert found.text == (
         "every compared tensor contains infinity or NaN in FP32; y has a boolean type, so trtlint compares "
-        "the tensor b, from which Greater Greater_2 computes y"
+        "the tensor b, from which Greater (Greater_2) computes y"
     )
 
 

@@ -58,39 +58,39 @@ LOOP = """a = MatMul (x, w) s = ReduceSum <keepdims = 0> (a) [loop] f, y = Loop 
             ARGMAX,
             "int64[4] y",
             {("y", 0): "a"},
-            "y has an integer type, so trtlint compares the tensor a, from which ArgMax am computes y",
+            "y has an integer type, so trtlint compares the tensor a, from which ArgMax (am) computes y",
         ),
         (
             CAST,
             "int32[4,1] y",
             {("i", 0): "a"},
-            "y has an integer type, so trtlint compares the tensor a, from which ArgMax am and later "
+            "y has an integer type, so trtlint compares the tensor a, from which ArgMax (am) and later "
             "operators compute y",
         ),
         (
             TOPK,
             "int64[4,2] y",
             {("y", 0): "a"},
-            "y has an integer type, so trtlint compares the tensor a, from which TopK top computes y",
+            "y has an integer type, so trtlint compares the tensor a, from which TopK (top) computes y",
         ),
         (
             "a = MatMul (x, w) [more] y = Greater (a, half)",
             "bool[4,8] y",
             {("y", 0): "a"},
-            "y has a boolean type, so trtlint compares the tensor a, from which Greater more computes y",
+            "y has a boolean type, so trtlint compares the tensor a, from which Greater (more) computes y",
         ),
         (
             f"{ARGMAX} [more] z = Greater (a, half)",
             "int64[4] y, bool[4,8] z",
             {("y", 0): "a", ("z", 0): "a"},
-            "no output has a float type, so trtlint compares the tensor a, from which ArgMax am computes y; "
-            "the tensor a, from which Greater more computes z",
+            "no output has a float type, so trtlint compares the tensor a, from which ArgMax (am) computes "
+            "y; the tensor a, from which Greater (more) computes z",
         ),
         (
             "a = MatMul (x, w) [add] b = Add (a, half) [more] y = Greater (a, b)",
             "bool[4,8] y",
             {("y", 0): "a", ("y", 1): "b"},
-            "y has a boolean type, so trtlint compares the tensors a and b, from which Greater more "
+            "y has a boolean type, so trtlint compares the tensors a and b, from which Greater (more) "
             "computes y",
         ),
     ],

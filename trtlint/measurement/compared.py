@@ -118,7 +118,7 @@ def _sentence(graph: Graph, readers: Mapping[tuple[Node, Value], list[str]], dec
         *before, last = names
         tensors = f"tensors {', '.join(before)} and {last}" if before else f"tensor {last}"
         verb = "computes" if output in node.outputs else "and later operators compute"
-        parts.append(f"the {tensors}, from which {node.op} {node.path} {verb} {output.name}")
+        parts.append(f"the {tensors}, from which {node.op} ({node.path}) {verb} {output.name}")
     more = len(parts) - _LISTED
     if more > 0:
         counted = "1 more operator" if more == 1 else f"{more} more operators"

@@ -78,9 +78,9 @@ class DryOptions(Struct, frozen=True):
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
-        compare: inputs for a comparison of the parsed network with the ONNX model. Each entry is a file,
-            ``probe``, or an empty text for generated inputs. An empty tuple means no comparison; None means
-            unset.
+        compare: inputs for a comparison of the parsed network with the ONNX model. Each entry is the path of
+            a file with inputs, the word ``probe``, or an empty text. An empty text means generated inputs.
+            An empty tuple means no comparison; None means unset.
     """
 
     level: Literal["off", "parse", "build"] | None = None

@@ -27,7 +27,7 @@ def describe(error: BaseException) -> str:
 
 
 def _tracker() -> str:
-    """Return `` at URL`` with the address of the issue tracker; empty if the address is unknown."""
+    """Return " at " and the address of the issue tracker, or an empty text if the address is unknown."""
     try:
         urls = metadata.metadata("trtlint").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

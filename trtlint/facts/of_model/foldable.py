@@ -91,9 +91,9 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return at most ``most`` values in the computation of ``result``.
+    """Return the values from which ``result`` is computed, and whether these are all such values.
 
-    The second result is True if no value of the computation is left out.
+    At most ``most`` values are returned.
     """
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]
