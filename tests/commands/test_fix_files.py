@@ -173,6 +173,36 @@ def test_a_full_disk_keeps_the_copied_data_of_an_earlier_run(
     assert files_below(out) == before
 
 
+def test_a_model_that_cannot_be_written_keeps_the_data_of_an_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    model, out = tmp_path / "in" / "a.onnx", tmp_path / "out"
+    with_data(model, "w.bin")
+    out.mkdir()
+    (out / "a.fixed.onnx.data").write_bytes(b"data of an earlier run")
+    before = files_below(out)
+    monkeypatch.setattr("trtlint.model.writer.write_to", full)
+    assert run([*FIX, str(model), "-o", str(out)]) == 3
+    assert "cannot be written: No space left on device" in capsys.readouterr().out
+    assert files_below(out) == before
+
+
+def test_new_data_never_replace_the_data_of_another_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out = tmp_path / "in" / "a.onnx", tmp_path / "out"
+    with_data(model, "w.bin")
+    with_data(out / "b.onnx", "a.fixed.onnx.data")
+    data = (out / "a.fixed.onnx.data").read_bytes()
+    assert run([*FIX, str(model), str(out / "b.onnx"), "-o", str(out)]) == 3
+    assert "a.fixed.onnx: cannot be written: " in capsys.readouterr().out
+    assert (out / "a.fixed.onnx.data").read_bytes() == data
+    assert (out / "b.fixed.onnx").exists()
+
+
 def test_a_second_run_skips_the_models_in_the_folder_of_the_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,7 +31,7 @@ from trtlint.files.replace import require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.datafile import data_file
-from trtlint.model.writer import files_of
+from trtlint.model.writer import files_at_risk, files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import require_local
@@ -106,13 +106,13 @@ def run_convert(options: ConvertOptions) -> int:
         None if options.dry_run else destination(model, options.output, _beside(model, options))
         for model in models
     ]
-    protected = [*models, *map(Path, inputs.paths)]
+    written = [out for out in outs if out is not None]
+    protected = [*files_at_risk(models, written), *map(Path, inputs.paths)]
     commands = [_build_command(options, model) for model in models]
     requests = [
         _request(model, options, inputs, command) for model, command in zip(models, commands, strict=True)
     ]
     inputs.require()
-    written = [out for out in outs if out is not None]
     for file in written:
         require_output(file, protected)
     require_outputs(options.outputs, protected, [*written, *map(data_file, written)])

@@ -28,6 +28,7 @@ from trtlint.fixes.source import beside, read_source
 from trtlint.measurement.inputs import InputsError
 from trtlint.model.datafile import data_file
 from trtlint.model.errors import ModelError
+from trtlint.model.writer import files_at_risk
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.policy.selection import split
@@ -62,7 +63,7 @@ def run_fix(options: FixOptions) -> int:
             f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
         )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
-    models = [task.file for task in tasks]
+    models = files_at_risk([task.file for task in tasks], outs)
     protected = [*models, *outs]
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *map(data_file, outs), *scripts])
@@ -94,7 +95,7 @@ def _fix(
         keep: paths of nodes to keep in FP32.
         options: the options of the command.
         report: the report. The function adds the result or the problem to it.
-        models: the models of the command. The fixed model must not replace them.
+        models: the models of the command, and their data. The fixed model must not replace them.
 
     Raises:
         SettingError: an option cannot be used for this model.

@@ -97,10 +97,13 @@ def _write_external(converted: ConvertedModel, out: Path, protected: tuple[Path,
     data = data_file(out)
     proto = onnx.ModelProto()
     proto.CopyFrom(converted.proto)
-    with replacing(data, [converted.store.path, *protected]) as file:
+    protected = (converted.store.path, *protected)
+    # If the model cannot be written, the data of an earlier run stay.
+    with replacing(data, protected) as file:
         write_data(file, data.name, _large(proto, converted))
-    with replacing(out, [converted.store.path, *protected]) as file:
-        file.write(proto.SerializeToString())
+        file.flush()
+        with replacing(out, protected) as model:
+            model.write(proto.SerializeToString())
     return out.stat().st_size + data.stat().st_size
 
 

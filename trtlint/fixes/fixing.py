@@ -166,8 +166,12 @@ def write_fixed(
     if with_data and not source.has_data_beside(out) and data_files(proto):
         require_replaceable(out, protected)
         data = data_file(out)
+        # If the model cannot be written, the data of an earlier run stay.
         with replacing(data, protected) as file:
             proto = copy_data(proto, source.raw.tensors, file, data.name)
+            file.flush()
+            write(proto, source.raw.tensors, out, protected)
+        return
     write(proto, source.raw.tensors, out, protected)
 
 

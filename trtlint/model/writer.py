@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +21,7 @@ from trtlint.files.replace import replacing
 from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
+from trtlint.model.datafile import data_file
 from trtlint.model.protos import text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT, TensorStore
@@ -52,6 +53,18 @@ def files_of(path: Path) -> list[Path]:
     with suppress(UnreadableError, OSError):
         return [path, *(path.parent / name for name in data_files_of(path))]
     return [path]
+
+
+def files_at_risk(models: Sequence[Path], outs: Iterable[Path]) -> list[Path]:
+    """Return the models of a command, and their external data if a new data file may replace them.
+
+    Args:
+        models: the models that the command reads.
+        outs: the models that the command may write.
+    """
+    if not any(data_file(out).exists() for out in outs):
+        return list(models)
+    return [file for model in models for file in files_of(model)]
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path, protected: Iterable[Path] = ()) -> None:
