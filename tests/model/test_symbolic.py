@@ -160,6 +160,20 @@ def test_sizes_computed_from_a_dynamic_size_are_dynamic(name: str, axis: int, ex
     assert model.constants.dynamic(model.graph.values[name][0], axis) is expected
 
 
+def test_a_name_that_only_the_exporter_wrote_is_no_dynamic_size() -> None:
+    model = model_of(
+        """< ir_version: 8, opset_import: ["" : 17] > g (float[n,4] x) => (float[A,B] y)
+        < int64[1] zero = {0}, int64[1] two = {2}, int64[1] rest = {-1}, int64[s] t, int64[u] sizes >
+        { shape = Shape (x) rank = Shape (shape) end = Sub (rank, two) t = Slice (shape, zero, end)
+          sizes = Concat <axis = 0> (t, rest) y = Reshape (x, sizes) }"""
+    )
+    (sizes,) = model.graph.values["sizes"]
+    (x,) = model.graph.values["x"]
+    assert sizes.shape == ("u",)
+    assert model.constants.dynamic(sizes, 0) is None
+    assert model.constants.dynamic(x, 0) is True
+
+
 def test_what_is_told_does_not_depend_on_what_was_asked_first() -> None:
     one, other = model_of(HEADS), model_of(HEADS)
     names = [node.output.name for node in one.graph.nodes]

@@ -348,8 +348,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dynamic": Function(
         "dynamic(v, i)",
-        "whether dimension i of v is dynamic: it has a name, is unknown in a model input, or is computed "
-        "from such a dimension, for example by Conv; unknown if trtlint cannot tell",
+        "whether dimension i of v is dynamic: it is a named or unknown dimension of a model input, or is "
+        "computed from such a dimension, for example by Conv; unknown if trtlint cannot tell",
         (VALUE, NUMBER),
         TRUTH,
         _dynamic,

@@ -69,7 +69,8 @@ class SymbolicShapes:
         self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
-        self._unnamed: dict[Value, frozenset[int]] = {}
+        self._computed: dict[Value, frozenset[int]] = {}
+        self._names: frozenset[str] | None = None
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
@@ -84,19 +85,16 @@ class SymbolicShapes:
         shape, node = value.shape, value.producer
         if node is None or (shape is not None and None not in shape):
             return shape
-        if self._at <= node.index:
-            self._array = array
-            try:
-                self._walk(node.index)
-            finally:
-                del self._array
+        self._reach(node, array)
         return self._shape(value)
 
     def dynamic(self, value: Value, axis: int, array: Callable[[Value], Array | None]) -> bool | None:
         """Return whether a dimension is dynamic for TensorRT, or None if unknown.
 
-        A dimension is dynamic if it has a name, if it is an unknown dimension of a model input, or if it is
-        computed from such a dimension, for example by a convolution.
+        A dimension is dynamic if it is a named or unknown dimension of a model input, or if it is computed
+        from such a dimension, for example by a convolution. Exporters also write names for dimensions that
+        they cannot compute, but TensorRT computes some of these dimensions. So only the names of input
+        dimensions count.
 
         Args:
             value: a value of the graph.
@@ -106,14 +104,37 @@ class SymbolicShapes:
         dims = self.dimensions(value, array)
         if dims is None or not -len(dims) <= axis < len(dims):
             return None
-        return False if isinstance(dims[axis], int) else self._is_dynamic(value, axis % len(dims)) or None
+        if isinstance(dims[axis], int):
+            return False
+        if value.producer is not None:
+            self._reach(value.producer, array)
+        return self._is_dynamic(value, axis % len(dims)) or None
+
+    def _reach(self, node: Node, array: Callable[[Value], Array | None]) -> None:
+        """Compute the shapes of all nodes up to ``node``, unless they are known."""
+        if self._at <= node.index:
+            self._array = array
+            try:
+                self._walk(node.index)
+            finally:
+                del self._array
 
     def _is_dynamic(self, value: Value | None, axis: int) -> bool:
         """Return whether a dimension is certainly dynamic.  ``axis`` is not negative."""
         dims = self._shape(value)
         if value is None or dims is None or axis >= len(dims) or isinstance(dims[axis], int):
             return False
-        return isinstance(dims[axis], str) or value.is_input or axis in self._unnamed.get(value, ())
+        return value.is_input or self._is_of_input(dims[axis]) or axis in self._computed.get(value, ())
+
+    def _is_of_input(self, dim: Dimension) -> bool:
+        """Return whether a dimension is a product of numbers and of named dimensions of the model inputs."""
+        if not isinstance(dim, str):
+            return False
+        if self._names is None:
+            inputs = {value for node in self._nodes for value in node.inputs if value and value.is_input}
+            sizes = (size for value in inputs for size in value.shape or ())
+            self._names = frozenset(size for size in sizes if isinstance(size, str))
+        return all(part.isdecimal() or part in self._names for part in dim.split("*"))
 
     def _is_computed(self, node: Node, axis: int, rank: int) -> bool:
         """Return whether an operator computes a dimension of its output from a dynamic dimension."""
@@ -154,10 +175,12 @@ class SymbolicShapes:
             like = inferred if value is node.output else None
             if parts:
                 like = parts[node.outputs.index(value)]
-            shape = self._shapes[value] = merge_shapes(value.shape, like)
-            if shape is not None and None in shape and value is node.output and not node.domain:
-                axes = (axis for axis, dim in enumerate(shape) if dim is None)
-                self._unnamed[value] = frozenset(a for a in axes if self._is_computed(node, a, len(shape)))
+            self._shapes[value] = merge_shapes(value.shape, like)
+        shape = self._shape(node.outputs[0]) if node.outputs and not node.domain else None
+        if shape is not None and not all(isinstance(dim, int) or self._is_of_input(dim) for dim in shape):
+            axes = (axis for axis, dim in enumerate(shape) if not isinstance(dim, int))
+            computed = frozenset(axis for axis in axes if self._is_computed(node, axis, len(shape)))
+            self._computed[node.outputs[0]] = computed
 
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
         """Return the output shapes of ``Split``.  If the sizes are not given, the parts are equal."""
