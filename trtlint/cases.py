@@ -99,7 +99,7 @@ def _saved(program: Any, name: str) -> Iterator[str]:
     if not hasattr(program, "graph_signature") or "torch" not in sys.modules:
         raise ArgumentError.of(name, program, "a path, paths, or a torch.export.ExportedProgram")
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
-        file = os.path.join(folder, "program.pt2")  # noqa: PTH118
+        file = str(Path(folder, "program.pt2"))
         sys.modules["torch"].export.save(program, file)
         yield file
 

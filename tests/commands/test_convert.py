@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import io
 import json
@@ -18,6 +19,7 @@ import pytest
 import trtlint
 from tests.conversion.models import MASKED, PRODUCTS, saved
 from trtlint.cli import run
+from trtlint.conversion import writing
 from trtlint.files import lfs
 from trtlint.files.replace import replacing
 from trtlint.report import schemas
@@ -236,6 +238,31 @@ def test_several_models_are_written_to_a_folder(folder: Path, capsys: pytest.Cap
     page = Path("all.html").read_text("utf-8")
     assert "2 models in FP16" in page
     assert page.count("<h1") == 1
+
+
+def test_files_that_a_failed_conversion_keeps(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save = functools.partial(onnx.save, save_as_external_data=True, size_threshold=0)
+    for name in ("in", "out"):
+        (folder / name).mkdir()
+    save(onnx.load("m.onnx"), "in/a.onnx", location="a.bin")
+    save(onnx.load("m.onnx"), "out/b.onnx", location="a.fp16.onnx.data")
+    kept = Path("out/a.fp16.onnx.data").read_bytes()
+    # The new data would replace the data of another model of this command.
+    data("in/a.onnx", "out/b.onnx", "--to", "fp16", "--no-measure", "-o", "out", code=3)
+    assert Path("out/a.fp16.onnx.data").read_bytes() == kept
+    # The data are written, but the model is not.
+
+    def full(path: Path, *arguments: Any) -> Any:
+        if path.suffix == ".onnx":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replacing(path, *arguments)
+
+    monkeypatch.setattr(writing, "replacing", full)
+    data("in/a.onnx", "--to", "fp16", "--no-measure", "-o", "out", code=3)
+    assert Path("out/a.fp16.onnx.data").read_bytes() == kept
+    assert "No space left on device" in capsys.readouterr().err
 
 
 def test_each_bad_model_is_one_error_and_the_others_are_written(

@@ -22,7 +22,7 @@ from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
 from trtlint.files import lfs
 from trtlint.fixes import session, surgeon, verification
-from trtlint.model import datafile, writer
+from trtlint.model import writer
 from trtlint.model.writer import data_files_of
 from trtlint.report.schemas import load
 
@@ -156,8 +156,9 @@ def test_each_bad_model_is_one_error_and_the_others_are_written(
     assert [file.name for file in out.iterdir()] == ["z.fixed.onnx"]
 
 
-def test_a_full_disk_keeps_the_copied_data_of_an_earlier_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("step", ["datafile.copy_stretch", "writer.write_to"])
+def test_a_full_disk_keeps_the_files_of_an_earlier_run(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -166,27 +167,11 @@ def test_a_full_disk_keeps_the_copied_data_of_an_earlier_run(
     with_data(model, "w.bin")
     out.mkdir()
     assert run([*FIX, str(model), "-o", str(out)]) == 0
+    (out / "a.fixed.onnx.data").write_bytes(b"other data than this run writes")
     before = files_below(out)
-    monkeypatch.setattr(datafile, "copy_stretch", full)
+    monkeypatch.setattr(f"trtlint.model.{step}", full)
     assert run([*FIX, str(model), "-o", str(out)]) == 3
     assert f"{out / 'a.fixed.onnx'}: cannot be written: No space left on device\n" in capsys.readouterr().out
-    assert files_below(out) == before
-
-
-def test_a_model_that_cannot_be_written_keeps_the_data_of_an_earlier_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    model, out = tmp_path / "in" / "a.onnx", tmp_path / "out"
-    with_data(model, "w.bin")
-    out.mkdir()
-    (out / "a.fixed.onnx.data").write_bytes(b"data of an earlier run")
-    before = files_below(out)
-    monkeypatch.setattr("trtlint.model.writer.write_to", full)
-    assert run([*FIX, str(model), "-o", str(out)]) == 3
-    assert "cannot be written: No space left on device" in capsys.readouterr().out
     assert files_below(out) == before
 
 

@@ -63,8 +63,8 @@ def run_fix(options: FixOptions) -> int:
             f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
         )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
-    models = files_at_risk([task.file for task in tasks], outs)
-    protected = [*models, *outs]
+    inputs = files_at_risk([task.file for task in tasks], outs)
+    protected = [*inputs, *outs]
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *map(data_file, outs), *scripts])
     for script in scripts:
@@ -74,7 +74,7 @@ def run_fix(options: FixOptions) -> int:
     )
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
-        ended = max(ended, _fix(task, out, keep, options, report, models))
+        ended = max(ended, _fix(task, out, keep, options, report, inputs))
     report.close()
     return ended
 
@@ -85,7 +85,7 @@ def _fix(
     keep: Sequence[str],
     options: FixOptions,
     report: FixOutputs,
-    models: Sequence[Path],
+    inputs: Sequence[Path],
 ) -> Exit:
     """Fix one model and report on it.
 
@@ -95,7 +95,7 @@ def _fix(
         keep: paths of nodes to keep in FP32.
         options: the options of the command.
         report: the report. The function adds the result or the problem to it.
-        models: the models of the command, and their data. The fixed model must not replace them.
+        inputs: the files that the command reads. The fixed model must not replace them.
 
     Raises:
         SettingError: an option cannot be used for this model.
@@ -119,7 +119,7 @@ def _fix(
             return Exit.UNREADABLE
         try:
             with Activity(f"writing {out.name}"):
-                written = None if options.dry_run else _write(fixed, out, verdicts, models)
+                written = None if options.dry_run else _write(fixed, out, verdicts, inputs)
                 costs = costs_of(fixed, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
@@ -266,10 +266,10 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(
-    fixed: FixedModel, out: Path, verdicts: Sequence[CheckResult], models: Sequence[Path]
+    fixed: FixedModel, out: Path, verdicts: Sequence[CheckResult], inputs: Sequence[Path]
 ) -> Path | None:
     """Write the fixed model, and return its path, or None if the model did not change."""
     if not fixed.changed or fixed.fault:
         return None
-    write_fixed(fixed, out, [verdict.document for verdict in verdicts], models)
+    write_fixed(fixed, out, [verdict.document for verdict in verdicts], inputs)
     return out

@@ -32,12 +32,15 @@ def data_file(model: Path) -> Path:
     return model.with_name(f"{model.name}.data")
 
 
+def files_in(tensor: TensorProto) -> list[str]:
+    """Return the files that a tensor names as the location of its elements, as in the model."""
+    places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
+    return [place for place in places if place != LEFT]
+
+
 def is_in_file(tensor: TensorProto) -> bool:
     """Return whether the elements of a tensor are in a file of external data."""
-    if tensor.data_location != TensorProto.EXTERNAL:
-        return False
-    places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
-    return any(place != LEFT for place in places)
+    return tensor.data_location == TensorProto.EXTERNAL and bool(files_in(tensor))
 
 
 class CopiedTensor:

@@ -8,6 +8,7 @@ propagates the names of dynamic dimensions, and cancels equal names to compute t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from trtlint.model.folding import Array, ma
 from trtlint.model.graph import Node, Value
@@ -70,7 +71,6 @@ class SymbolicShapes:
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
         self._computed: dict[Value, frozenset[int]] = {}
-        self._names: frozenset[str] | None = None
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
@@ -128,13 +128,16 @@ class SymbolicShapes:
 
     def _is_of_input(self, dim: Dimension) -> bool:
         """Return whether a dimension is a product of numbers and of named dimensions of the model inputs."""
-        if not isinstance(dim, str):
-            return False
-        if self._names is None:
-            inputs = {value for node in self._nodes for value in node.inputs if value and value.is_input}
-            sizes = (size for value in inputs for size in value.shape or ())
-            self._names = frozenset(size for size in sizes if isinstance(size, str))
-        return all(part.isdecimal() or part in self._names for part in dim.split("*"))
+        return isinstance(dim, str) and all(
+            part.isdecimal() or part in self._names for part in dim.split("*")
+        )
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of the dimensions of the model inputs."""
+        inputs = {value for node in self._nodes for value in node.inputs if value and value.is_input}
+        sizes = (size for value in inputs for size in value.shape or ())
+        return frozenset(size for size in sizes if isinstance(size, str))
 
     def _is_computed(self, node: Node, axis: int, rank: int) -> bool:
         """Return whether an operator computes a dimension of its output from a dynamic dimension."""

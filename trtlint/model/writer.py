@@ -21,21 +21,14 @@ from trtlint.files.replace import replacing
 from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
-from trtlint.model.datafile import data_file
-from trtlint.model.protos import text
+from trtlint.model.datafile import data_file, files_in
 from trtlint.model.reader import decode, read
-from trtlint.model.tensors import LEFT, TensorStore
+from trtlint.model.tensors import TensorStore
 
 
 def data_files(proto: onnx.ModelProto) -> list[str]:
     """Return the names of the external data files of a model, as in the model."""
-    names = {
-        text(entry.value)
-        for tensor in all_tensors(proto)
-        for entry in tensor.external_data
-        if entry.key == "location" and text(entry.value) != LEFT
-    }
-    return sorted(names)
+    return sorted({name for tensor in all_tensors(proto) for name in files_in(tensor)})
 
 
 def data_files_of(path: Path) -> list[str]:
