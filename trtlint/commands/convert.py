@@ -34,6 +34,7 @@ from trtlint.model.datafile import data_file
 from trtlint.model.writer import files_at_risk, files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
+from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.report.json import problem_data
@@ -120,6 +121,7 @@ def run_convert(options: ConvertOptions) -> int:
     found: list[ConvertedFile] = []
     problems: list[Problem] = []
     ended = Exit.CLEAN
+    collect_seldom()
     for request, out, command in zip(requests, outs, commands, strict=True):
         try:
             one = _converted(request, out, options, build_line(wanted, command), wanted, protected)

@@ -33,6 +33,7 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.policy.selection import split
 from trtlint.policy.settings import SettingsReader
+from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.fixes import FixResult
 from trtlint.report.fixoutputs import FixOutputs
@@ -73,6 +74,7 @@ def run_fix(options: FixOptions) -> int:
         options.outputs, diff=options.diff, protected=protected, selected=split(options.lint.select)
     )
     ended = Exit.CLEAN
+    collect_seldom()
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
         ended = max(ended, _fix(task, out, keep, options, report, inputs))
     report.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
 from trtlint.policy.unmatched import unmatched
+from trtlint.process.collection import collect_seldom
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
 from trtlint.report.outputs import Outputs, ReportOutput
@@ -65,7 +65,7 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
         require_baseline_path(Path(options.write_baseline), protected)
     style = _style(options, tasks, sources.root, [*protected, *reader.baselines])
     reports = Outputs(outputs, style, sys.stdout)
-    _collect_seldom()
+    collect_seldom()
     for task, found in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
         located = [folded(report).with_options(options.arguments).located(find) for report in found]
@@ -139,18 +139,6 @@ def _keep_baselines(
             left = plural(len(baseline), "place")
             unseen = "" if whole or not baseline.missing else f"; kept missing models ({_NOT_ALL})"
             click.echo(f"trtlint: {name}: removed {dropped}, {left} left{unseen}", err=True)
-
-
-def _collect_seldom() -> None:
-    """Enable the garbage collector again, with a high threshold.
-
-    Objects that exist at this call are never collected.  A model has tens of thousands of objects, so with
-    the default threshold, each model would start many collections.
-    """
-    if not gc.isenabled():
-        gc.freeze()
-        gc.set_threshold(50_000, 10, 10)
-        gc.enable()
 
 
 class _Run:

@@ -38,6 +38,7 @@ from trtlint.model.sources import Sources
 from trtlint.model.writer import files_of
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
+from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
 from trtlint.report.measureadvice import MeasurementAdvice, advice, applies_to
@@ -87,6 +88,7 @@ def run_measure(options: MeasureOptions) -> int:
     for file in results:
         require_output(file, read, "the measurement to")
     require_outputs(options.outputs, read, results)
+    collect_seldom()
     try:
         request.inputs.require()
         with progress() as shown:

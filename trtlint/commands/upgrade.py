@@ -23,6 +23,7 @@ from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
+from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
@@ -63,6 +64,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
     tasks = [Task.of(settings) for settings in reader.settings(expand(options.paths))]
     read = [task.file for task in tasks]
     require_outputs(options.outputs, read)
+    collect_seldom()
     results = with_progress(
         _results(tasks, options, last),
         len(tasks),

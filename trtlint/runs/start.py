@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+
+from trtlint.process.collection import collect_seldom
 
 
 def _end_with_parent() -> None:
@@ -37,11 +40,7 @@ def begin() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()
-    import gc
-
     gc.disable()
     import trtlint.runs.worker  # noqa: F401 - every job needs this module
 
-    gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
-    gc.enable()
+    collect_seldom()
