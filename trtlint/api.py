@@ -241,7 +241,8 @@ def fix(
             result = onnx.load(written, load_external_data=False)
             result = result if graph is None else graph.import_onnx(result)
         outcome = fixed.outcome
-        reports = tuple(renamed(report, str(shown)) for report in outcome.after.reports)
+        unread = (replace(report, errors=case.problems) for report in outcome.after.reports)
+        reports = tuple(renamed(report, str(shown)) for report in unread)
         return Fix(result, tuple(outcome.applied), tuple(outcome.refused), reports)
 
 

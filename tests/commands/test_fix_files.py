@@ -15,6 +15,7 @@ import jsonschema
 import onnx
 import pytest
 
+import trtlint
 from trtlint.cli import run
 from trtlint.commands import fix as command
 from trtlint.compare.comparison import available
@@ -48,6 +49,22 @@ def test_external_data_of_a_removed_tensor_are_kept(
     captured = capsys.readouterr()
     assert "is read in this run" in captured.out + captured.err
     assert (tmp_path / removed).read_bytes() == data
+
+
+@pytest.mark.parametrize("option", ["--layers", "--profile"])
+def test_an_unreadable_file_of_a_build_is_an_error_and_the_model_is_fixed(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken, fixed = tmp_path / "cut.json", tmp_path / "fixed.onnx"
+    broken.write_text('{"Layers": [', encoding="utf-8")
+    assert run([*FIX, str(EXAMPLE), option, str(broken), "-o", str(fixed), "--format", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert [error["path"] for error in document["errors"]] == [str(broken)]
+    assert fixed.exists()
+    keyword: dict[str, str] = {option[2:]: str(broken)}
+    found = trtlint.fix(EXAMPLE, trt="10.7", select="ACC102", out=fixed, **keyword)  # type: ignore[arg-type]
+    assert found.model == fixed
+    assert [[problem.path for problem in report.errors] for report in found.reports] == [[str(broken)]]
 
 
 def test_external_data_of_a_model_that_is_not_written_are_kept(

@@ -268,7 +268,7 @@ def test_terminals_with_a_bar(
 
 
 def test_a_worker_has_no_bar(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "parent_process", object)
+    monkeypatch.setattr("multiprocessing.parent_process", object)
     with Activity("all"):
         pass
     assert bar.calls == []

@@ -102,6 +102,8 @@ def _fix(
     Raises:
         SettingError: an option cannot be used for this model.
     """
+    for unread in task.case.problems:  # the model is fixed without this file
+        report.problem(unread)
     verdicts: tuple[CheckResult, ...] = ()
     if not options.dry_run:
         remove_stale(out.parent)
@@ -127,10 +129,11 @@ def _fix(
             problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
             return Exit.UNREADABLE
-    failed = bool(fixed.fault)
-    if failed:
+    failed = bool(task.case.problems)
+    if fixed.fault:
+        failed = True
         report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
-    if edits is not None and not failed:
+    if edits is not None and not fixed.fault:
         try:
             replace_text(Path(str(options.script)), edits, source.files)
         except OSError as error:

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from multiprocessing import parent_process
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -128,9 +127,12 @@ def _wanted() -> bool:
 
     Checking for a terminal is not enough, because some CI systems run commands in a terminal.
     """
+    if not sys.stderr.isatty():
+        return False
+    from multiprocessing import parent_process  # here, because most runs have no terminal
+
     return (
-        sys.stderr.isatty()
-        and parent_process() is None
+        parent_process() is None
         and os.environ.get("TERM") != "dumb"
         and os.environ.get("CI", "") in ("", "0", "false")
     )
