@@ -407,6 +407,8 @@ def test_the_node_that_an_error_itself_names() -> None:
             "parser_bare",
             {"old": "Assertion failed: dims.nbDims == 3"},
         ),
+        # https://github.com/onnx/onnx-tensorrt/issues/486
+        ("RuntimeError: While parsing node number -1:", "parser_bare", {"number": "-1"}),
     ],
 )
 def test_lines_of_public_threads(line: str, pattern: str, groups: dict[str, str]) -> None:
