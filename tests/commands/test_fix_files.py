@@ -300,6 +300,10 @@ def test_what_an_earlier_run_made_is_not_fixed_again_and_another_model_is_not_re
         in capsys.readouterr().err
     )
     assert out.read_bytes() == EXAMPLE.read_bytes()
+    folder = tmp_path / "out"
+    folder.mkdir()
+    assert run([*FIX, str(tmp_path), "-o", str(folder)]) == 0
+    assert [file.name for file in sorted(folder.iterdir())] == ["a.fixed.fixed.onnx", "a.fixed.onnx"]
 
 
 @pytest.mark.parametrize(

@@ -158,19 +158,21 @@ def _sources(tasks: Sequence[Task], output: str | None) -> list[Task]:
     Raises:
         SettingError: the fixed copy of a model would overwrite another given model.
     """
-    made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
-    if output is not None and Path(output).is_dir():
-        made |= {os.path.realpath(Path(output, beside(task.file).name)): task.file for task in tasks}
+    beside_model = {os.path.realpath(beside(task.file)): task.file for task in tasks}
+    written = beside_model
+    if output is not None:
+        written = {os.path.realpath(Path(output, beside(task.file).name)): task.file for task in tasks}
     found = []
     for task in tasks:
-        source = made.get(os.path.realpath(task.file))
-        if source is None:
-            found.append(task)
-        elif not _is_fixed(task.file):
+        file = os.path.realpath(task.file)
+        if file in {*beside_model, *written} and _is_fixed(task.file):
+            continue
+        if file in written:
             raise SettingError(
-                f"the fixed model of {source} would replace {task.file}, another model of this command; fix "
-                "the two models in separate commands"
+                f"the fixed model of {written[file]} would replace {task.file}, another model of this "
+                "command; fix the two models in separate commands"
             )
+        found.append(task)
     return found
 
 
