@@ -307,6 +307,19 @@ def test_no_condition_compares_the_sentences_of_a_refusal(entry: RuleEntry) -> N
         assert not re.search(r"\b(in|==|!=) (says|way)\b|\b(says|way) (==|!=)", condition.text)
 
 
+def test_no_text_has_a_constant_in_single_braces() -> None:
+    """``{"name"}`` in a text loses its braces and quotes; ``{{"name"}}`` keeps them."""
+    texts = [
+        (rule.id, text)
+        for rule in load_builtin()
+        for text in (rule.message, *(each.do for each in rule.advice))
+    ]
+    expressions = [
+        (rule, piece.text) for rule, text in texts for piece in text.pieces if not isinstance(piece, str)
+    ]
+    assert [each for each in expressions if re.fullmatch(r"\"[^\"]*\"|'[^']*'", each[1])] == []
+
+
 def test_every_builtin_rule_with_a_fix_has_an_example_of_it() -> None:
     without = [rule.id for rule in load_builtin() if _fixes(rule) and not fixed_examples(rule)]
     assert without == []
