@@ -12,10 +12,10 @@ class Exit(IntEnum):
     """
 
     CLEAN = 0
-    """No findings at or above ``--fail-on`` with medium or high confidence."""
+    """No findings at or above ``--fail-on``, not counting findings of low confidence."""
     FINDINGS = 1
-    """Findings at or above ``--fail-on`` with medium or high confidence, failed rule examples, or a fix
-    without the required proof.
+    """Findings at or above ``--fail-on`` with medium confidence or more, failed rule examples, an error of
+    ``measure`` that is not under the bound, or a result that could not be proven.
     """
     USAGE = 2
     """Wrong usage, configuration or rule file."""
