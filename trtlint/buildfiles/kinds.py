@@ -20,7 +20,7 @@ FileKind = Literal["log", "layers", "profile"]
 FILE_KINDS: Mapping[FileKind, str] = {
     "log": "Log of a build, as text or .gz (-: standard input).",
     "layers": "Layer information of the engine (trtexec --exportLayerInfo), or the engine file itself.",
-    "profile": "Layer times (--exportProfile).",
+    "profile": "Times of the layers of the engine (trtexec --exportProfile).",
 }
 """For each kind of build file, the help text of its option."""
 

@@ -47,12 +47,13 @@ _options = bundle(
     click.option(
         "--verify-build",
         is_flag=True,
-        help="Build both models with TensorRT-RTX and compare the fused layers; no GPU needed.",
+        help="Build the FP32 model and the converted model with TensorRT-RTX, without a GPU, and compare the "
+        "fused layers.",
     ),
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
     HTML,
-    limit_options("180 s plus 0.25 s per MB of the model, for all runs together"),
+    limit_options("all runs share 180 s plus 0.25 s per MB of the model"),
     BUILD,
     click.option(
         "--network-script",
