@@ -4,7 +4,7 @@ The models are the exports of the shared data, if it exists. For each rule below
 before and after the fix, and the reasons for the remaining places. With ``trtlint[rtx]``, it also shows the
 builder's warnings about normalizations, the fused attention, and whether all models that build still build
 with equal outputs. At the end come generated models and small reproductions that the builder refuses and
-that have a rewrite. ``EVERY`` reduces the number of builds.
+that have a rewrite. With the environment variable ``EVERY=N``, only one of N models is built (default: 5).
 """
 
 from __future__ import annotations

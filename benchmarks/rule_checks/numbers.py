@@ -1,4 +1,4 @@
-"""Runs small models on the CPU as ONNX defines them."""
+"""Run small models on the CPU, as ONNX defines their operators."""
 
 from __future__ import annotations
 

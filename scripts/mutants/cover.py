@@ -1,4 +1,4 @@
-"""Which tests run a line, from one run of all tests with coverage contexts."""
+"""Find the tests that run each line, with one run of all tests under coverage contexts."""
 
 from __future__ import annotations
 
