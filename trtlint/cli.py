@@ -169,7 +169,7 @@ def fix(**options: Any) -> int:
     "-q",
     "--quiet",
     is_flag=True,
-    help="Print only the support matrix, the changes that all models share, and one line for each model.",
+    help="For one model, print a summary instead of the details. Several models always get a summary.",
 )
 @click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
 @click.option(

@@ -64,7 +64,7 @@ class Keywords(EvidenceKeywords, total=False):
     record: BuildRecord
     """Files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
     weights: bool
-    """Check all weights for NaN, infinity and values outside FP16."""
+    """Check all weights for NaN, infinity and values outside the range of FP16."""
     dry_build: bool | str
     """True to run NVIDIA's parser and builder, without a GPU.  ``"parse"`` runs only the parser.  A release
     such as ``"1.7.1"`` runs both, and requires that this release of TensorRT-RTX is installed."""

@@ -62,7 +62,9 @@ lint_options = bundle(
     ),
     evidence_options(),
     click.option(
-        "--weights", is_flag=True, help="Also check all weights for NaN, infinity and values outside FP16."
+        "--weights",
+        is_flag=True,
+        help="Also check all weights for NaN, infinity and values outside the range of FP16.",
     ),
     BUILD,
     build_file_options,
