@@ -37,7 +37,7 @@ def test_a_difference_is_an_error_at_its_node(tmp_path: Path, capsys: pytest.Cap
     assert f"cut: error[DRY104] the network from the parser of TensorRT-RTX {VERSION} computes" in out
     assert "for y[" in out
     assert "but ONNX defines 0" in out
-    assert "1 tensor differs; compared 1 of 1 tensors by name (1 set of made-up inputs)" in out
+    assert "1 tensor differs; compared 1 of 1 tensors by name (1 set of random inputs)" in out
 
 
 def test_a_network_that_agrees_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +161,7 @@ def test_inputs_that_do_not_fit_end_with_an_error(
 @pytest.mark.parametrize(
     ("value", "code", "said"),
     [
-        ("true", 1, "1 set of made-up inputs"),
+        ("true", 1, "1 set of random inputs"),
         ("false", 0, ""),
         ('"probe"', 1, "sets of probing inputs"),
         ('"zeros.npz"', 0, "1 set of inputs"),

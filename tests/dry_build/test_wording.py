@@ -97,7 +97,7 @@ UNCLEAR = tuple(AmbiguousTensor(f"t{each}", "Mod") for each in range(1, 7))
         (
             {"tensors": 5, "compared": 4, "sets": 2, "unnamed": 1},
             "no tensor differs; compared 4 of 5 tensors by name; 1 has no name in the network"
-            " (2 sets of made-up inputs)",
+            " (2 sets of random inputs)",
             "agrees",
         ),
         (
@@ -108,21 +108,21 @@ UNCLEAR = tuple(AmbiguousTensor(f"t{each}", "Mod") for each in range(1, 7))
         ),
         (
             {"tensors": 1, "compared": 1, "differences": (DIFFERENCE,), "reasons": UNCOMPUTED},
-            "1 tensor differs; compared 1 of 1 tensors by name (0 sets of made-up inputs);"
+            "1 tensor differs; compared 1 of 1 tensors by name (0 sets of random inputs);"
             " not computed: reason 1 (1); not computed: reason 2 (2); not computed: reason 3 (3);"
             " not computed: reason 4 (4)",
             "differs",
         ),
         (
             {"tensors": 2, "compared": 2, "differences": (DIFFERENCE,) * 2, "unclear": UNCLEAR[:1]},
-            "2 tensors differ; compared 2 of 2 tensors by name (0 sets of made-up inputs);"
+            "2 tensors differ; compared 2 of 2 tensors by name (0 sets of random inputs);"
             " the ONNX specification is unclear for Mod t1: ONNX Runtime and ONNX's reference evaluator"
             " compute different results",
             "differs",
         ),
         (
             {"tensors": 2, "compared": 2, "unclear": UNCLEAR, "deviations": ("a", "b"), "widened": True},
-            "no tensor differs; compared 2 of 2 tensors by name (0 sets of made-up inputs);"
+            "no tensor differs; compared 2 of 2 tensors by name (0 sets of random inputs);"
             " the ONNX specification is unclear for Mod t1, Mod t2, Mod t3, Mod t4: ONNX Runtime and ONNX's"
             " reference evaluator compute different results; documented deviation: a;"
             " documented deviation: b; ONNX Runtime computed the 16-bit operators in FP32",

@@ -59,7 +59,7 @@ def _compared(found: Agreement) -> str:
     if found.uncomputed:
         words += f"; {found.uncomputed} not computed"
     sets = "set" if found.sets == 1 else "sets"
-    kind = {"made": "made-up ", "probe": "probing "}.get(found.inputs, "")
+    kind = {"made": "random ", "probe": "probing "}.get(found.inputs, "")
     return f"{words} ({found.sets} {sets} of {kind}inputs)"
 
 
