@@ -72,7 +72,7 @@ class Keywords(EvidenceKeywords, total=False):
     """Run only NVIDIA's parser, not the builder.  The parser needs no input shapes."""
     compare: bool | AnyPath | Iterable[AnyPath]
     """Compute the parsed network on the CPU and compare it with ONNX Runtime, on these inputs: True for
-    generated inputs, ``"probe"`` for edge cases, or ``.npz`` files and folders of such files."""
+    random inputs, ``"probe"`` for edge cases, or ``.npz`` files and folders of such files."""
     shapes: Texts | Mapping[str, Sequence[int]]
     """The input shapes of a dry build: ``"x:1x3x224x224"`` or ``{"x": (1, 3, 224, 224)}``."""
     rtx_path: AnyPath

@@ -67,7 +67,7 @@ dry_options = bundle(
         multiple=True,
         metavar="[=FILE.npz|DIR|probe]",
         help="Compute the parsed network on the CPU, and compare each tensor with ONNX Runtime. Inputs: "
-        "generated (default), your files, or edge cases (probe). Repeatable.",
+        "random (default), your files, or edge cases (probe). Repeatable.",
     ),
     click.option(
         "--no-dry-build", is_flag=True, help="Run no dry build, even if the configuration asks for one."
