@@ -53,7 +53,7 @@ class Choices(Struct, frozen=True):
         severity: pairs of a rule selector and a severity.
         fail_on: lowest severity that makes the command fail.
         min_confidence: lowest confidence of shown findings.
-        plugins: TensorRT plugins that the build loads.
+        plugins: operators of plugins that the build loads in addition to TensorRT's own plugins.
         left: the build files that belong to the model, such as a log.
         dry: dry build options.
     """
