@@ -66,7 +66,7 @@ class Score:
             for answer in ("refused", "accepted", "unknown")
         ]
         head = f"  {name:<22} precision {self.precision:6.4f}   recall {self.recall:6.4f}"
-        return [head, "    said       refused  accepted   <- verdict", *rows]
+        return [head, "    answer     refused  accepted   <- verdict", *rows]
 
 
 def score(answers: Mapping[str, Answer], refused: Mapping[str, bool]) -> Score:
