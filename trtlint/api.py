@@ -181,8 +181,8 @@ def fix(
             no file if ``model`` is in memory. If ``out`` is in another folder than the
             model, the external data of the model are copied to ``OUT.data``.
         unsafe: True to apply rewrites that intentionally change results.
-        verify: True to compare the model's results before and after a rewrite, and to skip a rewrite if the
-            results differ.
+        verify: True to compute the rewritten nodes before and after each rewrite, and to skip a rewrite if
+            the results differ. Only the command ``trtlint fix --verify`` also compares the whole models.
         **keywords: as in :func:`lint`. Nodes that the measurement ``ranges`` lists stay in FP32.
 
     Raises:

@@ -254,7 +254,7 @@ def facts(**options: Any) -> int:
 @click.option("--statistics", is_flag=True, help="Count the rules by group, evidence and other properties.")
 @report_options()
 def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: bool, **options: Any) -> int:
-    """List the rules with their severity, versions and sources.
+    """List the rules with their severity, versions, evidence and summary.
 
     Without arguments, list all rules, including preview rules. Select rules by id, id prefix, name or
     group: `trtlint rules ACC PERF104 memory`.

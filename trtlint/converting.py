@@ -50,7 +50,8 @@ def convert(
         model: a path, or an ``onnx.ModelProto``. For an ``onnx.ModelProto``, ``out`` is required.
         target: the build target.  The result contains a build command for this target.
         to: the new type; required.
-        out: the file or folder to write to; by default ``MODEL.fp16.onnx`` beside the model.
+        out: the file or folder to write to; by default ``MODEL.fp16.onnx`` or ``MODEL.bf16.onnx`` beside the
+            model.
         inputs: batches for the measurement, as in :func:`trtlint.measure`; by default generated inputs.
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
