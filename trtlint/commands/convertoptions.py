@@ -53,7 +53,10 @@ _options = bundle(
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
     HTML,
-    limit_options("all runs share 180 s plus 0.25 s per MB of the model"),
+    limit_options(
+        "Time limit of each run of the model in seconds (default: all runs share 180 s plus 0.25 s per MB "
+        "of the model)."
+    ),
     BUILD,
     click.option(
         "--network-script",

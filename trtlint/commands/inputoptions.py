@@ -44,14 +44,14 @@ def limit_options(seconds: str) -> Callable[[Any], Any]:
     """Return a decorator that adds the options ``--seconds`` and ``--memory``.
 
     Args:
-        seconds: the default time limit, in words.
+        seconds: the help text of ``--seconds``.
     """
     return bundle(
         click.option(
             "--seconds",
             type=FiniteRange(min=0, min_open=True, max=MOST_SECONDS),
             metavar="N",
-            help=f"Time limit of each run in seconds (default: {seconds}).",
+            help=seconds,
         ),
         click.option(
             "--memory",

@@ -50,5 +50,7 @@ measure_options = bundle(
         show_default=True,
         help="Largest accepted error of an output, relative to the largest magnitude of this output.",
     ),
-    limit_options("600 s plus 0.25 s per MB of the model"),
+    limit_options(
+        "Time limit of the measurement in seconds (default: 600 s plus 0.25 s per MB of the model)."
+    ),
 )
