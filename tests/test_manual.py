@@ -125,6 +125,10 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 def test_everything_public_is_in_the_reference_of_python(pages: Mapping[str, str]) -> None:
     named = re.findall(r"^###? (\w+)$", pages["reference/python.md"], re.MULTILINE)
     assert {name for name in trtlint.__all__ if not name.startswith("_")} <= set(named)
+    assert (
+        "find_facts(\n    model: AnyPath | Any,\n    *names: str,\n    target: "
+        in pages["reference/python.md"]
+    )
 
 
 def test_every_keyword_is_in_the_reference_of_python(pages: Mapping[str, str]) -> None:

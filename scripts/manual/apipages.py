@@ -19,6 +19,7 @@ _SHOWN = 200
 """Limit of the number of classes on the page. Usually, far fewer classes are reachable by annotations."""
 _LONG = 120
 """Maximum number of characters of a list of literals that the page shows in full."""
+_STARS = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}
 _GROUNDS = {
     "model": "In a model",
     "build": "In the files of a build",
@@ -64,7 +65,11 @@ def _python() -> str:
     objects = [_object(f"{item.__module__}.{item.__name__}") for item in public]
     functions = [item for item in objects if isinstance(item, griffe.Function)]
     classes = [item for item in objects if isinstance(item, griffe.Class)]
-    parts = ["# Python", "Import these from `trtlint`; they are loaded when they are first used."]
+    parts = [
+        "# Python",
+        "Import the functions and classes of this page from `trtlint`, as in `from trtlint import lint`. "
+        "Python loads each of them at its first use.",
+    ]
     for function in functions:
         parts += _function(function, "##")
     keywords = _object("trtlint.keywords.Keywords")
@@ -130,8 +135,9 @@ def _parameters(function: griffe.Function) -> list[str]:
         if parameter.kind is griffe.ParameterKind.keyword_only and not marked:
             words.append("*")
             marked = True
-        if parameter.kind is griffe.ParameterKind.var_keyword:
-            words.append(f"**{parameter.name}: {parameter.annotation}")
+        if parameter.kind in _STARS:
+            words.append(f"{_STARS[parameter.kind]}{parameter.name}: {parameter.annotation}")
+            marked = True
             continue
         word = f"{parameter.name}: {parameter.annotation}"
         words.append(word if parameter.default is None else f"{word} = {parameter.default}")
@@ -166,7 +172,7 @@ def _class(class_: griffe.Class, level: str) -> Iterator[str]:
     named = {field.name: field for field in fields}
     rows = [(f"`{n}`", _annotation(named.get(n)), _one_line(text)) for n, text in meant.items()]
     if rows:
-        yield table(("field", "type", ""), rows)
+        yield table(("field", "type", "meaning"), rows)
     for member in class_.members.values():
         if not member.name.startswith("_") and isinstance(member, griffe.Function) and member.docstring:
             first = next(
@@ -199,19 +205,21 @@ def _docstring(item: griffe.Object) -> Iterator[str]:
         if section.kind is griffe.DocstringSectionKind.text:
             yield prose(section.value)
         elif section.kind is griffe.DocstringSectionKind.parameters:
-            yield table(("argument", ""), [(f"`{e.name}`", _one_line(e.description)) for e in section.value])
+            rows = [(f"`{e.name}`", _one_line(e.description)) for e in section.value]
+            yield table(("argument", "meaning"), rows)
         elif section.kind is griffe.DocstringSectionKind.returns:
             yield f"Returns: {' '.join(_one_line(entry.description) for entry in section.value)}"
         elif section.kind is griffe.DocstringSectionKind.raises:
             rows = [(f"`{str(e.annotation).strip('()')}`", _one_line(e.description)) for e in section.value]
-            yield table(("raises", ""), rows)
+            yield table(("raises", "reason"), rows)
 
 
 def _facts() -> str:
     parts = [
         "# Facts",
-        "Rules check facts. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a "
-        "model. A rule names a kind in `find` and reads its fields in `where` ([rule files](rule-files.md)).",
+        "Rules match facts. `trtlint facts model.onnx --kind attention` shows the facts of the kind "
+        "`attention` in a model. A rule names a kind of facts in `find`, and reads the fields of these facts "
+        "in `where` ([rule files](rule-files.md)).",
     ]
     grounds = {kind: ground_of(kind) for kind in kinds()}
     for ground in (each for each in get_args(Ground) if each in grounds.values()):
@@ -235,4 +243,4 @@ def _exit_codes() -> str:
         "If several codes below 5 apply to a run, trtlint returns the highest of these codes. So a file that "
         "cannot be read does not hide a bug."
     )
-    return f"# Exit codes\n\n{head}\n\n{table(('code', ''), rows)}\n"
+    return f"# Exit codes\n\n{head}\n\n{table(('code', 'meaning'), rows)}\n"
