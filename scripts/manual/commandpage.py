@@ -11,7 +11,10 @@ from scripts.manual.markdown import plain, table
 from trtlint.cli import cli
 from trtlint.commands.optiongroups import shown_groups
 
-_DEFAULT = "`trtlint PATH...` is `trtlint lint PATH...`. Every command explains itself with `--help`."
+_DEFAULT = (
+    "`trtlint PATH...` is short for `trtlint lint PATH...`. `trtlint COMMAND --help` prints the options of a "
+    "command."
+)
 
 
 def command_page() -> str:
@@ -24,7 +27,7 @@ def command_page() -> str:
         parts += [f"## trtlint {name}", f"```text\n{usage}\n```", *_help(command)]
         for group, options in shown_groups(command.get_params(inner)).items():
             if rows := list(_options(options, inner)):
-                parts.append(table((group.lower(), ""), rows))
+                parts += [f"**{group}**", table(("option", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"
 
 

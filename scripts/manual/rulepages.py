@@ -25,7 +25,7 @@ _SEVERITY = {
 _STATUS = {
     "preview": "New rules: they run only with `--preview`, or if you select them by id.",
     "stable": "These rules run by default.",
-    "deprecated": "These rules run, and a later version removes them.",
+    "deprecated": "These rules still run. A later version of trtlint removes them.",
 }
 
 
@@ -73,10 +73,10 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
     facts = "a pattern of operators" if rule.find == PATTERN else ""
     yield "status", f"[{rule.status}](by-status.md#{rule.status})"
     yield "group", f"[{rule.group}](index.md#{rule.group})"
-    yield "looks at", facts or f"[`{rule.find}`](../reference/facts.md#{rule.find})"
-    yield "what has to change", _CONCERNS[rule.concerns]
+    yield "facts", facts or f"[`{rule.find}`](../reference/facts.md#{rule.find})"
+    yield "to be changed", _CONCERNS[rule.concerns]
     if any(advice.fix for advice in rule.advice):
-        yield "rewritten by", f"`trtlint fix --select {rule.id}`"
+        yield "automatic fix", f"`trtlint fix MODEL --select {rule.id}`"
     yield "since", f"trtlint {rule.since}"
 
 
@@ -86,7 +86,7 @@ def _advice(advice: Advice) -> str:
     if advice.where is not None:
         said += f" (where `{advice.where.text}`)"
     if advice.fix:
-        said += f" `trtlint fix` does it: {advice.fix}"
+        said += f" Rewrite of `trtlint fix`: {advice.fix}"
         said += "." if advice.safety == "safe" else " (needs `--unsafe`, because it changes results)."
     return f"{ranges}: {said}" if ranges else said
 
@@ -120,9 +120,8 @@ def _summary(rule: Rule) -> str:
 
 def _groups(rules: Sequence[Rule]) -> str:
     parts = [
-        f"# Rules\n\n{len(rules)} rules, grouped by what goes wrong. They are also listed [by severity]"
-        "(by-severity.md), [by evidence](by-evidence.md), [by version](by-version.md) and [by status]"
-        "(by-status.md).",
+        f"# Rules\n\n{len(rules)} rules, by group. The rules are also listed [by severity](by-severity.md), "
+        "[by evidence](by-evidence.md), [by version](by-version.md) and [by status](by-status.md).",
     ]
     for group, hurts in GROUPS.items():
         if members := [rule for rule in rules if rule.group == group]:
@@ -139,7 +138,9 @@ def _statuses(rules: Sequence[Rule]) -> str:
     rows = [(old.id, old.name, _now(old), old.since, plain(old.because)) for old in redirects()]
     if not rows:
         return page
-    return _page([page, "## renamed and removed", table(("id", "name", "now", "since", "because"), rows)])
+    return _page(
+        [page, "## renamed and removed", table(("id", "name", "new id", "since trtlint", "reason"), rows)]
+    )
 
 
 def _now(old: Redirect) -> str:
@@ -176,7 +177,7 @@ def _index(
 def _versions(rules: Sequence[Rule]) -> str:
     parts = [
         "# Rules by version",
-        "The first and last release that each rule applies to. `trtlint upgrade` uses the same ranges.",
+        "The releases that each rule applies to. `trtlint upgrade` uses the same ranges of releases.",
     ]
     for product, name in PRODUCTS.items():
         parts += [f"## {name}", *_lines_of(product, [rule for rule in rules if product in rule.applies])]
@@ -201,7 +202,9 @@ def _lines_of(product: Product, rules: Sequence[Rule]) -> Iterator[str]:
         minor = minor if rows else f"{minor} and older"
         rows.append((minor, str(len(always) + len(there)), ", ".join(begin), ", ".join(ended)))
         before = there
-    yield table(("version", "rules", "new here", "no longer"), rows)
+    yield table(
+        ("version", "number of rules", "rules that begin to apply", "rules that no longer apply"), rows
+    )
 
 
 def _page(parts: Iterable[str]) -> str:

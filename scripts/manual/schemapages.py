@@ -31,7 +31,8 @@ def schema_pages() -> dict[str, str]:
         text, name = file.read_text(encoding="utf-8"), file.stem
         schema = json.loads(text)
         described = plain(schema.get("description", ""))
-        head = f"# {schema['title']}\n\n{described}\n\nThe same as [JSON Schema]({name}.json)."
+        same = f"This page has the same content as the [JSON Schema]({name}.json)."
+        head = f"# {schema['title']}\n\n{described}\n\n{same}"
         pages[f"reference/json/{name}.md"] = _page(head, schema)
         pages[f"reference/json/{name}.json"] = text
     return pages
@@ -61,10 +62,10 @@ def _properties(schema: _Schema, definitions: _Schema) -> Iterator[str]:
     for name, given in schema.get("properties", {}).items():
         described = given.get("description") or _resolved(given, definitions).get("description", "")
         if schema.get("additionalProperties") is False and required and name not in required:
-            described = f"{described} May be left out.".strip()
+            described = f"{described} Optional.".strip()
         rows.append((f"`{name}`", _type(given, definitions), plain(described)))
     if rows:
-        yield table(("key", "value", ""), rows)
+        yield table(("key", "value", "meaning"), rows)
 
 
 def _resolved(schema: _Schema, definitions: _Schema) -> _Schema:
