@@ -35,12 +35,19 @@ class Keywords(EvidenceKeywords, total=False):
     gpu: str
     """GPU, such as ``"L4"`` or ``"sm89"``, or several: ``"sm75,sm89"``."""
     fp16: bool
+    """Build with FP16, as ``trtexec --fp16``."""
     bf16: bool
+    """Build with BF16, as ``trtexec --bf16``."""
     int8: bool
+    """Build with INT8, as ``trtexec --int8``."""
     fp8: bool
+    """Build with FP8, as ``trtexec --fp8``."""
     best: bool
+    """Build with all precisions, as ``trtexec --best``."""
     strongly_typed: bool
+    """Build a strongly typed network, as ``trtexec --stronglyTyped``."""
     tf32: bool
+    """Allow TF32; False is ``trtexec --noTF32``."""
     plugins: Texts
     """Operators of the plugins that the build loads in addition to TensorRT's own plugins."""
     rules: Iterable[Rule]
@@ -60,7 +67,7 @@ class Keywords(EvidenceKeywords, total=False):
     layers: AnyPath
     """The layer information of the engine, or the engine file."""
     profile: AnyPath
-    """The layer times (``trtexec --exportProfile``)."""
+    """The times of the layers of the engine (``trtexec --exportProfile``)."""
     record: BuildRecord
     """Files of a build, from :func:`trtlint.read_build`, instead of ``log``, ``layers`` and ``profile``."""
     weights: bool
