@@ -48,7 +48,8 @@ lint_options = bundle(
         "-q",
         "--quiet",
         is_flag=True,
-        help="Print only findings and errors; for several models, print one line for each model.",
+        help="Print only findings and errors; for several models, print one line for each model. With "
+        "--output to a file, print no report, unless --format is given.",
     ),
     click.option(
         "--fail-on",
