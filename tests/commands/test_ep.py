@@ -20,7 +20,7 @@ from trtlint.report.schemas import load
 def test_the_report_shows_parts_and_nodes_left(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     result = printed(tmp_path, "lint", str(path), "--ep", "tensorrt", "--trt", "10.13", "--no-cache")
-    assert "the TensorRT provider runs 3 of 5 nodes (60 %) in 3 parts (predicted)" in result.out
+    assert "the TensorRT provider would run 3 of 5 nodes (60 %) in 3 parts (predicted)" in result.out
     assert "left to other providers: 2 Unique nodes [BLD2" in result.out
     assert "if TensorRT accepted these nodes, there would be 1 part, and 0 nodes left" in result.out
 
@@ -85,7 +85,7 @@ def test_a_script_names_the_provider(tmp_path: Path) -> None:
         "    ('TensorrtExecutionProvider', {'trt_min_subgraph_size': 2})])\n"
     )
     result = printed(tmp_path, "lint", str(path), "--build", str(script), "--trt", "10.13", "--no-cache")
-    assert "runs no part of the model" in result.out
+    assert "would run no part of the model" in result.out
     assert "ORT109" in result.out
 
 

@@ -57,6 +57,14 @@ def test_the_shapes_it_was_built_for(shapes: tuple[UsedShape, ...], words: str) 
     assert notes(DryBuildResult("1.7", parsed=True, built=True, shapes=shapes)) == (f"{LABEL}: built{words}",)
 
 
+def test_other_shapes_may_end_a_failed_build_differently() -> None:
+    (note,) = notes(DryBuildResult("1.7", parsed=True, built=False, shapes=(shape("a", chosen=True),)))
+    assert note == (
+        f"{LABEL}: the builder rejects the model, for a=2 (default input shapes; with other shapes, the "
+        "result may differ)"
+    )
+
+
 def test_another_gpu_and_zeros_are_named() -> None:
     found = notes(DryBuildResult("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
     assert found[1:] == (

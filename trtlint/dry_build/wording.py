@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trtlint.dry_build.agreement import Agreement
-from trtlint.dry_build.result import DryBuildResult, UsedShape
+from trtlint.dry_build.result import DryBuildResult
 from trtlint.files.problem import first_few
 
 _LONGEST = 300
@@ -20,7 +20,7 @@ def notes(result: DryBuildResult) -> tuple[str, ...]:
 
 
 def _notes(result: DryBuildResult) -> Iterator[str]:
-    yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result.shapes)}"
+    yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result)}"
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
             f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without a "
@@ -93,14 +93,14 @@ def _outcome(result: DryBuildResult) -> str:
     return "built" if result.built else "the builder rejects the model"
 
 
-def _shapes(shapes: tuple[UsedShape, ...]) -> str:
-    if not shapes:
+def _shapes(result: DryBuildResult) -> str:
+    if not result.shapes:
         return ""
-    named = first_few([shape.words for shape in shapes], _SHOWN)
-    chosen = any(shape.chosen for shape in shapes)
-    return f", for {named}" + (
-        " (default input shapes; with other shapes, the builder may fuse other layers)" if chosen else ""
-    )
+    named = first_few([shape.words for shape in result.shapes], _SHOWN)
+    if not any(shape.chosen for shape in result.shapes):
+        return f", for {named}"
+    other = "the builder may fuse other layers" if result.built else "the result may differ"
+    return f", for {named} (default input shapes; with other shapes, {other})"
 
 
 def _sm(sm: int) -> str:

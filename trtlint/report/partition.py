@@ -53,20 +53,21 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     parts, total, taken = found["parts"], found["nodes"], found["taken"]
     name = _NAMES[found["provider"]]
     by = "predicted" if found["basis"] == "predicted" else f"by the parser of TensorRT-RTX {found['version']}"
+    runs = "would run" if found["failure"] else "runs"
     if found["failure"]:
         yield f"ONNX Runtime cannot create the session: {found['failure']}"
     if "shape inference" in found["failure"]:
         yield "  python -m onnxruntime.tools.symbolic_shape_infer gives names to the dimensions"
     if not found["left"] and len(parts) == 1:
-        yield f"{name} runs the whole model in 1 part of {plural(taken, 'node')} ({by})"
+        yield f"{name} {runs} the whole model in 1 part of {plural(taken, 'node')} ({by})"
         return
     if not parts:
         nodes = "its only node runs" if total == 1 else f"all {total} nodes run"
-        yield f"{name} runs no part of the model: {nodes} elsewhere ({by})"
+        yield f"{name} {runs} no part of the model: {nodes} elsewhere ({by})"
     else:
         share = 100 * taken // max(1, total)
         nodes, count = plural(total, "node"), plural(len(parts), "part")
-        yield f"{name} runs {taken} of {nodes} ({share} %) in {count} ({by})"
+        yield f"{name} {runs} {taken} of {nodes} ({share} %) in {count} ({by})"
     if found["joined"]:
         yield "  several regions form one part; nodes outside this part run before or after the part"
     yield from _listed(parts)
