@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding
 from trtlint.facts.of_model.mixed_types import MixedTypes, refused_alone
 from trtlint.knowledge.providers import Provider
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
 from trtlint.partition.predict import NAMELESS, Reason, predict
 from trtlint.partition.result import Partition, ProviderSettings
-
-if TYPE_CHECKING:
-    from trtlint.model.graph import Node
-    from trtlint.model.load import Model
 
 
 def predicted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 
@@ -16,11 +16,9 @@ from trtlint.language.valuefunctions import VALUE_FUNCTIONS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes
+from trtlint.model.values import Constants
 from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown
-
-if TYPE_CHECKING:
-    from trtlint.model.values import Constants
 
 _MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind
 from trtlint.language.function import DTYPE, MOST_VISITED, TUPLE, VALUE, Function
@@ -19,11 +19,9 @@ from trtlint.model.imported import (
     sized_by,
 )
 from trtlint.model.protos import MOST_DIMENSIONS
+from trtlint.model.values import Constants
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
-
-if TYPE_CHECKING:
-    from trtlint.model.values import Constants
 
 _COUNTS = frozenset({"i32", "i64"})
 """Types that the parser accepts for a model input from which a size is computed."""

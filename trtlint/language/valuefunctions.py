@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trtlint.language.fieldtypes import TEXT, TRUTH
 from trtlint.language.function import TUPLE, VALUE, Function
 from trtlint.model.graph import Node, Value
+from trtlint.model.values import Constants
 from trtlint.model.walks import search
-
-if TYPE_CHECKING:
-    from trtlint.model.values import Constants
 
 _MOST_VISITED = 100
 _UNSIGNED = frozenset({"bool", "u8", "u16", "u32", "u64"})

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import isfinite, prod
-from typing import TYPE_CHECKING
 
+from trtlint.buildcommand import BuildCommand
+from trtlint.buildcommand.shapes import shapes_of
 from trtlint.model.graph import Value
+from trtlint.model.load import Model
 from trtlint.model.protos import Dimension, ElementType
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand import BuildCommand
-    from trtlint.model.load import Model
 
 _BITS: Mapping[ElementType, int] = {
     "f32": 32, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "i32": 32, "i64": 64, "bool": 8, "f16": 16,
@@ -66,8 +64,6 @@ class Sizes:
         command = self._command
         if command is None or not command.builds:
             return names, shapes
-        from trtlint.buildcommand.shapes import shapes_of
-
         specs = shapes_of(command).specs
         for value in self._model.graph.inputs:
             declared = value.shape

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
-from trtlint.buildfiles.patterns import table
+from trtlint.buildfiles.patterns import LogPattern, table
+from trtlint.buildfiles.records import Log, Record
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.profiles import example_profile
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.log_message import LogName
 from trtlint.knowledge.frontends import front_end
-
-if TYPE_CHECKING:
-    from trtlint.buildfiles.patterns import LogPattern
-    from trtlint.buildfiles.records import Log, Record
-    from trtlint.facts.facts import Facts
 
 _VERBOSE = "V"
 """The severity of messages that TensorRT prints only at its verbose level."""

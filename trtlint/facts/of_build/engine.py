@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from trtlint.buildfiles.record import BuildRecord
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.layer import EngineType, LayerFact
-
-if TYPE_CHECKING:
-    from trtlint.buildfiles.record import BuildRecord
-    from trtlint.facts.facts import Facts
 
 _TINY = 0.01
 """Time in milliseconds below which a layer counts as tiny.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_model.attention import Attention
 from trtlint.model.graph import Node
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
 """Roles of the nodes that a fused attention kernel always computes.

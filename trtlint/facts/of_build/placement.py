@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.layer import EngineType, layer_times, short_type
 from trtlint.model.graph import Node
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _SIZES = frozenset({"i32", "i64", "bool"})
 """Element types of tensors that can contain sizes."""

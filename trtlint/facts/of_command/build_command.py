@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.buildcommand import BuildCommand
+from trtlint.buildcommand.shapes import shapes_of
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Graph
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand import BuildCommand
-    from trtlint.facts.facts import Facts
-
 
 _ACCELERATORS = frozenset({"tensorrt", "cuda"})
 """The GPU accelerators of Triton's ONNX Runtime backend:
@@ -74,8 +72,6 @@ class BuildCommandFact(Fact, frozen=True):
 
 def find(facts: Facts) -> Iterator[BuildCommandFact]:
     """Yield one fact if a build command was given."""
-    from trtlint.buildcommand.shapes import shapes_of
-
     command = facts.command
     if command is None:
         return

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.buildcommand import Option
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.flags import FlagHistory, flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand import Option
-    from trtlint.facts.facts import Facts
 
 State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed", "idle"]
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from trtlint.buildcommand.shapes import Shape, ShapeSpec, shapes_of
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.sizes import shape_text
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand.shapes import Shape, ShapeSpec
-    from trtlint.facts.facts import Facts
-
 
 _LISTED = 2
 """Largest number of inputs in ``InputShape.unset``."""
@@ -77,8 +74,6 @@ class InputShape(Fact, frozen=True):
 
 def find(facts: Facts) -> Iterator[InputShape]:
     """Yield the facts about the model's inputs in file order, then the facts about unknown names."""
-    from trtlint.buildcommand.shapes import shapes_of
-
     if facts.command is None or not facts.command.builds:
         return
     shapes = shapes_of(facts.command)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from trtlint.buildcommand.layerspecs import LayerOption
+from trtlint.buildcommand.layerspecs import LayerOption, LayerSpec, layer_specs
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.model.protos import text
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand.layerspecs import LayerSpec
-    from trtlint.facts.facts import Facts
 
 _MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
 """Prefixes of the names of extra layers. The parser adds such layers without an ONNX node.
@@ -52,8 +48,6 @@ class LayerSpecFact(Fact, frozen=True):
 
 def find(facts: Facts) -> Iterator[LayerSpecFact]:
     """Yield a fact for each layer name in each option, in the order of the command."""
-    from trtlint.buildcommand.layerspecs import layer_specs
-
     if facts.command is None or not facts.command.builds:
         return
     names = _Names(facts) if facts.has_model else None

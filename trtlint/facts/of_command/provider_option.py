@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.buildcommand import Option
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.providers import (
     BOOLEANS,
     PROVIDERS,
@@ -14,10 +16,6 @@ from trtlint.knowledge.providers import (
     nearest_option,
     provider_options,
 )
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand import Option
-    from trtlint.facts.facts import Facts
 
 State = Literal["known", "unknown", "other-provider"]
 _NOT_OPTIONS = frozenset({"provider", "model"})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from trtlint.buildcommand.shapes import shapes_of
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.profiles import dynamic_inputs
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.providers import BOOLEANS, Provider
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _PREFIX: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
 _BOUNDS = ("min", "opt", "max")
@@ -62,8 +60,6 @@ def find(facts: Facts) -> Iterator[ProviderSession]:
 
     Options in a Triton configuration are left out, because separate rules check them.
     """
-    from trtlint.buildcommand.shapes import shapes_of
-
     command = facts.command
     if command is None or command.provider is None or command.tool != "onnxruntime":
         return

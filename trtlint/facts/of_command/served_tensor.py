@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.buildcommand.command import ServedTensor, ServerConfiguration
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.sizes import shape_text
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
-
-if TYPE_CHECKING:
-    from trtlint.buildcommand.command import ServedTensor, ServerConfiguration
-    from trtlint.facts.facts import Facts
 
 _DTYPES: Mapping[str, str] = {
     "TYPE_BOOL": "bool", "TYPE_UINT8": "u8", "TYPE_UINT16": "u16", "TYPE_UINT32": "u32", "TYPE_UINT64": "u64",

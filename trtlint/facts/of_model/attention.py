@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct, field
 
@@ -14,14 +14,12 @@ from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.sizes import whole
 from trtlint.facts.blocks.walk import Scaling, product_of
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import upstream
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _MOVES = frozenset({"Transpose", "Identity"})
 Form = Literal["matmul", "einsum", "operator", "contrib"]

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
+from trtlint.buildcommand.shapes import shapes_of
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
 from trtlint.model.sizes import Dimensions
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 Effect = Literal["fixed", "mixed"]
 
@@ -239,8 +238,6 @@ def _built(facts: Facts, places: Mapping[str, _NamedDimension]) -> Mapping[str, 
     """Return the sizes that the build command gives to each named dimension, smallest first."""
     if facts.command is None or not facts.command.builds:
         return {}
-    from trtlint.buildcommand.shapes import shapes_of
-
     sizes: dict[str, set[int]] = {name: set() for name in places}
     for spec in shapes_of(facts.command).specs:
         for name, (input_, axis, _) in places.items():

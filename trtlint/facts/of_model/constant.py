@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import onnx
@@ -12,12 +12,10 @@ from msgspec import Struct
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _Array = np.ndarray[Any, Any]
 # The type annotations of these functions differ between NumPy releases.

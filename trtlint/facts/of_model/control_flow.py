@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import whole
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 Source = Literal["stored", "static", "dynamic", "data"]
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.activations import Activation, activation_of, nodes_to_output
 from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.weights import Weight, weight_of, weighted
+from trtlint.facts.facts import Facts
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import behind
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.sizes import Sizes
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import whole
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class CumulativeSum(Fact, frozen=True):

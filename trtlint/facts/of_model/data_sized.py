@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Graph, Node, Value
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _SOURCES = ("NonMaxSuppression", "NonZero", "Unique")
 _COMPUTING = frozenset(

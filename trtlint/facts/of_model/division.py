@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
 from msgspec import Struct
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.model import ModelFact
 from trtlint.model.dropped import dropped_before
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind, cut_short
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.facts.of_model.model import ModelFact
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions whose result is never negative, and is zero only if all elements are zero."""

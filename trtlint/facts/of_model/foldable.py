@@ -6,17 +6,15 @@ A tool can replace each such computation by a constant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import bytes_of, elements_of
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import search, watching
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
 """Operators that do not count as a computation: they return a stored tensor, a size or their input."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.activations import Activation, activation_of, nodes_to_output
 from trtlint.facts.blocks.weights import Weight, weight_of, weighted
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {
     "MatMul": (0, 1),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension, ElementType
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class GraphIO(Fact, frozen=True):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.node import names_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
 _FEW = 3

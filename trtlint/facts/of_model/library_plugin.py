@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import library_plugin, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class LibraryPlugin(Fact, frozen=True):

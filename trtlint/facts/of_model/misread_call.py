@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.parsers import importing, range_of
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.model.graph import Node
 from trtlint.model.misreading import Misreading, Reason
 from trtlint.model.protos import text
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.model.graph import Node
 
 
 class MisreadCall(Fact, frozen=True):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
+from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.model.load import Model
 
 _MAX_SEARCHED = 200
 """Largest number of upstream values that trtlint searches for the Cast that changes the type."""

@@ -6,16 +6,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Graph, Value
 from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 Exporter = Literal["torchscript", "dynamo", "torch-tensorrt", "tf2onnx", "paddle2onnx", "skl2onnx", "other"]
 FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]

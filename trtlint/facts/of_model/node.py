@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import onnx
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class Attributes(Mapping[str, Any]):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step, in_graph_order
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
 from trtlint.facts.blocks.sizes import whole
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 Family = Literal["layer", "rms", "group", "instance", "batch"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
@@ -16,14 +16,12 @@ from trtlint.facts.blocks.quantizers import (
     operand,
     result_quantizer,
 )
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _PRODUCTS = frozenset({"Gemm", "MatMul"})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, OUTPUT, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, is_training, refused_contrib
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.node import names_of
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
@@ -30,9 +31,6 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
 from trtlint.model.protos import text
 from trtlint.model.schemas import has_function, is_defined
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})

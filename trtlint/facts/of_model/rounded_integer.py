@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import downstream
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div"})
 _THROUGH = (

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
 from trtlint.facts.blocks.refusalranges import joined
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, LOSSES, counted, is_training
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.releases import Product
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 Form = Literal["asymmetric", "operators", "dynamic", "optimised", "training"]
 _FORMS: tuple[Form, ...] = ("training", "dynamic", "operators", "optimised", "asymmetric")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _SHOWN = 4
 """Largest number of nodes that a report shows for one name."""

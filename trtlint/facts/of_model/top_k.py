@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import whole
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 from trtlint.model.walks import upstream
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _VIEWS = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Concat", "Gather", "Slice"})
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import windows
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class TransposedConvolution(Fact, frozen=True):

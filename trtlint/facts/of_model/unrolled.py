@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 _CUTS = frozenset({"Gather", "Slice", "Split"})

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 _KEEPING = TRANSPARENT | {

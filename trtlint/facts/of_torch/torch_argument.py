@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
@@ -15,13 +16,9 @@ from trtlint.knowledge.torchreleases import (
     needed_by,
 )
 from trtlint.model.origin import Origin
-from trtlint.torch_tensorrt.calls import known_value
+from trtlint.torch_tensorrt.calls import Argument, TorchCall, known_value
 from trtlint.torch_tensorrt.script import TorchScript
 from trtlint.torch_tensorrt.values import UNKNOWN
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.torch_tensorrt.calls import Argument, TorchCall
 
 State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
-from trtlint.torch_tensorrt.calls import known_value
+from trtlint.torch_tensorrt.calls import TorchCall, known_value
 from trtlint.torch_tensorrt.options import DTYPES
 from trtlint.torch_tensorrt.script import TorchScript
 from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.torch_tensorrt.calls import TorchCall
 
 _DROPPED = frozenset({"gone", "future", "unknown", "idle"})
 _LONGEST = 400

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.outcomes import Stage, faults_of, outcome_of
 from trtlint.torch_tensorrt.program import Program
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class TorchConverterFaultFact(TorchFact, frozen=True):

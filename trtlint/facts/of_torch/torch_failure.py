@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.outcomes import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class TorchFailureFact(TorchFact, frozen=True):

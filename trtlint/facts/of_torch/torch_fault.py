@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import RETRACED
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge import data
 from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.marks import ScriptMark
 from trtlint.torch_tensorrt.script import TorchScript
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.torch_tensorrt.marks import ScriptMark
-    from trtlint.torch_tensorrt.uses import TorchUse
+from trtlint.torch_tensorrt.uses import TorchUse
 
 
 class TorchFaultFact(TorchFact, frozen=True):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _FOLLOWS = "getitem"
 """Name of the operator that selects one result of another operator.

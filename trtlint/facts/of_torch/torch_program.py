@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.torch_tensorrt.outcomes import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 
 class TorchProgramFact(TorchFact, frozen=True):

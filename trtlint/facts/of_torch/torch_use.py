@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.torch_tensorrt.uses import TorchUse
+from trtlint.torch_tensorrt.uses import TorchUse
 
 Problem = Literal[
     "",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.lognames import error_code
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.facts.refusal import Refusal
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _SHORT = 300
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trtlint.dry_build.result import DryBuildResult
 from trtlint.facts.base import Fact
-
-if TYPE_CHECKING:
-    from trtlint.dry_build.result import DryBuildResult
-    from trtlint.facts.facts import Facts
+from trtlint.facts.facts import Facts
 
 Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-of-memory", "failed"]
 

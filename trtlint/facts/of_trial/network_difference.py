@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
+from trtlint.facts.facts import Facts
 
 
 class NetworkDifference(Fact, frozen=True):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from trtlint.dry_build.result import ParserMessage
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
-
-if TYPE_CHECKING:
-    from trtlint.dry_build.result import ParserMessage
-    from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
 """Pattern of the name that the parser gives to an unnamed node: ``node_of_`` and the node's first output."""

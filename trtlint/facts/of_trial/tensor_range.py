@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.facts.figures import figure
 from trtlint.measurement.formats import FORMATS, TF32, Format
 from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.model.graph import Node, Value
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _ROOTS = frozenset({"Sqrt", "Log", "Reciprocal", "Div", "Pow"})
 _BEHIND = 3

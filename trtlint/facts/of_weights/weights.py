@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.streaming import Streamer
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 
 _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"})
 
