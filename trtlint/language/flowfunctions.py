@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from trtlint.language.fieldtypes import NUMBER, TEXT, TRUTH, Kind
 from trtlint.language.function import MOST_VISITED, TUPLE, VALUE, Function
 from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
-from trtlint.model.flow import flow_of
+from trtlint.model.flow import Flow, flow_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 from trtlint.model.walks import search
@@ -22,22 +22,15 @@ The result is as long as one of the operands. For Concat, it is as long as all o
 """
 
 
-def _repeated(constants: Constants | None, value: Value) -> object:
-    if constants is None or value.producer is None:
-        return None
-    return value.producer in flow_of(constants).repeated
+def _is_in(nodes: Callable[[Flow], Collection[Node]]) -> Callable[[Constants | None, Value], object]:
+    """Return a function that checks whether the operator that computes a value is in ``nodes``."""
 
+    def call(constants: Constants | None, value: Value) -> object:
+        if constants is None or value.producer is None:
+            return None
+        return value.producer in nodes(flow_of(constants))
 
-def _reads_past_loop(constants: Constants | None, value: Value) -> object:
-    if constants is None or value.producer is None:
-        return None
-    return value.producer in flow_of(constants).past_loops
-
-
-def _packed_state(constants: Constants | None, value: Value) -> object:
-    if constants is None or value.producer is None:
-        return None
-    return value.producer in flow_of(constants).packed
+    return call
 
 
 def _nameless(_: object, values: tuple[Any, ...]) -> object:
@@ -112,7 +105,7 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
         "operator of the same type also meets condition 1, or another If, loop or recurrence depends on v",
         (VALUE,),
         TRUTH,
-        _repeated,
+        _is_in(lambda flow: flow.repeated),
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
@@ -121,7 +114,7 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
         "from outside this Loop",
         (VALUE,),
         TRUTH,
-        _reads_past_loop,
+        _is_in(lambda flow: flow.past_loops),
     ),
     "packed_state": Function(
         "packed_state(v)",
@@ -130,7 +123,7 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
         "four-dimensional tensor",
         (VALUE,),
         TRUTH,
-        _packed_state,
+        _is_in(lambda flow: flow.packed),
     ),
     "nameless": Function(
         "nameless(vs)", "whether one of several outputs has an empty name", (TUPLE,), TRUTH, _nameless

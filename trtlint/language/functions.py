@@ -127,24 +127,8 @@ def _dtypes(_: object, values: tuple[Any, ...]) -> object:
     return tuple(value.dtype for value in values if isinstance(value, Value))
 
 
-def _static(_: object, value: Value) -> object:
-    return value.is_static
-
-
 def _default(_: object, x: object, otherwise: object) -> object:
     return otherwise if isinstance(x, Unknown) else x
-
-
-def _lower(_: object, x: str) -> object:
-    return x.lower()
-
-
-def _known(_: object, x: object) -> bool:
-    return not isinstance(x, Unknown)
-
-
-def _given(_: object, x: object) -> bool:
-    return x is True
 
 
 def _numbers(xs: tuple[Any, ...]) -> list[float] | None:
@@ -277,7 +261,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "whether v has a static shape: the file gives a number for every dimension",
         (VALUE,),
         TRUTH,
-        _static,
+        lambda _, v: v.is_static,
     ),
     "default": Function(
         "default(x, otherwise)",
@@ -287,14 +271,21 @@ FUNCTIONS: Mapping[str, Function] = {
         _default,
         sees_unknown=True,
     ),
-    "lower": Function("lower(x)", "the text x in lower case", (TEXT,), TEXT, _lower),
-    "known": Function("known(x)", "whether x is known", (ANYTHING,), TRUTH, _known, sees_unknown=True),
+    "lower": Function("lower(x)", "the text x in lower case", (TEXT,), TEXT, lambda _, x: x.lower()),
+    "known": Function(
+        "known(x)",
+        "whether x is known",
+        (ANYTHING,),
+        TRUTH,
+        lambda _, x: not isinstance(x, Unknown),
+        sees_unknown=True,
+    ),
     "given": Function(
         "given(x)",
         "whether x is known and true; false if x is unknown",
         (TRUTH,),
         TRUTH,
-        _given,
+        lambda _, x: x is True,
         sees_unknown=True,
     ),
     "abs": Function("abs(x)", "the absolute value of x", (NUMBER,), NUMBER, lambda _, x: abs(x)),

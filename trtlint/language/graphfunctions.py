@@ -36,10 +36,6 @@ def _values(values: Sequence[object]) -> list[Value]:
     return [value for value in values if isinstance(value, Value)]
 
 
-def _imported(_: object, value: Value) -> object:
-    return imported_type(value)
-
-
 def _internal(_: object, values: tuple[Any, ...], dtype: str) -> object:
     inner = (value for value in _values(values) if not value.is_output and not value.leaves_body)
     return any(value.dtype == dtype and imported_type(value) == dtype for value in inner)
@@ -80,14 +76,6 @@ def _same(_: object, a: Value, b: Value) -> object:
 
 def _is_weights(value: Value) -> bool:
     return is_stored(behind(value, _KEEPS_WEIGHTS))
-
-
-def _rest(_: object, values: tuple[Any, ...], start: int) -> object:
-    return tuple(values[start:])
-
-
-def _first(_: object, values: tuple[Any, ...], end: int) -> object:
-    return tuple(values[:end])
 
 
 def _computed_by(_: object, values: tuple[Any, ...]) -> object:
@@ -211,10 +199,6 @@ def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
     return len(many) % 2 == 0 and many[:middle] == many[middle:]
 
 
-def _settled(_: object, value: Value) -> object:
-    return known_at_build(value)
-
-
 def _miscounted(_: object, values: tuple[Any, ...]) -> object:
     return any(not sized_by(value) <= _COUNTS for value in _values(values))
 
@@ -230,7 +214,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         "uint8 result of QuantizeLinear becomes 'i8'",
         (VALUE,),
         DTYPE,
-        _imported,
+        lambda _, v: imported_type(v),
     ),
     "internal": Function(
         "internal(vs, type)",
@@ -280,13 +264,19 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "same": Function(
         "same(v, w)", "whether v and w are the same value, ignoring Identity", (VALUE, VALUE), TRUTH, _same
     ),
-    "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
+    "rest": Function(
+        "rest(xs, n)",
+        "a tuple without its first n elements",
+        (TUPLE, NUMBER),
+        ANYTHING,
+        lambda _, xs, n: tuple(xs[n:]),
+    ),
     "first": Function(
         "first(xs, n)",
         "the first n elements of a tuple; if n is negative, the tuple without its last -n elements",
         (TUPLE, NUMBER),
         ANYTHING,
-        _first,
+        lambda _, xs, n: tuple(xs[:n]),
     ),
     "computed_by": Function(
         "computed_by(vs)",
@@ -375,7 +365,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         "whether the builder can compute v from stored tensors and shapes, using only integers and booleans",
         (VALUE,),
         TRUTH,
-        _settled,
+        lambda _, v: known_at_build(v),
     ),
     "miscounted": Function(
         "miscounted(vs)",

@@ -24,16 +24,8 @@ _FIRST_INPUT = frozenset(
     {
         *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile"),
         *("Slice", "Split", "Gather", "GatherND", "GatherElements", "Floor", "Ceil", "Round", "Pow"),
-        *(
-            "ReduceMax",
-            "ReduceMin",
-            "ReduceMean",
-            "ReduceSum",
-            "ReduceProd",
-            "MaxPool",
-            "AveragePool",
-            "TopK",
-        ),
+        *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd"),
+        *("MaxPool", "AveragePool", "TopK"),
     }
 )
 """Operators whose results are never negative, as long as the first input is not negative."""
