@@ -91,8 +91,8 @@ def test_conditions_are_sound(op: str) -> None:
         assert condition.code or condition.stage == "build"
         assert condition.says.pieces
         # Nothing is known of these names: every expression is evaluated, and none of them fails.
-        assert isinstance(condition.holds({}), bool)
-        assert all(isinstance(sentence, str) for sentence in condition.sentences({}))
+        assert condition.where.truth({}) is not None
+        assert all(isinstance(text.fill({}), str) for text in (condition.says, condition.way))
         assert (condition.reason == "library") == bool(condition.plugin)
         assert (condition.reason == "gpu") == (condition.min_sm is not None)
 

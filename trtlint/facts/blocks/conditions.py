@@ -35,23 +35,10 @@ The examples are the last part of an entry.  Only tests read the examples.
 """
 
 KEYS = frozenset(
-    (
-        *(
-            "op",
-            "tensorrt",
-            "rtx",
-            "stage",
-            "code",
-            "reason",
-            "problem",
-            "plugin",
-            "typing",
-            "min_sm",
-            "types",
-            "once",
-        ),
-        *("unused", "where", "says", "do", "source", "known"),
-    )
+    {
+        *("op", "tensorrt", "rtx", "stage", "code", "reason", "problem", "plugin", "typing", "min_sm"),
+        *("types", "once", "unused", "where", "says", "do", "source", "known"),
+    }
 )
 """Allowed keys of an entry, without the keys of its examples."""
 
@@ -119,17 +106,6 @@ class Condition(Struct, frozen=True, eq=False):
     source: str
     known: Known
 
-    def holds(self, names: Mapping[str, object]) -> bool:
-        """Return whether the condition is true for a node.
-
-        Args:
-            names: the values of the names in the expression, such as ``inputs``.
-
-        Raises:
-            ExpressionError: the condition cannot be evaluated.
-        """
-        return self.where.truth(names) is True
-
     def excluded(self, names: Mapping[str, object]) -> bool:
         """Return True if the condition is false for every node with the given values.
 
@@ -138,17 +114,6 @@ class Condition(Struct, frozen=True, eq=False):
                 are unknown.
         """
         return not self.where.sees_unknown and self.where.truth(names) is False
-
-    def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
-        """Return two sentences: one about the problem, and one about the remedy.
-
-        Args:
-            names: the variables of the expressions in these sentences, such as ``inputs``, and their values.
-
-        Raises:
-            ExpressionError: an expression in a sentence cannot be evaluated.
-        """
-        return self.says.fill(names), self.way.fill(names)
 
 
 @cache

@@ -165,7 +165,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
-            if condition.holds(names) and (
+            if condition.where.truth(names) is True and (
                 condition.stage != "build" or condition.unused or node in facts.built
             ):
                 if condition.once:
@@ -186,7 +186,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
     names = {"op": "", "domain": "", "inputs": (), "outputs": (value,), "attributes": {}, **fixed}
     for condition in conditions_for(kind):
-        if condition.holds(names):
+        if condition.where.truth(names) is True:
             node = value.producer or (value.uses[0][0] if value.uses else None)
             yield condition, _rejection(condition, names, "", node, condition.applies)
 
@@ -209,7 +209,6 @@ def _rejection(
     *,
     decided: bool = False,
 ) -> Rejection:
-    says, way = condition.sentences(names)
     return Rejection(
         node=node,
         chain=() if node is None else (Step(node, "refused"),),
@@ -218,8 +217,8 @@ def _rejection(
         code=condition.code,
         reason=condition.reason,
         problem=condition.problem.fill(names),
-        says=says,
-        way=way,
+        says=condition.says.fill(names),
+        way=condition.way.fill(names),
         plugin=condition.plugin,
         typing=condition.typing,
         min_sm=condition.min_sm,
