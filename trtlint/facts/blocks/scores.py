@@ -10,25 +10,16 @@ from msgspec import Struct
 from trtlint.facts.blocks.operand import Axis
 from trtlint.facts.blocks.walk import Scaling, is_parameter, scaling
 from trtlint.model.graph import Node, Value
-from trtlint.model.operators import CAST, TRANSPARENT
+from trtlint.model.operators import CAST, SHAPE_READERS, TRANSPARENT
 from trtlint.model.protos import Dimension
 from trtlint.model.sizes import Dimensions
 from trtlint.model.values import Constants
 from trtlint.model.walks import downstream, search
 
 _BETWEEN_SCORES_AND_SOFTMAX = TRANSPARENT | {
-    "Add",
-    "Sub",
-    "Mul",
-    "Div",
-    "Where",
-    "Clip",
-    "Max",
-    "Min",
-    "Tanh",
+    *("Add", "Sub", "Mul", "Div", "Where", "Clip", "Max", "Min", "Tanh"),
 }
 _BETWEEN_SOFTMAX_AND_PRODUCT = TRANSPARENT | {"Where", "IsNaN"}
-_METADATA = frozenset({"Shape", "Size"})
 
 
 class Product(Struct, frozen=True):
@@ -142,7 +133,7 @@ def _shared(values: Iterable[Value], block: list[Node]) -> bool:
     ``block`` contains the nodes of the block.  Readers that only read the shape of a value do not count.
     """
     return any(
-        value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
+        value.is_output or any(node not in block and node.op not in SHAPE_READERS for node, _ in value.uses)
         for value in values
     )
 

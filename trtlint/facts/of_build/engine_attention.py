@@ -9,7 +9,6 @@ from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_model.attention import Attention
-from trtlint.model.graph import Node
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
 """Roles of the nodes that a fused attention kernel always computes.
@@ -44,14 +43,11 @@ def find(facts: Facts) -> Iterator[EngineAttention]:
     """Yield, in graph order, the attention blocks whose engine layers are known."""
     if facts.joined is None:
         return
-    inside: dict[Node, list[LayerFact]] = {}
-    for layer in facts.of("layer"):
-        if isinstance(layer, LayerFact) and layer.profile == 0:
-            for node in layer.nodes:
-                inside.setdefault(node, []).append(layer)
+    inside = facts.node_evidence.layers
     for block in facts.of("attention"):
         if isinstance(block, Attention):
-            parts = [inside.get(step.node, []) for step in block.chain if step.role in _CORE]
+            nodes = [step.node for step in block.chain if step.role in _CORE]
+            parts = [[layer for layer in inside.get(node, ()) if layer.profile == 0] for node in nodes]
             fused = _fused(parts)
             if fused is not None:
                 yield _fact(block, fused, parts)

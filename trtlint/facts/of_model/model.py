@@ -11,20 +11,13 @@ from typing import Literal
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Graph, Value
-from trtlint.model.operators import TORCH_TENSORRT
+from trtlint.model.operators import PRODUCTS, TORCH_TENSORRT
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
 
 Exporter = Literal["torchscript", "dynamo", "torch-tensorrt", "tf2onnx", "paddle2onnx", "skl2onnx", "other"]
 FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 
-_COMPUTE = (
-    "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
-)  # fmt: skip
-"""Operators that take most of a model's time.
-
-The input types of these operators determine the float type of the model.
-"""
 _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",
@@ -41,7 +34,7 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""Share of the ``_COMPUTE`` operators that must have the same float type to give the model this type.
+"""Share of the operators in ``PRODUCTS`` that must have the same float type to give the model this type.
 
 The share is less than 1, because FP16 exports keep a few products in FP32, such as the angles of a rotary
 embedding.
@@ -153,7 +146,7 @@ def _float_types(graph: Graph) -> Counter[str]:
 
 
 def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
-    computing = graph.of_onnx(*_COMPUTE)
+    computing = graph.of_onnx(*PRODUCTS)
     types = _dominating(value.dtype for node in computing if (value := node.input(0)) is not None)
     if types is None:
         types = _dominating(value.dtype for node in graph.nodes for value in node.outputs)
