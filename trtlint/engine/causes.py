@@ -5,6 +5,7 @@ A refusal is a finding about an operator that the parser or builder rejects.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,5 @@ def _follows(finding: Finding, cause: Finding) -> bool:
 
 def counted(included: Iterable[Finding]) -> str:
     """Format the number of findings of each rule: ``BLD201 × 2, BLD211``."""
-    numbers: dict[str, int] = {}
-    for finding in included:
-        numbers[finding.rule] = numbers.get(finding.rule, 0) + 1
+    numbers = Counter(finding.rule for finding in included)
     return ", ".join(rule if number == 1 else f"{rule} × {number}" for rule, number in numbers.items())

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.facts.refusal import Refusal
@@ -302,7 +302,7 @@ class Report(Struct, frozen=True):
     The reports have the order of the arguments.
     """
 
-    models: tuple[ModelReport, ...] = field(default=())
+    models: tuple[ModelReport, ...] = ()
     notes: tuple[str, ...] = ()
     """Notes about the run.
 

@@ -211,7 +211,7 @@ def upgrade(
         for seen in merge([report.findings for report in found])
     )
     lines = tuple(_assessed(index, target, findings, found[index].target) for index, target in enumerate(way))
-    unsettled = [_keys(report.conditional) for report in found]
+    unsettled = [{finding.fingerprint for finding in report.conditional} for report in found]
     base = replace(way[0], version=None)
     graph = facts.model.graph
     return Upgrade(
@@ -331,10 +331,6 @@ def _with_hidden(
 
 def _nodes(finding: Finding) -> set[str]:
     return {row.node for site in finding.sites for row in site.rows} | {site.node for site in finding.sites}
-
-
-def _keys(findings: Iterable[Finding]) -> set[str]:
-    return {finding.fingerprint for finding in findings}
 
 
 def _safest(lines: Sequence[ReleaseAssessment], findings: Sequence[UpgradeFinding]) -> SafestRelease | None:
