@@ -12,7 +12,7 @@ from tests.facts.builds import facts_of_build
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.of_build.build import BuildFact, _release
-from trtlint.facts.of_build.layer import LayerFact, layer_types
+from trtlint.facts.of_build.layer import LayerFact, asked_type, layer_types
 from trtlint.facts.of_build.log_message import LogMessage
 
 WORKSPACE = "[06/07/2022-19:05:53] [W] [TRT] Skipping tactic 0 due to insuficient memory on requested size of 29147520 detected for tactic 0.\n"
@@ -128,7 +128,7 @@ COMMAND = "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --on
     ],
 )
 def test_the_type_that_a_layer_was_asked_for(option: str, names: list[str], asked: str | None) -> None:
-    assert layer_types(COMMAND.format(option))(names) == asked
+    assert asked_type(layer_types(COMMAND.format(option)), names) == asked
 
 
 @pytest.mark.parametrize(

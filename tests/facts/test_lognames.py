@@ -18,10 +18,9 @@ from trtlint.facts.blocks.lognames import (
     island_of,
     missing_plugin,
     named_in,
-    op_of,
-    output_of,
     reason,
     said,
+    stated,
 )
 
 
@@ -151,7 +150,7 @@ def test_the_operator_and_output_of_a_message(
     own: Record, failed: list[Record], expected: tuple[str | None, str | None]
 ) -> None:
     known = log(own, *failed)
-    assert (op_of(own, known), output_of(own, known)) == expected
+    assert (stated(own, known, "op"), stated(own, known, "output")) == expected
 
 
 FAILURE = record("no_implementation", 5000, context="a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import table
@@ -86,24 +87,14 @@ def missing_plugin(record: Record, op: str | None) -> str:
     return groups.get("plugin") or groups.get("operator") or groups.get("missing") or op or ""
 
 
-def op_of(record: Record, log: Log) -> str | None:
-    """Return the operator type in a message.
+def stated(record: Record, log: Log, group: Literal["op", "output"]) -> str | None:
+    """Return the operator type or the first output of the node that a message is about, or None.
 
-    If the message has no operator type, the result is the type of the node at which the parser stopped, or
-    None.
+    If the message does not contain the group ``group``, the result comes from the message about the node at
+    which the parser stopped.
     """
-    return record.groups.get("op") or _of_failure(record, log, "op")
-
-
-def output_of(record: Record, log: Log) -> str | None:
-    """Return the first output of the node that a parser message is about, or None.
-
-    The parser may use the name of this output as the name of the node.
-    """
-    return record.groups.get("output") or _of_failure(record, log, "output")
-
-
-def _of_failure(record: Record, log: Log, group: str) -> str | None:
+    if record.groups.get(group):
+        return record.groups[group]
     entry = table().named(record.pattern)
     far = min(entry.near.values(), default=0) if entry else 0
     if far >= 0:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildcommand.command import matches
@@ -61,12 +60,6 @@ AskedType = Literal["f32", "f16", "bf16", "i8", "i32"]
 _OPTION = re.compile(r"""--layerPrecisions[= ](?P<quote>["']?)(?P<specs>.+?)(?P=quote)(?= --|$|["'])""")
 _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _ASKED: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
-
-Asked = Callable[[Iterable[str]], AskedType | None]
-"""A function that returns the type that a command sets for one of several layer names.
-
-The result is the type of the first name for which the command sets a type, or None if there is no such name.
-"""
 
 # The name of a kernel that Myelin generates lists its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
 _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
@@ -173,7 +166,7 @@ def find(facts: Facts) -> Iterator[LayerFact]:
             shape=layer.type in ("shape_call", "signal", "wait"),
             attention=is_attention(layer) or (None if "{ForeignNode[" in layer.name else False),
             precision=short_type(layer.precision),
-            asked=asked(layer_names(layer.name, layer.metadata).nodes),
+            asked=asked_type(asked, layer_names(layer.name, layer.metadata).nodes),
             weights=short_type(layer.weights),
             input_types=tuple(short_type(tensor.dtype) for tensor in layer.inputs),
             output_types=tuple(short_type(tensor.dtype) for tensor in layer.outputs),
@@ -192,21 +185,22 @@ def find(facts: Facts) -> Iterator[LayerFact]:
         )
 
 
-def layer_types(command: str | None) -> Asked:
-    """Return a function that looks up the type of a layer in ``--layerPrecisions`` of a trtexec command.
+def layer_types(command: str | None) -> list[tuple[str, AskedType]]:
+    """Return the layer names and types in the option ``--layerPrecisions`` of a trtexec command.
 
-    If several settings match a layer, the last setting counts.  A layer name in the option can contain one
-    ``*``.  The function ignores the layer name ``*``, because this name sets a default for all layers.
+    The last setting comes first, because it counts if several settings match a layer.  A layer name in the
+    option can contain one ``*``.  The name ``*`` is left out, because it sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     options = [*_OPTION.finditer(command or "")][-1:]
     specs = (_SPEC.match(spec.strip(" \"'")) for found in options for spec in found["specs"].split(","))
     named = [(spec["name"].strip("\"'"), _ASKED[spec["type"]]) for spec in specs if spec]
-    return partial(_asked, tuple((name, kind) for name, kind in reversed(named) if name != "*"))
+    return [(name, kind) for name, kind in reversed(named) if name != "*"]
 
 
-def _asked(wanted: Sequence[tuple[str, AskedType]], names: Iterable[str]) -> AskedType | None:
-    return next((kind for name in names for pattern, kind in wanted if matches(name, pattern)), None)
+def asked_type(types: Sequence[tuple[str, AskedType]], names: Iterable[str]) -> AskedType | None:
+    """Return the type that :func:`layer_types` gives to the first of several names, or None."""
+    return next((kind for name in names for pattern, kind in types if matches(name, pattern)), None)
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:

@@ -21,10 +21,9 @@ from trtlint.facts.blocks.lognames import (
     island_of,
     missing_plugin,
     named_in,
-    op_of,
-    output_of,
     reason,
     said,
+    stated,
 )
 from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
 from trtlint.facts.blocks.old_releases import is_old
@@ -255,7 +254,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     causes = {(cause.pattern, said(cause)) for record in missing if (cause := cause_of(record, log))}
     for record in kept:
         own, named = named_in(record, log)
-        found = libraries_of(missing_plugin(record, op_of(record, log)))
+        found = libraries_of(missing_plugin(record, stated(record, log, "op")))
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
         nodes = _nodes(record, named, facts, log, members)
@@ -281,7 +280,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             unprofiled=tuple(map(in_brackets, dynamic_inputs(_fed(record, facts)))),
             profile=profile_options(_fed(record, facts), program),
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
-            op=op_of(record, log),
+            op=stated(record, log, "op"),
             names_nodes=own,
             context=record.context,
             reason=reason(record.message)[:_LONG],
@@ -362,7 +361,8 @@ def _nodes(
 ) -> tuple[Node, ...]:
     names = facts.names
     found = names.all(named)
-    output = None if found else output_of(record, log)
+    # The parser may use the name of the first output as the name of the node.
+    output = None if found else stated(record, log, "output")
     computing = names.computing(output) if output else None
     found = found if computing is None else (computing,)
     island = island_of(record)
