@@ -56,7 +56,7 @@ def test_places_and_messages() -> None:
     found.add(rule("node", id_="A"), subject(FIRST))
     found.add(rule("log_message", id_="B"), subject(SECOND, "file:1"))
     found.add(rule("layer", id_="C"), subject(None, "file:2"))
-    found.close(["file:3"])
+    found.messages.add("file:3")
     for each, place, covered in (
         (rule("layer", "A"), subject(FIRST), True),
         (rule("layer", "A"), subject(SECOND), False),

@@ -85,7 +85,7 @@ class Evaluation:
             if applies is not False and all(each.holds_for(rule.find, target) for each in self.evidence):
                 with self._complete.searching(rule):
                     found += self._kept(_RuleSearch(self, rule, target, applies, reported))
-                reported.close(at for each in self.evidence for at in each.reported_by(rule, facts))
+                reported.messages.update(*(each.reported_by(rule, facts) for each in self.evidence))
                 unsearched += self._complete.missing(rule)
         if facts.record is not None and not any(map(_is_sure_error, found)):
             found += self._last_resort(looking, target)

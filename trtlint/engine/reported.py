@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct, field
@@ -52,7 +51,7 @@ class ReportedPlaces(Struct):
     """The nodes and log messages that the findings of an evaluation have reported so far.
 
     Attributes:
-        messages: ``file:line`` of the log messages that findings quote as evidence.
+        messages: ``file:line`` of the log messages that later findings do not report again.
         lines: ``file:line`` of the log messages that are themselves the subject of a finding.
         places: for each rule, the nodes that have a finding of this rule.
         refused: pairs of a refused node and the stage that refuses the node.  The node is None if it is
@@ -93,7 +92,3 @@ class ReportedPlaces(Struct):
             self.lines.add(at)
         if subject.refusal is not None:
             self.refused.update((node, subject.refusal.stage) for node in subject.nodes or (None,))
-
-    def close(self, messages: Iterable[str]) -> None:
-        """Record log messages, as ``file:line``, so that later rules do not report them again."""
-        self.messages.update(messages)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import cast
 
 from msgspec import Struct
 
@@ -197,13 +198,8 @@ def _unread(path: Path) -> RuleEntry:
     if found is None:
         return RuleEntry.of(_parsed(path, text))
     also: Also = "" if _ALSO.search(front) is None else "torch-tensorrt"
-    return RuleEntry(id_, name, found[1], _status(status), path, cache(partial(_parsed, path, text)), also)
-
-
-def _status(found: re.Match[str] | None) -> Status:
-    if found is None:
-        return "stable"
-    return "preview" if found[1] == "preview" else "deprecated"
+    given = "stable" if status is None else cast("Status", status[1])
+    return RuleEntry(id_, name, found[1], given, path, cache(partial(_parsed, path, text)), also)
 
 
 # The imports are in functions, because a run with only cached results needs neither onnx nor numpy.

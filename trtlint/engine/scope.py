@@ -58,7 +58,9 @@ def _common() -> Mapping[str, Any]:
 def operands(expression: Expression) -> list[str]:
     """Return the operands of an expression's outermost ``and``, as source text."""
     text = f"({expression.text}\n)"
-    segments = (ast.get_source_segment(text, operand) for operand in _operands(text))
+    tree = ast.parse(text, mode="eval").body
+    found = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    segments = (ast.get_source_segment(text, operand) for operand in found)
     return [" ".join(segment.split()) for segment in segments if segment is not None]
 
 
@@ -123,8 +125,3 @@ def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
     if isinstance(field, ast.Name) and len(texts) == len(items):
         return field.id, frozenset(texts)
     return None
-
-
-def _operands(text: str) -> list[ast.expr]:
-    tree = ast.parse(text, mode="eval").body
-    return tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
