@@ -15,7 +15,9 @@ trtlint reports such messages as one finding about the cause, and shows the repe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
 
 from trtlint.buildfiles.diagnosis import CACHE_LINES, OF_FILES
 from trtlint.buildfiles.patterns import table
@@ -28,8 +30,9 @@ _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
 """Groups of the pattern ``_FRAMEWORK``.  Each group can contain the name of the part without an engine."""
 _NEAR = 40
 """Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
-_PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
+_LIBRARY = "plugin_library"
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
+"""Texts of messages about an engine that is unreadable because a plugin is missing."""
 _QUOTED, _PARSER = ("shape_mismatch", "api_error"), "parser_error"
 """Names of patterns: for errors of TensorRT that the parser repeats, and for the parser's own errors."""
 _OF_CUDA = "1"
@@ -40,12 +43,8 @@ _OF_FILES = (_FILE, _LIBRARY, "provider_library")
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of the patterns in ``_OF_FILES`` that contain something other than the name of the file."""
-_REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
-"""Names of two patterns, and the largest distance in lines between their matches.
-
-The first pattern matches an error about a refused type.  The second pattern matches a line below this error,
-in which an old parser names the node.
-"""
+_REFUSED, _REFUSED_LINES = "network_refused", 3
+"""Name of a pattern for an error about a refused type, and the largest distance of messages about it."""
 _CACHE = "timing_cache_unused"
 """Name of a pattern for TensorRT's statement that it does not use the timing cache.
 
@@ -59,18 +58,6 @@ Above such a line, the parser reports an error about the temporary file for the 
 """
 _INVALID = ": Invalid Node - "
 """Text of a message that names a refused node.  The reason for the refusal is on another line."""
-_FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
-"""Names of two patterns, and the largest distance in lines between their matches.
-
-The first pattern matches a failed allocation.  The second pattern matches TensorRT's warning with the size of
-the allocation.
-"""
-_POLYGRAPHY, _PYTHON, _PYTHON_LINES = "comparison_refused", "api_gone", 2
-"""Names of two patterns, and the largest distance in lines between their matches.
-
-The first pattern matches an error of Polygraphy about a missing module.  The second pattern matches the error
-of Python.
-"""
 _LEAST = 20
 """Smallest length of an error, in characters.
 
@@ -82,6 +69,44 @@ _OF_PROFILE = ("order", "rejected")
 """Groups of the pattern ``_PROFILE``: the profile is invalid, with the reason or without the reason."""
 _SIZES = ("input", "least", "most", "fixed")
 """Groups of the pattern ``_PROFILE``: an input, its sizes in the profile, and its size in the network."""
+
+
+class _Repetition(Struct, frozen=True):
+    """A pattern whose messages repeat an earlier message.
+
+    Attributes:
+        pattern: the name of the pattern.
+        earlier: the names of the patterns for the earlier message.  The first pattern with a message counts.
+        lines: the allowed distances from the earlier message to the repetition, in lines.
+        agree: function that returns whether a message repeats an earlier message, given both messages.
+    """
+
+    pattern: str
+    earlier: tuple[str, ...]
+    lines: range
+    agree: Callable[[Record, Record], bool] = lambda record, above: True  # noqa: ARG005
+
+
+def _is_about_plugin(record: Record, _: Record) -> bool:
+    return any(words in record.message for words in _OF_PLUGIN)
+
+
+def _names_same_module(record: Record, above: Record) -> bool:
+    module = record.groups.get("module")
+    return module is not None and module == above.groups.get("module")
+
+
+_REPETITIONS = (
+    # A missing plugin makes an engine unreadable.
+    _Repetition(_LIBRARY, ("plugin_not_found",), range(6), _is_about_plugin),
+    # An old parser names the node below the error about a refused type.
+    _Repetition("parser_bare", (_REFUSED,), range(1, _REFUSED_LINES + 1)),
+    _Repetition(_CACHE, (_CACHE,), range(CACHE_LINES + 1)),
+    # Polygraphy reports a missing Python module, and then quotes the error of Python.
+    _Repetition("api_gone", ("comparison_refused",), range(3), _names_same_module),
+    # A warning of TensorRT gives the size of a failed allocation.
+    _Repetition("allocation_refused", ("out_of_memory", "allocation_refused"), range(1, 4)),
+)
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
@@ -106,7 +131,6 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
     part = ""
     last: dict[str, Record] = {}
     for record in records:
-        plugin = last.get(_PLUGIN)
         if (earlier := _explained_below(record, last)) is not None:
             found[id(earlier)] = record
         if record.pattern == _FRAMEWORK:
@@ -114,18 +138,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
             if cause is not None and record.line - cause.line <= _NEAR and part in ("", name):
                 found[id(record)] = cause
                 part = name
-        elif plugin is not None and _repeats_plugin(record, plugin):
-            found[id(record)] = plugin
-        elif (leader := _leader_of_node(record, leaders)) is not None:
+        elif (leader := _leader_of_node(record, leaders) or _repeated(record, last)) is not None:
             found[id(record)] = leader
-        elif _continues_refusal(record, last.get(_REFUSED)):
-            found[id(record)] = last[_REFUSED]
-        elif (leader := _restated(record, last.get(_CACHE))) is not None:
-            found[id(record)] = leader
-        elif _quotes_python(record, last.get(_POLYGRAPHY)):
-            found[id(record)] = last[_POLYGRAPHY]
-        elif _sizes_allocation(record, last):
-            found[id(record)] = last.get(_FULL) or last[_UNGIVEN]
         elif _is_cause(record):
             cause, part = record, ""
         if id(record) not in found:
@@ -141,10 +155,16 @@ def part_of(record: Record) -> str:
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
 
 
-def _restated(record: Record, above: Record | None) -> Record | None:
-    """Return ``above`` if ``record`` repeats the statement of ``above`` about the timing cache, or None."""
-    near = record.pattern == _CACHE and above is not None and record.line - above.line <= CACHE_LINES
-    return above if near else None
+def _repeated(record: Record, last: Mapping[str, Record]) -> Record | None:
+    """Return the earlier message that ``record`` repeats according to :data:`_REPETITIONS`, or None.
+
+    ``last`` has the last message of each pattern.
+    """
+    for each in _REPETITIONS:
+        above = next((last[pattern] for pattern in each.earlier if pattern in last), None)
+        if record.pattern == each.pattern and above is not None:
+            return above if record.line - above.line in each.lines and each.agree(record, above) else None
+    return None
 
 
 def _explained_below(record: Record, last: Mapping[str, Record]) -> Record | None:
@@ -160,12 +180,6 @@ def _is_cause(record: Record) -> bool:
     return entry is not None and entry.says == "cause" and record.severity in ("E", "F", None)
 
 
-def _repeats_plugin(record: Record, plugin: Record) -> bool:
-    if record.pattern != _LIBRARY or record.line - plugin.line > _PLUGIN_LINES:
-        return False
-    return any(words in record.message for words in _OF_PLUGIN)
-
-
 def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
     """Return the nearby error that explains why a node was refused.
 
@@ -175,28 +189,6 @@ def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | N
         return None
     near = range(record.line - _REFUSED_LINES, record.line + _REFUSED_LINES + 1)
     return next((leaders[line] for line in near if line in leaders), None)
-
-
-def _continues_refusal(record: Record, refusal: Record | None) -> bool:
-    if refusal is None or record.pattern != _BARE:
-        return False
-    return 0 < record.line - refusal.line <= _REFUSED_LINES
-
-
-def _quotes_python(record: Record, above: Record | None) -> bool:
-    """Return whether Polygraphy quotes Python's error about the missing module that ``above`` names."""
-    if above is None or record.pattern != _PYTHON or record.line - above.line > _PYTHON_LINES:
-        return False
-    module = record.groups.get("module")
-    return module is not None and module == above.groups.get("module")
-
-
-def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message gives the size of the failed allocation that an earlier message reports."""
-    above = last.get(_FULL) or last.get(_UNGIVEN)
-    if record.pattern != _UNGIVEN or above is None:
-        return False
-    return 0 < record.line - above.line <= _FULL_LINES
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
