@@ -244,7 +244,8 @@ class Matcher:
                 yield bound
             return
         chain = _chain(value)
-        if len(chain) > _LONGEST_CHAIN and _passes(chain[-1]):
+        farthest = chain[-1].producer
+        if len(chain) > _LONGEST_CHAIN and farthest is not None and _is_layout(farthest):
             self.complete = False
         if name in bindings or name not in self._anchored:
             ends = [link for link in chain if name in bindings] or chain[-1:]
@@ -366,11 +367,6 @@ def _chain(value: Value) -> list[Value]:
     The nearest value comes first.
     """
     return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
-
-
-def _passes(value: Value) -> bool:
-    """Return whether the operator that computes a value is a layout operator."""
-    return value.producer is not None and _is_layout(value.producer)
 
 
 def _is_layout(node: Node) -> bool:

@@ -36,6 +36,13 @@ def bytes_of(value: Value) -> int | None:
     return _in_bytes(elements_of(value), value.dtype)
 
 
+def total(sizes: Iterable[int | None]) -> int | None:
+    """Return the sum of several sizes, or None if a size is unknown."""
+    every = tuple(sizes)
+    known = [size for size in every if size is not None]
+    return sum(known) if len(known) == len(every) else None
+
+
 def whole(number: float | None) -> int | None:
     """Return the integer part of a number, or None if the number is unknown, infinite or NaN."""
     return int(number) if number is not None and isfinite(number) else None

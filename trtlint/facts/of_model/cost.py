@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
-from trtlint.facts.blocks.sizes import Sizes
+from trtlint.facts.blocks.sizes import Sizes, total
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
@@ -59,11 +59,11 @@ def find(facts: Facts) -> Iterator[Cost]:
 def _fact(node: Node, sizes: Sizes, constants: Constants) -> Cost:
     values = [value for value in node.inputs if value is not None]
     constant = [value for value in values if constants.foldable(value)]
-    read = _sum([sizes.bytes(value) for value in values if not constants.foldable(value)])
-    weights = _sum([sizes.bytes(value) for value in constant])
+    read = total(sizes.bytes(value) for value in values if not constants.foldable(value))
+    weights = total(sizes.bytes(value) for value in constant)
     written = sizes.bytes(node.output)
     flops = _flops(node, sizes)
-    moved = _sum([read, weights, written])
+    moved = total((read, weights, written))
     return Cost(
         node=node,
         chain=(Step(node, "operator"),),
@@ -76,11 +76,6 @@ def _fact(node: Node, sizes: Sizes, constants: Constants) -> Cost:
         weights=weights,
         intensity=flops / moved if flops is not None and moved else None,
     )
-
-
-def _sum(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 def _flops(node: Node, sizes: Sizes) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.sizes import bytes_of, elements_of
+from trtlint.facts.blocks.sizes import bytes_of, elements_of, total
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
@@ -109,9 +109,7 @@ def _fact(
             sources[value] = None
         elif producer is not None and producer.op not in _GIVEN:
             nodes[producer] = None
-    stored = [bytes_of(value) for value in sources]
-    known = [size for size in stored if size is not None]
-    given = sum(known) if whole and len(known) == len(stored) else None
+    given = total(map(bytes_of, sources)) if whole else None
     made = bytes_of(node.output)
     order = sorted(nodes, key=lambda step: step.index)
     shown = [Step(step, "step") for step in order[-_SHOWN:] if step is not node]
