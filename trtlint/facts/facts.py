@@ -7,20 +7,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from trtlint.buildcommand import BuildCommand
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.sizes import Sizes
 from trtlint.facts.kinds import Ground, available_grounds, ground_of, is_available, module_of
+from trtlint.model.graph import Node
+from trtlint.model.imported import imported_nodes, needed_nodes
 from trtlint.model.load import Model, empty_model
 from trtlint.model.walks import cut_short, watching
 
 if TYPE_CHECKING:
-    from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.dry_build.result import DryBuild
-    from trtlint.facts.blocks.sizes import Sizes
     from trtlint.facts.node_evidence import NodeEvidence
     from trtlint.measurement.measurement import Measurement
-    from trtlint.model.graph import Node
 
 
 _Data = TypeVar("_Data")
@@ -164,22 +165,16 @@ class Facts:
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of tensors at the largest shapes in the build command."""
-        from trtlint.facts.blocks.sizes import Sizes
-
         return Sizes(self.model, self.command)
 
     @cached_property
     def imported(self) -> tuple[Node, ...]:
         """In graph order, the nodes that TensorRT's parser imports."""
-        from trtlint.model.imported import imported_nodes
-
         return imported_nodes(self.model.graph, self.model.constants)
 
     @cached_property
     def built(self) -> frozenset[Node]:
         """The imported nodes that affect an output.  The builder removes the remaining nodes."""
-        from trtlint.model.imported import needed_nodes
-
         return needed_nodes(self.model.graph, self.model.constants, self.imported)
 
     @cached_property
