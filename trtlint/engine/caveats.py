@@ -80,7 +80,7 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
-            f"findings of {rule} ({name}) may be missing: the model has too many similar places, so "
+            f"findings of {rule} ({name}) may be missing: too many operators may match its pattern, so "
             f"the search stopped at its limit; --ignore {rule} disables the rule"
         )
         yield Caveat("unsearched", words, "warning", (rule,))

@@ -117,7 +117,7 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Return whether a rule may have subjects: it needs a model for its pattern, or facts of its kind."""
+        """Return whether a rule can have findings. A pattern needs a model; other rules need facts."""
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model

@@ -134,8 +134,8 @@ class Rule(Struct, frozen=True):
         references: public URLs that prove or explain the rule.
         concerns: the object that the user has to change: the model, the command or the code.
         verdict: the conditions under which a build or measurement confirms or refutes the findings.
-        yields: in a rule about the build, the ids of rules about the model. If one of those rules has a
-            finding at a node, this rule does not report the node.
+        yields: the ids of rules that trtlint evaluates before this rule. If one of these rules has a finding
+            at a node, this rule does not report the node.
         path: the rule file.
         body: the documentation of the rule, in Markdown.
         body_line: line of the file where ``body`` begins.

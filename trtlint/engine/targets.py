@@ -37,8 +37,9 @@ class Change(Struct, frozen=True):
 def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
     """Merge the findings of several targets.  Findings of one rule are adjacent.
 
-    For one target, the order of the findings does not change. For several targets, higher severities come
-    first. A merged finding has the text for its first target, the highest severity, and all advice.
+    For one target, the rules have the order of their first findings. For several targets, rules with higher
+    severities come first. A merged finding has the text for its first target, the highest severity, and all
+    advice.
 
     Args:
         findings: the findings for each target.

@@ -26,8 +26,8 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
         codes: the conditions.
         deciding: False for ``and``, True for ``or``. If one condition has this truth value, the result has
             this truth value.
-        join: function that combines the unknown conditions. The closure calls it if some conditions are
-            unknown and no other condition decides the result.
+        join: function that combines the unknown conditions. The closure calls this function if some
+            conditions are unknown and no other condition decides the result.
     """
     other = not deciding
 

@@ -168,7 +168,11 @@ def _repeated(record: Record, last: Mapping[str, Record]) -> Record | None:
 
 
 def _explained_below(record: Record, last: Mapping[str, Record]) -> Record | None:
-    """Return the message above ``record`` whose subject only ``record`` states, or None."""
+    """Return a message above ``record`` that only ``record`` explains, or None.
+
+    For example, the message above reports an unreadable file, and ``record`` states that this file is a
+    timing cache.
+    """
     pairs = {_CACHE: (OF_FILES, CACHE_LINES), _ENCRYPTED: ((_FILE,), _ENCRYPTED_LINES)}
     patterns, far = pairs.get(record.pattern, ((), 0))
     above = (last[pattern] for pattern in patterns if pattern in last)
@@ -228,8 +232,8 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
     """Return whether ``record`` repeats ``other``, an error about the same file.
 
-    ``named`` maps the line number of an error to the file name in the error.  Errors without a file name are
-    not in it.
+    ``named`` maps the line number of an error to the file name in the error.  It has no entry for an error
+    without a file name.
     """
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE

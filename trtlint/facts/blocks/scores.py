@@ -69,7 +69,7 @@ class Weighting(Struct, frozen=True):
     Attributes:
         node: the node that computes the product.
         value: the operand V.
-        value_last: the meaning of the last axis of V, ``sequence`` or ``feature``; None for any other axis.
+        value_last: the meaning of the last axis of V, ``sequence`` or ``feature``.
         guard: the operator that replaces NaN in the probabilities; None if there is no such operator.
         shared: whether operators outside the block read the probabilities, or the probabilities are an output
             of the graph.
@@ -77,7 +77,7 @@ class Weighting(Struct, frozen=True):
 
     node: Node
     value: Value
-    value_last: Axis | None
+    value_last: Axis
     guard: Node | None
     shared: bool
 
@@ -233,7 +233,7 @@ def weighting(softmax: Node) -> Weighting | None:
     v = product.inputs[1 - port]
     if v is None or v in reached:
         return None
-    last: Axis | None = "feature" if port == 0 else "sequence"
+    last: Axis = "feature" if port == 0 else "sequence"
     if product.op == "Einsum":
         terms = _einsum_terms(product)
         if terms is None:

@@ -110,7 +110,7 @@ class BuildFact(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[BuildFact]:
-    """Yield the fact about the build, or nothing if the user gave no files of a build."""
+    """Yield the fact about the build or the dry build, or nothing if there is neither."""
     record = facts.record
     if record is None:
         return

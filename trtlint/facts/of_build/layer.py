@@ -206,8 +206,8 @@ def asked_type(types: Sequence[tuple[str, AskedType]], names: Iterable[str]) -> 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
     """Return the names of the engine's inputs and outputs.
 
-    If the layer file does not list the inputs and outputs, the inputs are the tensors that no layer writes,
-    and the outputs are the tensors that no layer reads.
+    If the layer file does not list the inputs and outputs, the inputs are the tensors that no layer writes.
+    The outputs are then the tensors that no layer reads.
     """
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}

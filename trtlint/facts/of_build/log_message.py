@@ -225,12 +225,12 @@ class LogMessage(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[LogMessage]:
     """Yield the messages of the log in order.
 
-    Messages that the parser prints for every node are left out.
+    Messages that TensorRT prints for every node or layer are left out.
     """
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
-    # Messages for every node or layer are left out: no rule needs them, and ``BuildFact.counts`` counts them.
+    # No rule needs the messages for every node or layer, and ``BuildFact.counts`` counts them.
     everywhere = {entry.name for entry in table().patterns if entry.everywhere}
     kept = [record for name, found in log.records.items() if name not in everywhere for record in found]
     diagnosis, done = diagnose(log), successes(log)

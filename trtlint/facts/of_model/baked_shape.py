@@ -166,9 +166,10 @@ def _with_wildcard(
 ) -> list[tuple[str, Effect, int | None]]:
     """Return the dynamic dimensions that a Reshape with ``-1`` fixes to a number.
 
-    If the size of such a dimension changes at run time, the ``-1`` changes in its place.  For example, a
-    Reshape from ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images.  A
-    Reshape to ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the images separate.
+    If the size of such a dimension changes at run time, the size in place of the ``-1`` changes instead.
+
+    For example, a Reshape from ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several
+    images.  A Reshape to ``[-1, 6]`` or ``[2, -1, 4, 6]`` keeps the images separate.
 
     Args:
         dims: the shape before the Reshape.

@@ -14,7 +14,7 @@ from trtlint.torch_tensorrt.program import Program
 _FOLLOWS = "getitem"
 """Name of the operator that selects one result of another operator.
 
-``getitem`` runs in the same place as the operator whose result it selects.
+If PyTorch runs an operator, PyTorch also runs the ``getitem`` that selects a result of this operator.
 """
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 

@@ -65,9 +65,9 @@ class TorchUseFact(TorchFact, frozen=True):
             inputs. ``specs``: the call passes ``torch_tensorrt.Input`` in place of tensors. ``tensor``: the
             call passes one tensor in place of a list. ``twice``: the call passes inputs in two arguments.
             ``arguments``: the example arguments are not a tuple. ``graph``: ``torch.jit.save`` gets a graph
-            module. ``strict``: the call exports a quantized
-            module in strict mode. ``private``: the call exports a quantized module in strict mode, with the
-            private function ``torch.export._trace._export``.
+            module. ``strict``: the call exports a quantized module in strict mode. ``private``: the call
+            exports a quantized module in strict mode, with the private function
+            ``torch.export._trace._export``.
         reason: a text about the problem; empty if there is none.
         code_origin: the line of the script.
     """
