@@ -67,7 +67,7 @@ class Evaluation:
         self.fingerprints = Fingerprints(facts.model)
         self.refused_lines = RefusedLines(facts)
         self.evidence = tuple(each for each in facts.evidence if isinstance(each, Evidence))
-        self._facets = TargetKeys()
+        self._keys = TargetKeys()
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
@@ -130,12 +130,12 @@ class Evaluation:
             # In these two cases, the findings of a rule depend on the findings of the preceding rules, so
             # they are not cached.
             return search.findings()
-        facets = self._facets
+        keys = self._keys
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
-        seen = left, facets.of(rule, search.target, search.applies, self.subjects.candidates(rule))
-        if seen not in facets.found:
-            facets.found[seen] = tuple(search.findings()), frozenset(reported.places.get(rule.id, ()))
-        found, places = facets.found[seen]
+        seen = left, keys.of(rule, search.target, search.applies, self.subjects.candidates(rule))
+        if seen not in keys.found:
+            keys.found[seen] = tuple(search.findings()), frozenset(reported.places.get(rule.id, ()))
+        found, places = keys.found[seen]
         reported.places[rule.id].update(places)
         return found
 
