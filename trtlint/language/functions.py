@@ -56,12 +56,12 @@ def _split_heads(_: object, value: Value) -> object:
     transpose = value.producer
     if transpose is None or transpose.op != "Transpose" or transpose.attribute("perm") != (0, 2, 1, 3):
         return False
-    split = transpose.inputs[0]
+    split = transpose.input(0)
     reshape = None if split is None else split.producer
-    if reshape is None or reshape.op != "Reshape" or reshape.inputs[0] is None:
+    data = None if reshape is None or reshape.op != "Reshape" else reshape.input(0)
+    if data is None:
         return False
-    rank = reshape.inputs[0].rank
-    return None if rank is None else rank == 3
+    return None if data.rank is None else data.rank == 3
 
 
 def _initializer(constants: Constants | None, value: Value) -> object:

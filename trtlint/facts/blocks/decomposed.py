@@ -139,7 +139,9 @@ def _same_difference(first: Value, second: Value) -> bool:
     TorchScript may compute ``x - mean`` twice.
     """
     a, b = first.producer, second.producer
-    return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
+    if a is None or b is None or a.domain or b.domain:
+        return False
+    return a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
 
 
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:

@@ -150,9 +150,10 @@ def _reshaped_into_groups(node: Node) -> bool:
 
 def _upcast(tensor: Value | None) -> bool:
     cast = tensor.producer if tensor is not None else None
-    if cast is None or cast.op != "Cast" or cast.inputs[0] is None:
+    before = cast.input(0) if cast is not None and cast.op == "Cast" else None
+    if cast is None or before is None:
         return False
-    return cast.inputs[0].dtype in ("f16", "bf16") and cast.output.dtype in ("f32", "f64")
+    return before.dtype in ("f16", "bf16") and cast.output.dtype in ("f32", "f64")
 
 
 def _decomposed(norm: Decomposed, after_attention: Set[Node]) -> Normalization:
