@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import facts_of
+from trtlint.facts.of_model.attention import Attention
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "foo" : 1] >'
 
@@ -27,3 +28,13 @@ def test_an_operator_of_another_domain_needs_no_inputs(kind: str, nodes: str) ->
         f"{HEAD.replace('17', str(opset))} g (float[2,3,4,5] x) => (float[2,3,4,5] y) {{ {nodes} }}"
     )
     assert facts.of(kind) is not None
+
+
+def test_a_permutation_beyond_the_rank_leaves_the_axes_unknown() -> None:
+    (block,) = facts_of(
+        f"""{HEAD} g (float x, float k, float w) => (float y) {{
+        t = Transpose <perm = [0, 1]> (x) q = Transpose <perm = [0, 100, 200, 300]> (t)
+        s = MatMul (q, k) p = Softmax <axis = -1> (s) y = MatMul (p, w) }}"""
+    ).of("attention")
+    assert isinstance(block, Attention)
+    assert block.layout is None

@@ -91,7 +91,7 @@ class _Axes:
                 return
             rank = len(perm)
             for axis, position in self._position.items():
-                if position < -rank:
+                if position < -rank or not 0 <= perm[position] < rank:
                     self._known = False
                 else:
                     self._position[axis] = perm[position] - rank
