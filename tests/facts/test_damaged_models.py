@@ -38,3 +38,20 @@ def test_a_permutation_beyond_the_rank_leaves_the_axes_unknown() -> None:
     ).of("attention")
     assert isinstance(block, Attention)
     assert block.layout is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "expected", "nodes"),
+    [
+        ("sum_of_squares", "magnitude", 0.0, "s = Mul (h, h) t = ReduceSum (s) y = Cast <to = 1> (t)"),
+        ("foldable", "growth", None, "c = Expand (one, sizes) n = Neg (c) y = Add (n, x)"),
+        ("cost", "intensity", None, "y = Conv (x, x)"),
+    ],
+)
+def test_sizes_beyond_the_largest_float(kind: str, field: str, expected: object, nodes: str) -> None:
+    dims = ",".join([str(2**61)] * 20)
+    (fact,) = facts_of(
+        f"""{HEAD} g (float[{dims}] x, float16[{dims}] h) => (float[{dims}] y)
+        < float[1] one = {{1}}, int64[20] sizes = {{{dims}}} > {{ {nodes} }}"""
+    ).of(kind)
+    assert getattr(fact, field) == expected

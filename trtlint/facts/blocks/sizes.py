@@ -43,6 +43,14 @@ def total(sizes: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(every) else None
 
 
+def ratio(part: int, base: int) -> float | None:
+    """Return ``part`` divided by ``base``, or None if the result is too large for a float."""
+    try:
+        return part / base
+    except OverflowError:
+        return None
+
+
 def whole(number: float | None) -> int | None:
     """Return the integer part of a number, or None if the number is unknown, infinite or NaN."""
     return int(number) if number is not None and isfinite(number) else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
-from trtlint.facts.blocks.sizes import Sizes, total
+from trtlint.facts.blocks.sizes import Sizes, ratio, total
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
@@ -74,7 +74,7 @@ def _fact(node: Node, sizes: Sizes, constants: Constants) -> Cost:
         read=read,
         written=written,
         weights=weights,
-        intensity=flops / moved if flops is not None and moved else None,
+        intensity=ratio(flops, moved) if flops is not None and moved else None,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.sizes import bytes_of, elements_of, total
+from trtlint.facts.blocks.sizes import bytes_of, elements_of, ratio, total
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
@@ -124,7 +124,7 @@ def _fact(
         size=elements_of(node.output),
         bytes=made,
         stored=given,
-        growth=made / given if made is not None and given else None,
+        growth=ratio(made, given) if made is not None and given else None,
         weight=any(_is_weight(node.output, reader) for reader in readers),
     )
 

@@ -14,8 +14,11 @@ from trtlint.model.values import Constants
 
 Form = Literal["mul", "pow", "operator"]
 
-_LARGEST = {"f16": 65504.0}
-"""The largest finite numbers of the element types in which a sum of squares easily overflows."""
+_LARGEST = {"f16": 65504}
+"""The largest finite numbers of the element types in which a sum of squares easily overflows.
+
+The numbers are integers, because a float cannot be divided by a very large number of elements.
+"""
 
 
 class SumOfSquares(Fact, frozen=True):
