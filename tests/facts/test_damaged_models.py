@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import onnx
 import pytest
 
 from tests.graphs import facts_of
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.attention import Attention
+from trtlint.facts.of_model.constant import Constant
+from trtlint.model.load import load
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "foo" : 1] >'
 
@@ -55,3 +61,23 @@ def test_sizes_beyond_the_largest_float(kind: str, field: str, expected: object,
         < float[1] one = {{1}}, int64[20] sizes = {{{dims}}} > {{ {nodes} }}"""
     ).of(kind)
     assert getattr(fact, field) == expected
+
+
+@pytest.mark.parametrize("damage", ["type", "external"])
+def test_a_fill_value_that_cannot_be_read(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = onnx.TensorProto(dims=[1], data_type=99 if damage == "type" else 1, raw_data=bytes(4))
+    if damage == "external":
+        value.data_location = onnx.TensorProto.EXTERNAL
+        value.external_data.add(key="location", value="other.bin")
+    proto = onnx.parser.parse_model(
+        f"{HEAD} g (int64[1] shape) => (float[n] y) {{ c = ConstantOfShape (shape) y = Neg (c) }}"
+    )
+    proto.graph.node[0].attribute.append(onnx.helper.make_attribute("value", value))
+    onnx.save(proto, tmp_path / "model.onnx")
+    (tmp_path / "other.bin").write_bytes(bytes(4))
+    monkeypatch.chdir(tmp_path)
+    (fact,) = Facts(load(tmp_path / "model.onnx")).of("constant")
+    assert isinstance(fact, Constant)
+    assert fact.values.low is None

@@ -204,7 +204,9 @@ def _fill_of(node: Node) -> _Array | None:
     tensor = node.attribute("value")
     if not isinstance(tensor, onnx.TensorProto):
         return np.zeros(1, np.float32)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:  # ONNX reads it from the working directory
+        return None
     try:
         return np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(-1)
-    except (ValueError, TypeError):  # the file is damaged and has fewer bytes than the dimensions require
+    except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
         return None
