@@ -121,13 +121,10 @@ def _kinds(annotation: Any) -> Iterator[Kind]:
         items = (kind for argument in arguments if argument is not Ellipsis for kind in _kinds(argument))
         yield Kind("tuple", items=tuple(dict.fromkeys(items)))
     elif isinstance(annotation, type):
-        yield from (Kind("record", cls=annotation) if _has_members(annotation) else ANYTHING[0],)
+        has_members = issubclass(annotation, Struct) or annotation in _ATTRIBUTES
+        yield from (Kind("record", cls=annotation),) if has_members else ANYTHING
     else:
         yield from ANYTHING
-
-
-def _has_members(cls: type) -> bool:
-    return issubclass(cls, Struct) or cls in _ATTRIBUTES
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import onnx
@@ -127,24 +127,11 @@ def _dtypes(_: object, values: tuple[Any, ...]) -> object:
     return tuple(value.dtype for value in values if isinstance(value, Value))
 
 
-def _default(_: object, x: object, otherwise: object) -> object:
-    return otherwise if isinstance(x, Unknown) else x
-
-
-def _numbers(xs: tuple[Any, ...]) -> list[float] | None:
+def _extreme(choose: Callable[[list[float]], float], xs: tuple[Any, ...]) -> object:
+    """Apply ``min`` or ``max`` to several numbers, or to the numbers of one tuple."""
     flat = list(xs[0]) if len(xs) == 1 and isinstance(xs[0], tuple | list | frozenset) else list(xs)
     good = all(isinstance(x, int | float) and not isinstance(x, bool) for x in flat)
-    return flat if flat and good else None
-
-
-def _min(_: object, *xs: Any) -> object:
-    numbers = _numbers(xs)
-    return None if numbers is None else min(numbers)
-
-
-def _max(_: object, *xs: Any) -> object:
-    numbers = _numbers(xs)
-    return None if numbers is None else max(numbers)
+    return choose(flat) if flat and good else None
 
 
 def _round(_: object, x: float, digits: int = 0) -> object:
@@ -268,7 +255,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "x if x is known, else the second argument; for example, for an attribute x that may be missing",
         (ANYTHING, ANYTHING),
         ANYTHING,
-        _default,
+        lambda _, x, otherwise: otherwise if isinstance(x, Unknown) else x,
         sees_unknown=True,
     ),
     "lower": Function("lower(x)", "the text x in lower case", (TEXT,), TEXT, lambda _, x: x.lower()),
@@ -294,7 +281,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "the smallest of several numbers, or of a tuple",
         ((*NUMBER, *TUPLE),),
         NUMBER,
-        _min,
+        lambda _, *xs: _extreme(min, xs),
         variadic=True,
     ),
     "max": Function(
@@ -302,7 +289,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "the largest of several numbers, or of a tuple",
         ((*NUMBER, *TUPLE),),
         NUMBER,
-        _max,
+        lambda _, *xs: _extreme(max, xs),
         variadic=True,
     ),
     "repeated": Function(

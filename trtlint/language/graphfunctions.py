@@ -70,10 +70,6 @@ def _scale_rank(_: object, value: Value) -> object:
     return None if (scale := _read_by(value, "DequantizeLinear", 1)) is None else scale.rank
 
 
-def _same(_: object, a: Value, b: Value) -> object:
-    return behind(a, _IDENTITY) is behind(b, _IDENTITY)
-
-
 def _is_weights(value: Value) -> bool:
     return is_stored(behind(value, _KEEPS_WEIGHTS))
 
@@ -90,10 +86,6 @@ def _computed_by(_: object, values: tuple[Any, ...]) -> object:
                 seen.add(node)
                 left.append(node)
     return tuple(sorted({node.op for node in seen}))
-
-
-def _are_read(_: object, values: tuple[Any, ...]) -> object:
-    return any(value.uses for value in _values(values))
 
 
 def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
@@ -199,14 +191,6 @@ def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
     return len(many) % 2 == 0 and many[:middle] == many[middle:]
 
 
-def _miscounted(_: object, values: tuple[Any, ...]) -> object:
-    return any(not sized_by(value) <= _COUNTS for value in _values(values))
-
-
-def _handed(_: object, values: tuple[Any, ...]) -> object:
-    return any(is_handed(value) for value in _values(values))
-
-
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
@@ -262,7 +246,11 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         _scale_rank,
     ),
     "same": Function(
-        "same(v, w)", "whether v and w are the same value, ignoring Identity", (VALUE, VALUE), TRUTH, _same
+        "same(v, w)",
+        "whether v and w are the same value, ignoring Identity",
+        (VALUE, VALUE),
+        TRUTH,
+        lambda _, v, w: behind(v, _IDENTITY) is behind(w, _IDENTITY),
     ),
     "rest": Function(
         "rest(xs, n)",
@@ -286,7 +274,11 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         _computed_by,
     ),
     "are_read": Function(
-        "are_read(vs)", "whether an operator reads one of several values", (TUPLE,), TRUTH, _are_read
+        "are_read(vs)",
+        "whether an operator reads one of several values",
+        (TUPLE,),
+        TRUTH,
+        lambda _, vs: any(v.uses for v in _values(vs)),
     ),
     "same_ranks": Function(
         "same_ranks(vs, ws)",
@@ -372,14 +364,14 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         "whether a size depends on the elements of a model input that is neither int32 nor int64",
         (TUPLE,),
         TRUTH,
-        _miscounted,
+        lambda _, vs: any(not sized_by(v) <= _COUNTS for v in _values(vs)),
     ),
     "handed": Function(
         "handed(vs)",
         "whether one of several sizes depends on a value that a loop passes to its body",
         (TUPLE,),
         TRUTH,
-        _handed,
+        lambda _, vs: any(map(is_handed, _values(vs))),
     ),
 }
 """The functions, by name."""
