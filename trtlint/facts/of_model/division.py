@@ -151,8 +151,9 @@ def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
         if node is None or node.domain:
             return None
         before: Value | None = node.input(0)
-        if node.op == "Sqrt" or (node.op == "Pow" and _is_positive(constants.scalar(node.input(1)))):
-            walk.roots += node.op == "Sqrt" or constants.scalar(node.input(1)) == 0.5
+        exponent = constants.scalar(node.input(1)) if node.op == "Pow" else None
+        if node.op == "Sqrt" or (exponent is not None and exponent > 0):
+            walk.roots += node.op == "Sqrt" or exponent == 0.5
             walk.steps.append(Step(node, "root", label="root"))
         elif node.op in ("Add", "Max", "Min", "Mul", "Div", "Clip"):
             before = _through_arithmetic(node, walk, constants)
@@ -181,10 +182,6 @@ def _dropped(walk: _Walk, facts: Facts) -> Literal["yes", "no", "unknown"]:
         return "yes"
     exporter = cast("ModelFact", facts.of("model")[0]).exporter
     return "no" if None not in found or exporter == "torchscript" else "unknown"
-
-
-def _is_positive(number: float | None) -> bool:
-    return number is not None and number > 0
 
 
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
