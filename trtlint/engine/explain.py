@@ -35,7 +35,7 @@ def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> li
     if node is None:
         return [_no_node(facts, node_path)]
     everything = list(Subjects(facts).of(rule))
-    here = [subject for subject in everything if _contains(subject, node)]
+    here = [subject for subject in everything if node in subject.nodes]
     lines = list(_version(rule, target))
     if not here:
         lines += _no_subject(rule, node, everything)
@@ -48,10 +48,6 @@ def _no_node(facts: Facts, path: str) -> str:
     close = nearest(path, (node.path for node in facts.model.graph.nodes), count=_NEAREST, cutoff=0.4)
     near = f"; the nearest names are {', '.join(close)}" if close else ""
     return f"the model has no node {path}{near}"
-
-
-def _contains(subject: Subject, node: Node) -> bool:
-    return subject.node is node or any(step.node is node for step in subject.chain)
 
 
 def _version(rule: Rule, target: Target) -> Iterator[str]:

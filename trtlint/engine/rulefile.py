@@ -150,7 +150,9 @@ class _FrontMatterReader:
                 pattern_names() if self.checked else None,
                 refusal=self.checked and predicts_refusal(find),
             ),
-            yields=self._yields(),
+            yields=frozenset(
+                _matching(each, "yields", _ID, "the ids of rules") for each in self._items("yields")
+            ),
             path=self.path,
             body=body,
             body_line=body_line,
@@ -191,9 +193,6 @@ class _FrontMatterReader:
         if item is None:
             return ""
         return bounded(" ".join(item.text("summary").split()), "summary", item.line)
-
-    def _yields(self) -> frozenset[str]:
-        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in self._items("yields"))
 
     def _items(self, key: str) -> list[Item]:
         """Return the items of a list in the front matter. Without the key, the result is empty."""

@@ -138,11 +138,6 @@ def _reached(result: DryBuildResult) -> Stage:
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
-def _passed(result: DryBuildResult, stage: Stage) -> bool:
-    """Return whether a stage succeeded: the parser accepted the model, or the builder built an engine."""
-    return bool(result.parsed if stage == "parse" else result.built)
-
-
 def _judged(result: DryBuildResult, question: Question) -> Verdict:
     rule, stage = question.rule, _reached(result)
     sure = confidence_for(result, stage, question.target)
@@ -176,7 +171,8 @@ def _judged_refusal(result: DryBuildResult, question: Question, sure: Confidence
         return Verdict("confirmed", words, places)
     if words:
         return Verdict(said=words, cited=places, support=sure if stage == "parse" else None)
-    if _passed(result, refusal.stage):
+    succeeded = result.parsed if refusal.stage == "parse" else result.built
+    if succeeded:
         said = _passed_words(result, refusal.stage)
         passed = confidence_for(result, refusal.stage, question.target)
         if passed == "confirmed":
