@@ -14,8 +14,9 @@ from typing import Any, cast, get_args
 from msgspec import Struct
 
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
+from trtlint.facts.blocks.refusalranges import ranges_of
 from trtlint.knowledge import parsed, path_of, text
-from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
+from trtlint.knowledge.parsers import lines_of, lines_with_parser
 from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
@@ -268,8 +269,4 @@ def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")
     lines = lines_with_parser(enterprise) if own is None else lines_of("tensorrt-rtx", own)
-    ranges: dict[Product, str | None] = {
-        "tensorrt": range_of("tensorrt", lines_of("tensorrt", enterprise)),
-        "tensorrt-rtx": range_of("tensorrt-rtx", lines),
-    }
-    return {product: text for product, text in ranges.items() if text is not None}
+    return ranges_of({"tensorrt": lines_of("tensorrt", enterprise), "tensorrt-rtx": lines})

@@ -28,8 +28,18 @@ def without(
     """
     if not lines:
         return versions
-    left = {
-        product: range_of(product, lines_of(product, text) - lines.get(product, frozenset()))
-        for product, text in versions.items()
-    }
-    return {product: text for product, text in left.items() if text is not None}
+    return ranges_of(
+        {
+            product: lines_of(product, text) - lines.get(product, frozenset())
+            for product, text in versions.items()
+        }
+    )
+
+
+def ranges_of(lines: Mapping[Product, frozenset[str]]) -> Mapping[Product, str]:
+    """Return the version range of the release lines of each product.
+
+    A product without release lines is left out.
+    """
+    ranges = {product: range_of(product, found) for product, found in lines.items()}
+    return {product: text for product, text in ranges.items() if text is not None}

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.refusalranges import ranges_of
 from trtlint.facts.facts import Facts
-from trtlint.knowledge.parsers import importing, range_of
+from trtlint.knowledge.parsers import importing
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.model.graph import Node
 from trtlint.model.misreading import Misreading, Reason
@@ -98,5 +99,4 @@ def _first_nodes(facts: Facts) -> dict[str, Node]:
 def _versions(misreading: Misreading) -> Mapping[Product, str]:
     if misreading.reason != "operator":
         return {"tensorrt": "", "tensorrt-rtx": ""}
-    ranges = {product: range_of(product, importing(misreading.name, product)) for product in PRODUCTS}
-    return {product: lines for product, lines in ranges.items() if lines is not None}
+    return ranges_of({product: importing(misreading.name, product) for product in PRODUCTS})

@@ -8,13 +8,12 @@ from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
-from trtlint.facts.blocks.refusalranges import joined
+from trtlint.facts.blocks.refusalranges import joined, ranges_of
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, LOSSES, counted, is_training
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
-from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.releases import Product
 
 Form = Literal["asymmetric", "operators", "dynamic", "optimised", "training"]
@@ -98,7 +97,6 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
     lines: Mapping[Product, frozenset[str]] = {}
     for versions in {tuple(fact.versions.items()) for fact in refused}:
         lines = joined(lines, dict(versions))
-    ranges = {product: range_of(product, found) for product, found in lines.items()}
     firsts = {fact.op: fact.node for fact in reversed(refused) if fact.node is not None}
     ops = Counter({fact.node: fact.op for fact in refused}.values())
     nodes = sorted(firsts.values(), key=lambda node: node.index)
@@ -111,7 +109,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
         listed=first_few(counted(ops), _LISTED),
         count=ops.total(),
         operators=frozenset(firsts),
-        versions={product: text for product, text in ranges.items() if text is not None},
+        versions=ranges_of(lines),
         stated=first.refusal,
     )
 
