@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from trtlint.facts.blocks.sizes import static_size
 from trtlint.model.graph import Node
 from trtlint.model.protos import Dimension
 
@@ -31,7 +32,7 @@ def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
     ``ConvTranspose``.
     """
     groups = max(node.integer("group", 1), 1)
-    sizes = [] if weight is None else [dim if isinstance(dim, int) else None for dim in weight]
+    sizes = [] if weight is None else list(map(static_size, weight))
     if len(sizes) < 3:
         return Geometry(None, None, groups, None)
     first, second = sizes[:2]

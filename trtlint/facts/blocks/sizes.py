@@ -36,6 +36,11 @@ def bytes_of(value: Value) -> int | None:
     return _in_bytes(elements_of(value), value.dtype)
 
 
+def static_size(dim: Dimension) -> int | None:
+    """Return the size of a dimension, or None if the file does not contain the size."""
+    return dim if isinstance(dim, int) else None
+
+
 def total(sizes: Iterable[int | None]) -> int | None:
     """Return the sum of several sizes, or None if a size is unknown."""
     every = tuple(sizes)

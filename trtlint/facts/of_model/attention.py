@@ -12,7 +12,7 @@ from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
-from trtlint.facts.blocks.sizes import whole
+from trtlint.facts.blocks.sizes import static_size, whole
 from trtlint.facts.blocks.walk import Scaling, product_of
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
@@ -178,8 +178,8 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
         dtype=product.query.dtype,
         softmax_dtype=softmax.output.dtype,
         cast_before_softmax=any(_changes_type(node) for node in path.casts),
-        heads=_static(product.heads),
-        head_size=_static(product.head_size),
+        heads=static_size(product.heads),
+        head_size=static_size(product.head_size),
         fusable_head_size=_fusable(product.head_size),
         rank=None if shape is None else len(shape),
         layout="channels-first" if layouts == {True} else "tokens-first" if layouts == {False} else None,
@@ -217,10 +217,6 @@ def _both_quantized(product: Node) -> ElementType | None:
     return types.pop() if len(types) == 1 else None
 
 
-def _static(dim: Dimension) -> int | None:
-    return dim if isinstance(dim, int) else None
-
-
 # Operators that are a whole attention block, with their domains:
 # https://onnx.ai/onnx/operators/onnx__Attention.html and
 # https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
@@ -256,8 +252,8 @@ def _operator(node: Node) -> Attention:
         mask=Mask("attribute") if masked else Mask(),
         dtype=dtype,
         softmax_dtype=DTYPES.get(node.integer("softmax_precision", 0), dtype),
-        heads=_static(heads),
-        head_size=_static(head_size),
+        heads=static_size(heads),
+        head_size=static_size(head_size),
         fusable_head_size=_fusable(head_size),
         rank=None if shape is None else len(shape),
         scores_shared=any(value.name for value in node.outputs[3:]),

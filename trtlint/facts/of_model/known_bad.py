@@ -8,12 +8,11 @@ from typing import ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
 from trtlint.facts.facts import Facts
-from trtlint.facts.of_model.node import names_of
+from trtlint.facts.of_model.node import LATEST_OPSET, names_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
 
-_LATEST_OPSET = 1000
 _FEW = 3
 """Largest number of affected GPUs that a text lists. If more GPUs are affected, the text names none."""
 
@@ -67,7 +66,7 @@ def _first_node(facts: Facts, cause: BadRelease) -> KnownBad | None:
     for node in model.graph.by_op(*cause.ops):
         names = {
             **names_of(node),
-            "opset": model.opset or _LATEST_OPSET,
+            "opset": model.opset or LATEST_OPSET,
             "bodies": {},
             "inside": (),
             "constants": model.constants,

@@ -9,6 +9,7 @@ from typing import ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.node import LATEST_OPSET
 from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.load import Model
@@ -17,7 +18,6 @@ from trtlint.model.values import Constants
 
 _MAX_SEARCHED = 200
 """Largest number of upstream values that trtlint searches for the Cast that changes the type."""
-_LATEST_OPSET = 1000
 
 
 class MixedTypes(Fact, frozen=True):
@@ -94,7 +94,7 @@ def refused_alone(model: Model) -> tuple[Node, ...]:
 
 def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, int]]:
     """Map each node with mixed types to the positions of two inputs with different types."""
-    found = ((node, _mixed_ports(node, opset or _LATEST_OPSET)) for node in nodes)
+    found = ((node, _mixed_ports(node, opset or LATEST_OPSET)) for node in nodes)
     return {node: ports for node, ports in found if ports is not None}
 
 

@@ -12,6 +12,9 @@ from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES
 
+LATEST_OPSET = 1000
+"""Opset of a model that does not state the opset of ONNX's domain.  Every real opset is smaller."""
+
 
 class Attributes(Mapping[str, Any]):
     """The attributes that the file stores for a node, by name.

@@ -16,6 +16,7 @@ from trtlint.facts.blocks.quantizers import (
     operand,
     result_quantizer,
 )
+from trtlint.facts.blocks.sizes import static_size
 from trtlint.facts.facts import Facts
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
@@ -174,11 +175,7 @@ def _product_sizes(
     rows, depth, columns = left[-2], left[-1], right[-1]
     if not isinstance(depth, int):
         depth = right[-2]
-    return _size(rows), _size(depth), _size(columns)
-
-
-def _size(dim: object) -> int | None:
-    return dim if isinstance(dim, int) else None
+    return static_size(rows), static_size(depth), static_size(columns)
 
 
 def _one_scale(operands: tuple[QuantizedOperand, ...], result: Quantizer | None) -> bool | None:

@@ -12,7 +12,7 @@ from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, is_training, refused_contrib
 from trtlint.facts.facts import Facts
-from trtlint.facts.of_model.node import names_of
+from trtlint.facts.of_model.node import LATEST_OPSET, names_of
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import (
@@ -32,7 +32,6 @@ from trtlint.model.imported import decided_if, owners_within
 from trtlint.model.protos import text
 from trtlint.model.schemas import has_function, is_defined
 
-_LATEST_OPSET = 1000
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 """Operators that ONNX Runtime adds to ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
@@ -118,7 +117,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
     The condition is None if the refusal does not come from conditions.yaml.
     """
     graph, constants = facts.model.graph, facts.model.constants
-    opset = facts.model.opset or _LATEST_OPSET
+    opset = facts.model.opset or LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
     for value in graph.inputs:
         yield from _of_tensor(INPUT, value, fixed)
