@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx import parser
+from onnx import TensorProto, parser
 from onnx.reference import ReferenceEvaluator
 
 from tests.graphs import model_of
+from trtlint.model.load import load
 from trtlint.model.sizes import slice_shape
 
 
@@ -187,3 +189,26 @@ def test_quotients_of_large_integers(dtype: str, dividend: int, divisor: int, qu
 def test_results_that_are_not_computed(expression: str) -> None:
     model = model_of(f"{HEAD} z = {expression} }}")
     assert model.constants.array(model.graph.resolve("z")) is None
+
+
+def test_external_data_of_an_attribute_are_not_read_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX's own reader looks for the file in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("w.bin").write_bytes(np.float32(7).tobytes())
+    model = parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y)
+        < int64[1] s = {2} > { c = ConstantOfShape <value = float[1] {1}> (s)  y = Add (x, c) }"""
+    )
+    value = model.graph.node[0].attribute[0].t
+    value.CopyFrom(TensorProto(data_type=1, dims=[1], data_location=TensorProto.EXTERNAL))
+    for name in ("w.bin", "gone.bin", "../w.bin", str(tmp_path / "w.bin"), ""):
+        del value.external_data[:]
+        value.external_data.add(key="location", value=name)
+        Path("folder").mkdir(exist_ok=True)
+        Path("folder/m.onnx").write_bytes(model.SerializeToString())
+        loaded = load(Path("folder/m.onnx"))
+        filled = loaded.graph.resolve("c")
+        assert filled is not None
+        assert loaded.constants.array(filled) is None

@@ -14,6 +14,7 @@ from trtlint.conversion.narrowing import narrowed
 from trtlint.conversion.result import InsertedCast
 from trtlint.conversion.typing_plan import TypePlan, boundary_values, is_constant
 from trtlint.measurement.formats import Format
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import bodies, text
 from trtlint.model.tensors import LEFT, TensorStore
@@ -219,7 +220,9 @@ class ModelCaster:
                 attribute.i = self.format.element
         if proto.op_type != "ConstantOfShape":
             return
-        fill = numpy_helper.to_array(names["value"].t) if "value" in names else np.zeros(1, np.float32)
+        fill = fill_of(names["value"].t if "value" in names else None)
+        if fill is None:
+            return
         if "value" not in names:
             names["value"] = proto.attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), clamp=True))

@@ -58,6 +58,26 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
     return result if result.size <= MAX_ELEMENTS else None
 
 
+def fill_of(value: object) -> np.ndarray[Any, Any] | None:
+    """Return the number that ``ConstantOfShape`` fills its output with, as an array of shape [1].
+
+    The result is None if the number cannot be read. External data of an attribute are never read: ONNX would
+    read them from the working directory, and not from the folder of the model.
+
+    Args:
+        value: the attribute ``value``; None if the operator has no such attribute.
+    """
+    if value is None:
+        return np.zeros(1, np.float32)
+    if not isinstance(value, onnx.TensorProto) or value.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    try:
+        fill = np.asarray(onnx.numpy_helper.to_array(value)).reshape(-1)
+    except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
+        return None
+    return fill if fill.size == 1 else None
+
+
 def _masked(array: Any) -> Array:
     result: Array = ma.asarray(array)
     return result
@@ -249,11 +269,10 @@ def _range(_node: Node, inputs: Sequence[Array | None]) -> Array:
 
 def _constant_of_shape(node: Node, inputs: Sequence[Array | None]) -> Array:
     shape = _bounded(_ints(_need(inputs, 0)))
-    proto = node.attribute("value")
-    if proto is None:
-        return _masked(ma.zeros(shape, np.float32))
-    fill = onnx.numpy_helper.to_array(proto).reshape(-1)[0]
-    return _masked(np.full(shape, fill))
+    fill = fill_of(node.attribute("value"))
+    if fill is None:
+        raise UnfoldableError
+    return _masked(np.full(shape, fill[0]))
 
 
 def _expand(_node: Node, inputs: Sequence[Array | None]) -> Array:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
 from trtlint.facts.facts import Facts
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants
@@ -83,7 +84,7 @@ class Values(Struct, frozen=True, eq=False):
     def _read(self) -> _Array | None:
         value, constants = self._value, self._constants
         if value.producer is not None and value.producer.op == "ConstantOfShape":
-            values = _fill_of(value.producer)
+            values = fill_of(value.producer.attribute("value"))
         elif constants.stored(value) is not None:
             values = constants.payload(value)
         else:  # Constant with value_float or value_floats
@@ -198,15 +199,3 @@ def _chain(node: Node, path: MaskPath | None, narrowing: Node | None) -> tuple[S
     if path is not None and path.softmax is not node:
         steps.append(Step(path.softmax, "softmax"))
     return tuple(steps)
-
-
-def _fill_of(node: Node) -> _Array | None:
-    tensor = node.attribute("value")
-    if not isinstance(tensor, onnx.TensorProto):
-        return np.zeros(1, np.float32)
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:  # ONNX reads it from the working directory
-        return None
-    try:
-        return np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(-1)
-    except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
-        return None

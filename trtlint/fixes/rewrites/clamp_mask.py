@@ -12,12 +12,12 @@ Results change in two cases:
 from __future__ import annotations
 
 import numpy as np
-import onnx
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
@@ -37,11 +37,11 @@ def propose(fact: Fact, model: Model) -> Patch:
     title = f"clamps the mask values ({_worst(fact):.3g}) to ±{limit:.0f}"
     draft = Draft(model, node)
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
-        fill = node.attribute("value")
-        if not isinstance(fill, onnx.TensorProto):
-            raise NotApplicable("ConstantOfShape fills with zeros")
-        value = np.clip(numpy_helper.to_array(fill), -limit, limit)
-        draft.op("ConstantOfShape", node.inputs[0], value=numpy_helper.from_array(value), out=fact.name)
+        fill = fill_of(node.attribute("value"))
+        if fill is None:
+            raise NotApplicable("the number that ConstantOfShape fills with is unknown")
+        value = numpy_helper.from_array(np.clip(fill, -limit, limit))
+        draft.op("ConstantOfShape", node.inputs[0], value=value, out=fact.name)
         return draft.patch(
             title, [node], around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
         )

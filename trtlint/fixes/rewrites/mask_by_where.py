@@ -17,12 +17,12 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
-from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.keep_fp32 import NARROW
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
@@ -160,9 +160,8 @@ class _Masking(Struct):
         The result is None for any other operator.
         """
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
-        if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
-            value = node.attribute("value")
-            number = np.zeros((), np.float32) if value is None else numpy_helper.to_array(value)
+        number = fill_of(node.attribute("value")) if node.op == "ConstantOfShape" else None
+        if number is not None and sizes is not None and sizes.kind == "sizes":
             return _MaskedValue(
                 "picked", self.draft.constant(number.reshape(()), "number"), sizes.rest, thin=True
             )

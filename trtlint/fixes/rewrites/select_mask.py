@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import onnx
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,6 +28,7 @@ from trtlint.facts.of_model.constant import FP16_MAX, Constant
 from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -287,12 +287,8 @@ class _Search:
             if node.op in MOVES or self._narrows(node):
                 return self._numbers(node.input(0), depth + 1)
             if node.op == "ConstantOfShape":
-                fill = node.attribute("value")
-                return (
-                    {float(number) for number in onnx.numpy_helper.to_array(fill).ravel()}
-                    if isinstance(fill, onnx.TensorProto)
-                    else {0.0}
-                )
+                fill = fill_of(node.attribute("value"))
+                return None if fill is None else {float(fill[0])}
         tensor = self.constants.stored(value)
         if tensor is not None and int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
             return None
