@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, to_builtins
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from trtlint.model.tensors import Array
+
 Outputs = Mapping[str, Array]
 """The outputs of one run, by name."""
 

@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 from msgspec import Struct
 
-from trtlint.compare._judging import Array
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 from trtlint.files.telemetry import onnx_runtime
+from trtlint.model.tensors import Array
 from trtlint.model.widening import Types
 
 _FATAL = 4

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
+from trtlint.model.tensors import Array
+
 _TRUE = "trtlint/true"
 _MASK = 3
 """Input index of the mask of ``Attention``."""
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def with_initial_conditions(proto: ModelProto) -> ModelProto:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import ml_dtypes
 import numpy as np
@@ -14,9 +14,7 @@ from trtlint.measurement.formats import BF16, Format
 from trtlint.model.errors import ModelError
 from trtlint.model.external import unreadable_values
 from trtlint.model.streaming import Streamer
-from trtlint.model.tensors import TensorStore
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from trtlint.model.tensors import Array, TensorStore
 
 _SIGN = np.uint32(0x7FFF_FFFF)
 

@@ -7,7 +7,6 @@ not. Each new product computes some columns of the old product, so the results i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -15,14 +14,12 @@ from msgspec import Struct
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.tensors import Array
 
 _MATRIX = 2
 _MOST_PARTS = 8
 SINCE = 13
 """The first opset in which the sizes of Split and the axes of Squeeze are inputs."""
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
 
 _Write = Callable[[Draft, str], object]
 """Function that gets the name of a new product's result, and inserts the operators that read this result."""

@@ -21,6 +21,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.sizes import Dimensions
+from trtlint.model.tensors import Array
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
@@ -78,8 +79,6 @@ _FAR = -2e5
 """Score outside the range of FP16."""
 _ATTENTION_MASK = 3
 """Index of the ``Attention`` input with the mask.  The mask is added to the scores."""
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Feeds(Struct, frozen=True):

@@ -15,7 +15,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import onnx
@@ -32,6 +31,7 @@ from trtlint.fixes.reference import NoImplementationError, run_reference, wide, 
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.tensors import Array
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
@@ -55,9 +55,6 @@ _FEWEST = 5
 
 Five sets are one set of each common kind of inputs, all with the same size of the dynamic dimensions.
 """
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
 
 _MOST_KEPT = 4096
 _proven: dict[bytes, Proof] = {}

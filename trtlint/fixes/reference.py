@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 import onnx
@@ -16,14 +15,13 @@ from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import graphs, nodes
 from trtlint.model.load import Model
 from trtlint.model.protos import domain_of, opsets
+from trtlint.model.tensors import Array
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
 _OPSETS = (19, 21, 23)
 """Newer opsets to try if the reference evaluator does not implement an operator in the model's opset."""
 _LACKING = "implementation for operator"
 """Text in the evaluator's messages about operators that it does not implement."""
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NoImplementationError(ExperimentError):

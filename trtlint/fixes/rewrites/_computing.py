@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 import onnx
@@ -14,12 +13,11 @@ from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, numpy_type
 from trtlint.fixes.reference import part_of, run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.tensors import Array
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_NODES = 256
 _TOO_LARGE = f"the result has more than {MOST_ELEMENTS:,} elements"
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def computed(value: Value, model: Model) -> Array:

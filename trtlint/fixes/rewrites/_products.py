@@ -16,9 +16,9 @@ from onnx import helper
 
 from trtlint.fixes.patch import NotApplicable
 from trtlint.fixes.rewrites._numbers import Numbers, along
-from trtlint.fixes.rewrites._quantizers import Array
 from trtlint.fixes.rewrites._sums import Operands, Write, as_floats, product
 from trtlint.model.graph import Node
+from trtlint.model.tensors import Array
 
 CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 """ONNX attributes of a Conv."""

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
-from trtlint.fixes.rewrites._quantizers import RANGES, Array
+from trtlint.fixes.rewrites._quantizers import RANGES
 from trtlint.model.graph import Node, Value
+from trtlint.model.tensors import Array
 
 _EXACT = 1 << 24
 """The integer up to which FP32 represents every integer:

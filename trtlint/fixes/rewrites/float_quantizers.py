@@ -15,9 +15,10 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._numbers import HAS_ROUND
-from trtlint.fixes.rewrites._quantizers import RANGES, Array, StoredQuantizer, folded, is_quantizer, quantizer
+from trtlint.fixes.rewrites._quantizers import RANGES, StoredQuantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.tensors import Array
 
 _MIDDLE = 128
 """Zero point of UINT8 that corresponds to 0 in INT8."""

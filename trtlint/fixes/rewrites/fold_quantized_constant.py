@@ -10,9 +10,10 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
-from trtlint.fixes.rewrites._quantizers import Array, StoredQuantizer, folded, is_quantizer, quantizer
+from trtlint.fixes.rewrites._quantizers import StoredQuantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
+from trtlint.model.tensors import Array
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -8,7 +8,6 @@ the whole matrix of weights instead, NaN or infinity would spread over a row: ze
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from onnx import helper
@@ -19,6 +18,7 @@ from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.tensors import Array
 
 _LONGEST = 4096
 """Maximum size of an axis. The maximum number of weights is the square of this number."""
@@ -32,9 +32,6 @@ _NOTHING = 1e-6
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )
-
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 import onnx
@@ -30,6 +29,7 @@ from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
+from trtlint.model.tensors import Array
 from trtlint.model.walks import behind
 from trtlint.process.fork import ComputationError, compute
 
@@ -42,8 +42,6 @@ _COUNTLESS = 2**31 - 1
 _AT_RUN_TIME = "the number of iterations is known only at run time"
 
 _ENDLESS = "the loop never ends"
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _EndlessError(NotApplicable):
