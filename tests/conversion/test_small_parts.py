@@ -236,7 +236,7 @@ def result(share: float | None = None) -> Conversion:
 
 def test_the_better_of_two_conversions() -> None:
     def rank(share: float | None, *verdicts: Verdict) -> tuple[bool, float]:
-        draft = PendingConversion(result(share), None, False, cast("Any", None))
+        draft = PendingConversion(result(share), None, cast("Any", None))
         return _rank(draft, [check(verdict) for verdict in verdicts])
 
     assert rank(0.5, "proven", "unproven") == (True, 0.5)
@@ -341,15 +341,15 @@ def test_reasons_for_casts() -> None:
     plain = TypePlan(model.graph, [], {}, narrow_io=False)
     between = "operators before and after the Cast have different types"
     reads = "an operator in FP32 reads the model's input"
-    assert _why(x, True, plain, {neg: "r"}) == "the model's input stays in FP32"
-    assert _why(x, False, plain, {neg: "r"}) == reads
-    assert _why(y, False, plain, {abs_: "r"}) == "the model's output stays in FP32"
-    assert _why(y, True, plain, {}) == between
-    assert _why(y, True, plain, {abs_: "r"}) == f"{abs_.path}: r"
-    assert _why(a, False, plain, {}) == between
-    assert _why(a, False, plain, {exp: "later", neg: "first"}) == f"{neg.path}: first"
-    assert _why(a, True, plain, {exp: "r"}) == f"{exp.path}: r"
+    assert _why(plain, {neg: "r"}, x, True) == "the model's input stays in FP32"
+    assert _why(plain, {neg: "r"}, x, False) == reads
+    assert _why(plain, {abs_: "r"}, y, False) == "the model's output stays in FP32"
+    assert _why(plain, {}, y, True) == between
+    assert _why(plain, {abs_: "r"}, y, True) == f"{abs_.path}: r"
+    assert _why(plain, {}, a, False) == between
+    assert _why(plain, {exp: "later", neg: "first"}, a, False) == f"{neg.path}: first"
+    assert _why(plain, {exp: "r"}, a, True) == f"{exp.path}: r"
     narrow = TypePlan(model.graph, [neg, exp], {}, narrow_io=False)
-    assert _why(a, False, narrow, {neg: "first", exp: "r"}) == between
-    assert _why(a, False, narrow, {neg: "first", abs_: "r"}) == f"{abs_.path}: r"
-    assert _why(b, False, plain, {}) == between
+    assert _why(narrow, {neg: "first", exp: "r"}, a, False) == between
+    assert _why(narrow, {neg: "first", abs_: "r"}, a, False) == f"{abs_.path}: r"
+    assert _why(plain, {}, b, False) == between

@@ -167,9 +167,7 @@ def search_in_process(
     try:
         return _ask(request, search, KeepSearchResult, listen)
     except FailedMeasurementError as error:
-        return KeepSearchResult(
-            {node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),)
-        )
+        return KeepSearchResult(ranges.kept, notes=(str(error),))
 
 
 def rehearse(

@@ -26,10 +26,8 @@ def opset_for(model: Model, type_: str) -> int:
     if ops & {"QuantizeLinear", "DequantizeLinear"}:
         wanted = max(wanted, QUANTIZED_OPSET)
     steps = [wanted]
-    if type_ == "bf16":
-        lacking = [op for op in ops if _is_newer_support(op, own)]
-        if lacking:
-            steps = [NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
+    if type_ == "bf16" and any(_is_newer_support(op, own) for op in ops):
+        steps = [NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
     return next((step for step in steps if step > own and raisable(model, step)), own)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from trtlint.measurement.choosing import find_choices, notes
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Node, Value
-from trtlint.model.load import Model, interpret, undeclared
+from trtlint.model.load import interpret, undeclared
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:
@@ -81,13 +82,11 @@ class PendingConversion(Struct, frozen=True):
     Attributes:
         conversion: the description of the result.
         converted: the ONNX protobuf of the converted model, and its large tensors; None if nothing changes.
-        external: true if the source has external data.
         source: the model as it was read.
     """
 
     conversion: Conversion
     converted: ConvertedModel | None
-    external: bool
     source: SourceModel
 
     def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
@@ -98,7 +97,8 @@ class PendingConversion(Struct, frozen=True):
             OSError: a file cannot be read or written, or ``out`` contains external data of the source.
         """
         assert self.converted is not None
-        size = write(self.converted, out, (*protected, *self.source.files), external=self.external)
+        external = is_external(self.source.proto)
+        size = write(self.converted, out, (*protected, *self.source.files), external=external)
         before = self.source.raw.tensors.size + self.source.external
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 
@@ -150,7 +150,6 @@ class ConversionSession:
             data, declared = undeclared(self.source.proto)
             self.model = interpret(request.model, data, self.source.raw.tensors, declared)
             require_writable(self.source.proto)
-            self.external = is_external(self.source.proto)
             self.unchanged = ""
             if KEY in self.model.metadata:
                 self.unchanged = "trtlint has already converted this model"
@@ -185,7 +184,7 @@ class ConversionSession:
                 self.request, self.measured, self.labels, self.ranges, self.listen, attempt, self.found
             )
         else:
-            self.found = KeepSearchResult({node.path: reason for node, reason in self.ranges.kept.items()})
+            self.found = KeepSearchResult(self.ranges.kept)
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
         """Keep the nodes with the given names in FP32.
@@ -223,7 +222,7 @@ class ConversionSession:
                 unchanged=self.unchanged,
                 notes=tuple(self.model.notes),
             )
-            return PendingConversion(done, None, self.external, self.source)
+            return PendingConversion(done, None, self.source)
         return self._converted(self.found if kept else KeepSearchResult())
 
     def _converted(self, found: KeepSearchResult) -> PendingConversion:
@@ -253,17 +252,14 @@ class ConversionSession:
         proto = onnx.ModelProto()
         proto.CopyFrom(self.source.proto)
         _raise_opset(proto, labels.opset)
-
-        def why(value: Value, to_narrow: bool) -> str:
-            return _why(value, to_narrow, plan, fixed)
-
+        why = partial(_why, plan, fixed)
         tensors = self.source.raw.tensors
         casting = ModelCaster(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
         casting.apply()
         conversion = self._described(plan, fixed, casting, found)
         _describe_in_metadata(proto, conversion)
         converted = ConvertedModel(proto, tuple(casting.made), tensors, format_)
-        return PendingConversion(conversion, converted, self.external, self.source)
+        return PendingConversion(conversion, converted, self.source)
 
     def _described(
         self, plan: TypePlan, fixed: Mapping[Node, str], casting: ModelCaster, found: KeepSearchResult
@@ -282,6 +278,7 @@ class ConversionSession:
             for node in labels.nodes
             if node not in plan.narrow and _could_change(node, labels.ports)
         ]
+        choices = notes(find_choices(model.graph, opset_of(model))) if request.measure else []
         return Conversion(
             path=str(request.model),
             output="",
@@ -301,15 +298,8 @@ class ConversionSession:
             islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
             rewrites=self.rewrites,
             error=found.error,
-            notes=(*model.notes, *labels.notes, *found.notes, *_chosen(model, self.request)),
+            notes=(*model.notes, *labels.notes, *found.notes, *choices),
         )
-
-
-def _chosen(model: Model, request: ConversionRequest) -> list[str]:
-    """Return notes about operators such as TopK whose choice affects the outputs."""
-    if not request.measure:
-        return []
-    return notes(find_choices(model.graph, opset_of(model)))
 
 
 def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> IslandSummary:
@@ -325,7 +315,7 @@ def _could_change(node: Node, ports: Mapping[Node, Ports]) -> bool:
     return found is None or any(narrow_values(node, found))
 
 
-def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:
+def _why(plan: TypePlan, fixed: Mapping[Node, str], value: Value, to_narrow: bool) -> str:
     """Return the reason for the Cast of a value.
 
     ``to_narrow`` is true if the Cast converts to 16 bits.

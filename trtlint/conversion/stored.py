@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowing import extent
@@ -34,21 +34,21 @@ class Range(Struct, frozen=True):
     Attributes:
         clamped: names of tensors with numbers beyond the range. These numbers become the largest number of
             the type.
-        kept: the operators that stay in FP32 because of their stored tensors, each with the reason. The field
-            is used only if ONNX Runtime does not run the model.
+        kept: paths of the operators that stay in FP32 because of their stored tensors, each with the reason.
+            The field is used only if ONNX Runtime does not run the model.
         stored: the tensors to report.
     """
 
-    clamped: frozenset[str] = frozenset()
-    kept: Mapping[Node, str] = field(default_factory=dict)
-    stored: tuple[TensorOutOfRange, ...] = ()
+    clamped: frozenset[str]
+    kept: Mapping[str, str]
+    stored: tuple[TensorOutOfRange, ...]
 
 
 def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
     """Find stored tensors whose numbers are too large or too small for 16 bits."""
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
-    kept: dict[Node, str] = {}
+    kept: dict[str, str] = {}
     listed: list[TensorOutOfRange] = []
     for value, readers in _read_by(labels).items():
         tensor = _tensor(value)
@@ -61,12 +61,12 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
             text = f"{count} with a magnitude above {format_.largest:,.0f} (the largest: {found.largest:.3g})"
             listed.append(TensorOutOfRange(value.name, "clamped", text))
             if found.used > _FEW:
-                kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
+                kept.update((node.path, f"its stored tensor {value.name} has {text}") for node in readers)
         elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
             text = f"no magnitude above {found.largest:.3g}; FP16 stores such small numbers with few digits"
             listed.append(TensorOutOfRange(value.name, "vanishing", text))
             if any(map(is_product, readers)) or found.vanishing == found.used:
-                kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
+                kept.update((node.path, f"its stored tensor {value.name} has {text}") for node in readers)
     return Range(frozenset(clamped), kept, tuple(listed))
 
 

@@ -7,7 +7,6 @@ from math import prod
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import PRODUCTS
-from trtlint.model.protos import Dimension
 
 _UNKNOWN_SIZE = 64
 """Assumed size of a dynamic dimension. This size affects only the ratios of costs."""
@@ -22,7 +21,9 @@ def is_product(node: Node) -> bool:
 
 def elements(value: Value | None) -> int:
     """Return the number of elements of a tensor. Dynamic dimensions get a default size."""
-    return 0 if value is None else _count(value.shape)
+    if value is None:
+        return 0
+    return _UNKNOWN_SIZE if value.shape is None else min(_LARGEST, prod(_sizes(value)))
 
 
 def flops(node: Node) -> int:
@@ -75,12 +76,4 @@ def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
 
 def _sizes(value: Value | None) -> tuple[int, ...]:
     shape = None if value is None else value.shape
-    return () if shape is None else tuple(map(_size, shape))
-
-
-def _size(dim: Dimension) -> int:
-    return dim if isinstance(dim, int) else _UNKNOWN_SIZE
-
-
-def _count(shape: tuple[Dimension, ...] | None) -> int:
-    return _UNKNOWN_SIZE if shape is None else min(_LARGEST, prod(map(_size, shape)))
+    return tuple(dim if isinstance(dim, int) else _UNKNOWN_SIZE for dim in shape or ())
