@@ -254,18 +254,8 @@ class _MinimumCut:
                 side |= part if _FP32 in graph else set()
                 continue
             residual = boykov_kolmogorov(graph, _FP32, _NARROW)
-            side |= _reached(residual) & part
+            edges = residual.edges(data=True)
+            full = [(source, target) for source, target, data in edges if data["flow"] == data["capacity"]]
+            residual.remove_edges_from(full)
+            side |= nx.descendants(residual, _FP32)
         return side
-
-
-def _reached(residual: object) -> set[_Key]:
-    """Return the vertices that can be reached from the source in the residual network."""
-    graph: dict[_Key, dict[_Key, dict[str, int]]] = residual.adj  # type: ignore[attr-defined]
-    seen: set[_Key] = {_FP32}
-    waiting: list[_Key] = [_FP32]
-    while waiting:
-        for target, data in graph[waiting.pop()].items():
-            if target not in seen and data["flow"] < data["capacity"]:
-                seen.add(target)
-                waiting.append(target)
-    return seen
