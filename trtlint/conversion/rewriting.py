@@ -25,7 +25,7 @@ from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import ConvertedModel, is_external, write
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.edit import apply
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, name_of, opset_of
 from trtlint.fixes.rewrites import clamp_mask, scale_on_query
 from trtlint.fixes.source import SourceModel
 from trtlint.measurement.formats import FP16
@@ -153,7 +153,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
     if not 0 < total <= _MOST_POWER:
         raise NotApplicable("no scale (a power of two) brings the result into the range of FP16")
     draft = Draft(model, node)
-    inputs = [value.name if value is not None else "" for value in node.inputs]
+    inputs = [name_of(value) for value in node.inputs]
     for port, power in enumerate(powers):
         if power:
             inputs[port] = draft.op("Mul", operands[port], _constant(draft, -power))
@@ -173,7 +173,7 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 
     The result is 0 if the tensor needs no scaling.
     """
-    number = 0.0 if value is None else greatest.get(value.name, 0.0)
+    number = greatest.get(name_of(value), 0.0)
     if not math.isfinite(number):
         raise NotApplicable("a tensor of the product contains infinity or NaN in FP32")
     return math.ceil(math.log2(number / _ROOM)) if number > FP16.largest / 2 else 0
@@ -189,11 +189,7 @@ def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> 
         index for index, value in enumerate(operands) if value is not None and value.initializer is None
     ]
     chosen = computed or list(range(len(operands)))
-    return max(chosen, key=lambda index: greatest.get(_name(operands[index]), 0.0))
-
-
-def _name(value: Value | None) -> str:
-    return "" if value is None else value.name
+    return max(chosen, key=lambda index: greatest.get(name_of(operands[index]), 0.0))
 
 
 def _constant(draft: Draft, power: int) -> str:

@@ -147,7 +147,7 @@ class Draft(Struct):
         outputs[0] = outputs[0] or self.name(op.lower())
         node = helper.make_node(
             op,
-            [_name(value) for value in inputs],
+            [name_of(value) for value in inputs],
             outputs,
             name=self.name(op),
             domain=domain,
@@ -299,7 +299,8 @@ def delete(items: Any, unwanted: Callable[[Any], bool]) -> None:
             del items[index]
 
 
-def _name(value: str | Value | None) -> str:
+def name_of(value: str | Value | None) -> str:
+    """Return the name of a value as it stands in an ONNX node. A missing value has an empty name."""
     return "" if value is None else value if isinstance(value, str) else value.name
 
 

@@ -10,7 +10,7 @@ from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaling
-from trtlint.fixes.patch import Draft, NotApplicable
+from trtlint.fixes.patch import Draft, NotApplicable, name_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
@@ -173,7 +173,7 @@ def product_again(
         front: letter of a new leading axis of all Einsum operands, such as ``a``; empty for no new axis.
         out: name of the result; empty for a new name.
     """
-    names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
+    names = [name_of(each) for each in operands]
     out = out or draft.name(node.op.lower())
     terms = letters(node) if node.op == "Einsum" else None
     if terms is None:

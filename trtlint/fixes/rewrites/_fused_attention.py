@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, name_of, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
@@ -104,9 +104,7 @@ def _separate_operands(forms: Forms, node: Node) -> _Heads:
         sources = _with_bias(forms, sources, bias, width, (key.rank, value.rank))
     size, value_size = width // heads, _head_size(value, heads)
     parts = [
-        (each if isinstance(each, str) else each.name)
-        if rank == 4
-        else heads_apart(forms.draft, each, heads, own)
+        name_of(each) if rank == 4 else heads_apart(forms.draft, each, heads, own)
         for each, rank, own in zip(sources, (3, key.rank, value.rank), (size, size, value_size), strict=True)
     ]
     length = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type, operator_of, opset_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, name_of, onnx_type, operator_of, opset_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._products import (
@@ -114,7 +114,7 @@ def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
         if value is not None and quantized_type(value):
             names.append(numbers.of(value))
         else:
-            names.append("" if value is None else value.name)
+            names.append(name_of(value))
         if port == 0 and not quantized_type(value):
             raise NotApplicable(f"the first input of {node.op} is not quantized, but another input is")
     given = [numbers.draft.name(node.op.lower()) if value.name else "" for value in node.outputs]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, operator_of
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, name_of, numpy_type, operator_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -96,7 +96,7 @@ def _size(draft: Draft, data: Value, axis: int) -> str:
 
 def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
     if perm == sorted(perm):
-        return tensor if isinstance(tensor, str) else tensor.name
+        return name_of(tensor)
     return draft.op("Transpose", tensor, perm=perm)
 
 
