@@ -74,10 +74,12 @@ class Costs(Struct, frozen=True):
         """One sentence for each cost (file size, run time) that increased."""
         found = []
         if ratio := self.larger:
-            sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
+            before, after = (_in_units(size, _SIZES) for size in (self.bytes_before, self.bytes_after))
+            sizes = f"{before} before, {after} after"
             found.append(f"the fixed file is {ratio:.3g} times as large as the source ({sizes})")
         if ratio := self.slower:
-            times = f"{_time(min(self.times_before))} before, {_time(min(self.times_after))} after"
+            before, after = (_in_units(min(each), _TIMES) for each in (self.times_before, self.times_after))
+            times = f"{before} before, {after} after"
             found.append(
                 f"ONNX Runtime needs {ratio:.2g} times as long for the fixed model on this CPU ({times})"
             )
@@ -154,14 +156,6 @@ _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 """Units, the largest first."""
 _ROUNDED_UP = 0.9995
 """Smallest fraction of a unit that becomes one whole unit if it is rounded to three digits."""
-
-
-def _size(count: int) -> str:
-    return _in_units(count, _SIZES)
-
-
-def _time(seconds: float) -> str:
-    return _in_units(seconds, _TIMES)
 
 
 def _in_units(value: float, units: Sequence[tuple[str, float]]) -> str:

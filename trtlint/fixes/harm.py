@@ -22,14 +22,9 @@ def harm_of(before: LintedModel, after: LintedModel, mildest: int) -> str:
         new = _counts(after.reports, mildest, _nodes_with_new_types(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
-            message = _message(after.reports[target], rule)
-            return f"withdrawn because the rewrite causes the finding {rule}{message}"
+            finding = next(each for each in after.reports[target].findings if each.rule == rule)
+            return f"withdrawn because the rewrite causes the finding {rule}: {finding.message}"
     return ""
-
-
-def _message(report: ModelReport, rule: str) -> str:
-    """Return ``": "`` and the message of a rule's first finding, or an empty string if there is none."""
-    return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _nodes_with_new_types(before: LintedModel, after: LintedModel) -> frozenset[str]:

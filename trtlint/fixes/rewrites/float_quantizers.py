@@ -16,7 +16,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._numbers import HAS_ROUND
 from trtlint.fixes.rewrites._quantizers import RANGES, StoredQuantizer, folded, is_quantizer, quantizer
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.tensors import Array
 
@@ -63,7 +63,7 @@ def _of_stored(node: Node, model: Model) -> Patch:
     draft = Draft(model, node)
     if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
         shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
-        _as_int8(draft, read, shifted, node.output)
+        _as_int8(draft, read, shifted, node.output.name)
         return draft.patch(_SHIFTED, [node], folds=True)
     result = folded(read, model)
     if result is None:
@@ -79,19 +79,16 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output:
         raise NotApplicable("the quantized tensor does not have 8 or 16 bits, or is an output")
-    pairs: list[StoredQuantizer] = []
-    for reader, _ in quantize.output.uses:
-        if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
-            raise NotApplicable(f"the quantized tensor is also read by {reader.op}")
-        pairs.append(quantizer(reader, model))
-    if not pairs:
-        raise NotApplicable("no operator dequantizes the tensor")
+    readers = [reader for reader, _ in quantize.output.uses]
+    if any(reader.scope != quantize.scope for reader in readers):
+        raise NotApplicable("the quantized tensor is read in the body of an If or a loop")
+    pairs = [quantizer(reader, model) for reader in readers]
     draft = Draft(model, quantize)
     nodes = [quantize, *(pair.node for pair in pairs)]
     if dtype == "u8" and all(bool(np.all(each.zero == _MIDDLE)) for each in (read, *pairs)):
-        quantized = _as_int8(draft, read, read.data.name, None)
+        quantized = _as_int8(draft, read, read.data.name)
         for pair in pairs:
-            _as_int8(draft, pair, quantized, pair.node.output)
+            _as_int8(draft, pair, quantized, pair.node.output.name)
         return draft.patch(_SHIFTED, nodes, folds=True)
     if read.data.dtype == "bf16" and opset_of(model) < _ROUNDS_BF16_SINCE:
         raise NotApplicable(f"Round supports BF16 only from opset {_ROUNDS_BF16_SINCE} on")
@@ -105,14 +102,13 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     return draft.patch(_WRITTEN, nodes, folds=True)
 
 
-def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
+def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: str = "") -> str:
     """Insert an INT8 copy of a quantizer, with the zero point 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
-    name = "" if out is None else out.name
     if read.axis is None:
-        return draft.op(read.node.op, data, scale, zero, out=name)
-    return draft.op(read.node.op, data, scale, zero, axis=read.axis, out=name)
+        return draft.op(read.node.op, data, scale, zero, out=out)
+    return draft.op(read.node.op, data, scale, zero, axis=read.axis, out=out)
 
 
 def _quantized_as_floats(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:

@@ -6,8 +6,6 @@ support multiples of 8 from 16 to 256: https://github.com/NVIDIA/TensorRT/blob/v
 
 from __future__ import annotations
 
-import numpy as np
-
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._attention import block_of, product_again
@@ -17,7 +15,6 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.sizes import Dimensions
 
 _STEP, _SMALLEST, _LARGEST = 8, 16, 256
-_FAR = np.iinfo(np.int64).max
 _SINCE = 11
 """First opset in which Pad and Slice read sizes from inputs."""
 
@@ -60,9 +57,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         bounds = (draft.ints(0), draft.ints(own), draft.ints(kept[1]))
         draft.op("Slice", product_again(draft, weighted, operands), *bounds, out=weighted.output.name)
         remove.append(weighted)
-    return draft.patch(
-        f"pads heads with zeros from size {size} to size {wide}", remove, rewire=rewire, retyped=()
-    )
+    return draft.patch(f"pads heads with zeros from size {size} to size {wide}", remove, rewire=rewire)
 
 
 def _has(shape: Dimensions, axis: int) -> bool:
