@@ -231,7 +231,7 @@ def fix(
             source = read_source(path)
             unsafe = own.get("unsafe", False)
             with limit_work(path, allowance=source.allowance()):
-                fixed = fix_file(source, judging(case, Review()), unsafe=unsafe, prove=prove, keep=keep)
+                fixed = fix_file(source, judging(case), unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:

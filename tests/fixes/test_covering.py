@@ -14,7 +14,6 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes.fixing import FixedModel, fix_file
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
-from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 TARGETS = [Target(version="10.0", asked=frozenset({"fp16"})), Target(version="11.4")]
@@ -44,7 +43,7 @@ def fixed(folder: Path, target: Target, *keep: str) -> FixedModel:
     onnx.save(onnx.parser.parse_model(NORM), path)
     return fix_file(
         read_source(path),
-        judging(Case(path, (target,), RuleSet(load_builtin().entries)), Review()),
+        judging(Case(path, (target,), RuleSet(load_builtin().entries))),
         keep=keep,
     )
 

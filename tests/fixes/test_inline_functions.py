@@ -20,7 +20,6 @@ from trtlint.examples.models import model_of_text
 from trtlint.examples.rules import examples, newest
 from trtlint.fixes.relint import judging, linting
 from trtlint.fixes.source import read_source
-from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 SAMPLED = 1 if EVERY else 40
@@ -41,7 +40,7 @@ def test_fix_lints_what_lint_lints(tmp_path: Path) -> None:
         model_of_text(text, path, checked=False)
         case = Case(path, (target,), every)
         source = read_source(path)
-        assert _found(linting(judging(case, Review()), source)(source.proto).reports) == _found(case.report())
+        assert _found(linting(judging(case), source)(source.proto).reports) == _found(case.report())
         compared += 1
     assert compared > 20
 

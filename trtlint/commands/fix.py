@@ -30,7 +30,6 @@ from trtlint.model.datafile import data_file
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import files_at_risk
 from trtlint.policy.failing import fails, unsearched
-from trtlint.policy.review import Review
 from trtlint.policy.selection import split
 from trtlint.policy.settings import SettingsReader
 from trtlint.process.collection import collect_seldom
@@ -244,7 +243,7 @@ def _fixed(
         verifier = Verifier(source, out, options, sm)
     fixed = fix_file(
         source,
-        judging(task.case, Review()),
+        judging(task.case),
         unsafe=options.unsafe,
         prove=_prover() if options.verify else None,
         keep=keep,

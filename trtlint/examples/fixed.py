@@ -34,7 +34,6 @@ from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
-from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 FIXED = "fixed"
@@ -144,7 +143,7 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> FixedModel:
         path: the file of the first model.
     """
     case = Case(path, (example.target,), RuleSet.of([rule]))
-    return fix_file(read_source(path), judging(case, Review()), unsafe=example.unsafe)
+    return fix_file(read_source(path), judging(case), unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:

@@ -24,14 +24,14 @@ Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
 """
 
 
-def judging(case: Case, review: Review) -> Judge:
+def judging(case: Case) -> Judge:
     """Create a function that lints the model of a case between rewrites.
 
     Args:
         case: the model, its targets and its evidence. Evidence from builds counts only for the
-            original model, not for rewritten models.
-        review: the policy, which removes suppressed findings from the reports.
+            original model, not for rewritten models. Its policy removes suppressed findings.
     """
+    review = Review()
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
         opened = case.with_model(model).open()
