@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from trtlint.model.equation import terms_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import PRODUCTS
 
@@ -67,7 +68,7 @@ def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
     ``result`` is the size of the Einsum's result, in elements.
     """
     sizes: dict[str, int] = {}
-    for term, shape in zip(equation.replace(" ", "").split("->")[0].split(","), shapes, strict=False):
+    for term, shape in zip(terms_of(equation)[0], shapes, strict=False):
         if "." in term:
             return result * (shape[-1] if shape else 1)
         sizes.update(zip(term, shape, strict=False))

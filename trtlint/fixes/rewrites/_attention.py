@@ -11,12 +11,10 @@ from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaling
 from trtlint.fixes.patch import Draft, NotApplicable, name_of
+from trtlint.model.equation import terms_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
-
-_TERMS = 3
-"""Number of terms in the equation of an Einsum with two operands: the operands and the result."""
 
 
 class AttentionBlock(Struct, frozen=True):
@@ -78,15 +76,11 @@ def letters(node: Node) -> tuple[str, str, str] | None:
 
     https://onnx.ai/onnx/operators/onnx__Einsum.html
     """
-    equation = str(node.attribute("equation", "")).replace(" ", "")
-    operands, arrow, result = equation.partition("->")
-    terms = (*operands.split(","), result)
-    plain = (
-        arrow
-        and len(terms) == _TERMS
-        and all(each.isalpha() and len(set(each)) == len(each) for each in terms)
-    )
-    return (terms[0], terms[1], terms[2]) if plain else None
+    terms, result = terms_of(str(node.attribute("equation", "")))
+    if result is None or len(terms) != 2:
+        return None
+    plain = all(each.isalpha() and len(set(each)) == len(each) for each in (*terms, result))
+    return (terms[0], terms[1], result) if plain else None
 
 
 def _only_common_axis(node: Node, one: int, other: int, without: int) -> tuple[int, int] | None:

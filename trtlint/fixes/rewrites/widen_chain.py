@@ -16,6 +16,7 @@ from trtlint.facts.of_model.rounded_integer import RoundedInteger
 from trtlint.facts.of_model.sum_of_squares import SumOfSquares
 from trtlint.fixes.keep_fp32 import NARROW, in_fp32, obstacle
 from trtlint.fixes.patch import NotApplicable, Patch
+from trtlint.model.equation import terms_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.walks import search
@@ -119,8 +120,8 @@ def _is_cheap(node: Node) -> bool:
         depths = [shape[-1] for value in node.inputs[:1] if value is not None and (shape := value.shape)]
         return any(isinstance(depth, int) and depth <= _DEEPEST for depth in depths)
     if node.op == "Einsum":
-        operands, arrow, result = str(node.attribute("equation") or "").replace(" ", "").partition("->")
-        return bool(arrow) and set(operands) - {","} <= set(result)
+        terms, result = terms_of(str(node.attribute("equation", "")))
+        return result is not None and set("".join(terms)) <= set(result)
     return True
 
 

@@ -30,8 +30,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     if ranks is None:
         raise NotApplicable("the rank of an operand is not known, or does not match the equation")
     written = _written(equation, ranks)
-    if why := _broadcast(equation, ranks, operands):
-        raise NotApplicable(why)
+    if _broadcasts(equation, ranks, operands):
+        raise NotApplicable("a dimension of the ellipsis is broadcast")
     draft = Draft(model, node)
     draft.again(node, equation=written)
     return draft.patch("replaces the ellipsis of Einsum by letters", [node])
@@ -59,10 +59,10 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
     return f"{','.join(parts)}->{result.replace(ELLIPSIS, letters)}"
 
 
-def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return an error message if a dimension of the ellipsis differs in two operands.
+def _broadcasts(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> bool:
+    """Return whether a dimension of the ellipsis differs in two operands.
 
-    The result is an empty string if these dimensions are equal.  TensorRT does not broadcast in Einsum.
+    TensorRT does not broadcast in Einsum.
     """
     terms, _ = terms_of(equation)
     sizes: dict[int, set[object]] = {}
@@ -70,6 +70,4 @@ def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -
         start = term.find(ELLIPSIS)
         for place, size in enumerate((value.shape or ())[start : start + rank] if start >= 0 else ()):
             sizes.setdefault(place - rank, set()).add(size)
-    if any(len(found) > 1 for found in sizes.values()):
-        return "a dimension of the ellipsis is broadcast"
-    return ""
+    return any(len(found) > 1 for found in sizes.values())
