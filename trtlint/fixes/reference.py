@@ -12,11 +12,11 @@ from onnx import helper
 from trtlint.compare.reference import more_ops
 from trtlint.errors import ExperimentError
 from trtlint.fixes.opsets import has, raises
-from trtlint.model.contents import graphs, nodes
+from trtlint.model.contents import nodes
 from trtlint.model.load import Model
 from trtlint.model.protos import domain_of, opsets
 from trtlint.model.tensors import Array
-from trtlint.model.widening import FP64, widen_node, widen_tensor
+from trtlint.model.widening import FP64, widen_model
 
 _OPSETS = (19, 21, 23)
 """Newer opsets to try if the reference evaluator does not implement an operator in the model's opset."""
@@ -98,9 +98,5 @@ def wide(array: Array) -> Array:
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy of a model in which FP64 replaces all float types."""
     copy = deepcopy(proto)
-    for graph in graphs(copy):
-        for tensor in graph.initializer:
-            widen_tensor(tensor, FP64)
-    for node in nodes(copy):
-        widen_node(node, FP64)
+    widen_model(copy, FP64)
     return copy
