@@ -9,7 +9,7 @@ import numpy as np
 
 from trtlint.fixes.opsets import raisable
 from trtlint.fixes.patch import Draft, numpy_type, onnx_type, opset_of
-from trtlint.model.graph import Value
+from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
@@ -177,6 +177,11 @@ def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, o
     return draft.op(
         "Reshape", tensor, draft.ints(0, 0, heads * size if isinstance(size, int) else -1), out=out
     )
+
+
+def output_name(node: Node, port: int) -> str:
+    """Return the name of output ``port``, or an empty string if the node has no such output."""
+    return node.outputs[port].name if port < len(node.outputs) else ""
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:

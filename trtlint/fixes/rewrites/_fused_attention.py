@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, name_of, onnx_type
-from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
+from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined, output_name
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
 
@@ -64,7 +64,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
         )
     block = _packed_operands(forms, node) if node.input(2) is None else _separate_operands(forms, node)
     key, value, before = block.key, block.value, None
-    names = [_named(node, port) for port in (1, 2)]
+    names = [output_name(node, port) for port in (1, 2)]
     if past_key is not None and past_value is not None:
         key = draft.op("Concat", past_key, key, axis=2, out=names[0])
         value = draft.op("Concat", past_value, value, axis=2, out=names[1])
@@ -176,7 +176,7 @@ def attention(forms: Forms, node: Node) -> None:
         heads_apart(draft, forms.part(projected, 2, start, stop), heads, (stop - start) // heads)
         for start, stop in pairwise(bounds)
     ]
-    named = _named(node, 1)
+    named = output_name(node, 1)
     before: Dimension = None
     if past is not None:
         before = past.shape[3] if past.shape and len(past.shape) == 5 else None
@@ -312,10 +312,6 @@ def _with_bias(
         source if rank == 4 else draft.op("Add", source, forms.part(bias, 0, int(start), int(stop)))
         for source, rank, start, stop in zip(sources, (3, *ranks), bounds, bounds[1:], strict=False)
     ]
-
-
-def _named(node: Node, port: int) -> str:
-    return node.outputs[port].name if len(node.outputs) > port else ""
 
 
 def _reads(node: Node, port: int) -> bool:

@@ -7,7 +7,7 @@ the new operators compute statistics in FP32.
 from __future__ import annotations
 
 from trtlint.fixes.patch import NotApplicable, onnx_type
-from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.fixes.rewrites._forms import Forms, Tensor, output_name
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -30,7 +30,7 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
     dtype = _float((*node.inputs, node.output))
     if gain is None or dtype is None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
-    named = node.outputs[_SUM].name if len(node.outputs) > _SUM else ""
+    named = output_name(node, _SUM)
     total = forms.draft.op("Add", node.inputs[0], node.inputs[1], out="" if shift is not None else named)
     if shift is not None:
         total = forms.draft.op("Add", total, shift, out=named)
@@ -70,7 +70,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
     if words is None or word_table is None or position_table is None or dtype is None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     counted = node.outputs[1] if len(node.outputs) > 1 else None
-    named = node.outputs[2].name if len(node.outputs) > 2 else ""
+    named = output_name(node, 2)
     if positions is None:
         length = words.shape[1] if words.shape and len(words.shape) == 2 else None
         if not isinstance(length, int):
@@ -135,7 +135,7 @@ def _with_skip(forms: Forms, node: Node, channels: int) -> str:
     If the SkipGroupNorm has a second output, the sum gets the name of this output.
     """
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
-    named = node.outputs[1].name if len(node.outputs) > 1 else ""
+    named = output_name(node, 1)
     if skip is not None and skip.rank == 2:
         skip_form: Tensor | None = draft.op("Reshape", skip, draft.ints(0, 1, 1, channels))
     else:

@@ -11,6 +11,8 @@ Results change in two cases:
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from onnx import numpy_helper
 
@@ -36,16 +38,17 @@ def propose(fact: Fact, model: Model) -> Patch:
     condition = f"rows with at least one allowed key, and scores far above {-limit:.0f}"
     title = f"clamps the mask values ({_worst(fact):.3g}) to ±{limit:.0f}"
     draft = Draft(model, node)
+    patch = partial(
+        draft.patch, title, around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
+    )
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
         fill = fill_of(node.attribute("value"))
         if fill is None:
             raise NotApplicable("the number that ConstantOfShape fills with is unknown")
         value = numpy_helper.from_array(np.clip(fill, -limit, limit))
         draft.op("ConstantOfShape", node.inputs[0], value=value, out=fact.name)
-        return draft.patch(
-            title, [node], around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
-        )
-    held = _value_named(node, fact.name)
+        return patch([node])
+    held = value_named(node, fact.name)
     payload = model.constants.payload(held)
     if payload is None:
         payload = model.constants.array(held)
@@ -56,17 +59,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     array = np.asarray(payload)
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")
-    rewire = [(reader, port, name) for reader, port in held.uses]
-    return draft.patch(
-        title,
-        [],
-        rewire=rewire,
-        around=around,
-        folds=True,
-        keeps_a_key=True,
-        altered=altered,
-        condition=condition,
-    )
+    return patch([], rewire=[(reader, port, name) for reader, port in held.uses])
 
 
 def _worst(fact: Constant) -> float:
@@ -74,7 +67,7 @@ def _worst(fact: Constant) -> float:
     return low if abs(low) > abs(high) else high
 
 
-def _value_named(node: Node, name: str) -> Value | None:
+def value_named(node: Node, name: str) -> Value | None:
     """Return the input or output named ``name`` of a node, or None if the node has no such value."""
     known = (*node.outputs, *node.inputs)
     return next((value for value in known if value is not None and value.name == name), None)

@@ -28,6 +28,7 @@ from trtlint.facts.of_model.constant import FP16_MAX, Constant
 from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
+from trtlint.fixes.rewrites.clamp_mask import value_named
 from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -84,8 +85,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces a constant mask value in all attention blocks that use it."""
     if not isinstance(fact, Constant) or fact.node is None:
         raise NotApplicable("there is no constant at this place")
-    known = (*fact.node.outputs, *fact.node.inputs)
-    held = next((value for value in known if value is not None and value.name == fact.name), None)
+    held = value_named(fact.node, fact.name)
     if held is None:
         raise NotApplicable("there is no constant at this place")
     search = _Search(model, fact)

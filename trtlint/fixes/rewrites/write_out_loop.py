@@ -39,9 +39,11 @@ _MOST_NODES = 2000
 """Maximum number of operators that a patch inserts."""
 _COUNTLESS = 2**31 - 1
 """Smallest trip count that the parser treats as unlimited."""
+_MOST_CARRIED = 4096
+"""Maximum number of elements of each carried value on which the condition depends."""
+_GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
+"""Operators with an operand that sets the size of the output."""
 _AT_RUN_TIME = "the number of iterations is known only at run time"
-
-_ENDLESS = "the loop never ends"
 
 
 class _EndlessError(NotApplicable):
@@ -127,7 +129,7 @@ def _times(loop: _LoopBody, model: Model) -> int:
     else:
         times = _times_by_condition(loop, model)
     if times is None or times >= _COUNTLESS:
-        raise _EndlessError(_ENDLESS)
+        raise _EndlessError("the loop never ends")
     if times > _MOST_TIMES or times * len(loop.proto.node) > _MOST_NODES:
         raise NotApplicable("the loop has too many iterations to unroll")
     return max(times, 0)
@@ -143,12 +145,7 @@ def _times_by_condition(loop: _LoopBody, model: Model) -> int:
     reads = [inputs[0].name, inputs[1].name, *(inputs[place].name for place in state), *outside]
     gives = [outputs[0].name, *(outputs[place - 1].name for place in state)]
     protos = [node.proto for node in nodes]
-    return _run(part_of(model, protos, dict.fromkeys(reads), dict.fromkeys(gives)), loop, outside, state)
-
-
-def _run(
-    proto: onnx.ModelProto, loop: _LoopBody, outside: Mapping[str, Array], state: dict[int, Array]
-) -> int:
+    proto = part_of(model, protos, dict.fromkeys(reads), dict.fromkeys(gives))
     try:
         times, reason = json.loads(
             compute(lambda: json.dumps(_times_of(proto, loop, outside, state)).encode())
@@ -315,9 +312,8 @@ def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
         proto.input[1] = draft.constant(np.array(True), "condition")
     if counts:
         _add_counter(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
-    does = (["adds an iteration counter to the carried values of a Loop"] if counts else []) + (
-        ["adds an initial condition to a Loop"] if begins else []
-    )
+    does = ["adds an iteration counter to the carried values of a Loop"] * counts
+    does += ["adds an initial condition to a Loop"] * begins
     return draft.patch(" and ".join(does), [node], folds=True)
 
 
@@ -337,9 +333,3 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
     body.output.extend([*results, following])
     loop.input.append(zero)
     loop.output.append(draft.name("count"))
-
-
-_MOST_CARRIED = 4096
-"""Maximum number of elements of each carried value on which the condition depends."""
-_GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
-"""Operators with an operand that sets the size of the output."""

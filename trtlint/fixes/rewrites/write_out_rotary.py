@@ -96,7 +96,8 @@ def _rotate(
 ) -> None:
     """Insert the rotation of a tensor.
 
-    Its axes are [batch, heads, length, features] or [batch, length, heads · features].
+    The axes of the tensor are [batch, heads, length, features] or [batch, length, heads · features]. If the
+    attribute ``rotary_embedding_dim`` is set, only this number of features is rotated in each head.
 
     Args:
         forms: object that inserts operators.
@@ -108,30 +109,11 @@ def _rotate(
         positions: the position of each token, an index into the caches; None if the caches contain one row
             per token.
     """
-    draft, out = forms.draft, node.output.name
+    draft, out, share = forms.draft, node.output.name, node.integer("rotary_embedding_dim", 0)
     if data.rank == 4:
-        apart = draft.op("Transpose", data, perm=[0, 2, 1, 3])
-        turned = _rotated(forms, node, apart, caches, positions)
-        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=out)
+        tensor = draft.op("Transpose", data, perm=[0, 2, 1, 3])
     else:
-        turned = _rotated(forms, node, in_heads(draft, data, heads, size), caches, positions)
-        heads_joined(draft, turned, heads, size if heads > 0 else None, out=out)
-
-
-def _rotated(
-    forms: Forms, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
-) -> str:
-    """Insert the rotation of the first features of a [batch, length, heads, features] tensor.
-
-    Args:
-        forms: object that inserts operators.
-        node: the RotaryEmbedding.
-        tensor: name of the tensor.
-        caches: the cosines and the sines.
-        positions: the position of each token, an index into the caches; None if the caches contain one row
-            per token.
-    """
-    draft, share = forms.draft, node.integer("rotary_embedding_dim", 0)
+        tensor = in_heads(draft, data, heads, size)
     rest = ""
     if share:
         rest = forms.part(tensor, -1, share, _FAR)
@@ -157,4 +139,8 @@ def _rotated(
         joined = draft.op("Reshape", merged, draft.op("Shape", tensor))
     else:
         joined = draft.op("Concat", real, imaginary, axis=-1)
-    return draft.op("Concat", joined, rest, axis=-1) if rest else joined
+    turned = draft.op("Concat", joined, rest, axis=-1) if rest else joined
+    if data.rank == 4:
+        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=out)
+    else:
+        heads_joined(draft, turned, heads, size if heads > 0 else None, out=out)
