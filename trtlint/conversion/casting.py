@@ -13,6 +13,7 @@ from trtlint.conversion.known import Array
 from trtlint.conversion.narrowing import narrowed
 from trtlint.conversion.result import InsertedCast
 from trtlint.conversion.typing_plan import TypePlan, boundary_values, is_constant
+from trtlint.fixes.edit import key_of
 from trtlint.measurement.formats import Format
 from trtlint.model.folding import fill_of
 from trtlint.model.graph import Node, Value
@@ -71,7 +72,7 @@ class ModelCaster:
         self._clamped = clamped
         self._why = why
         self._known = known
-        self._nodes = {(node.scope, _key(node.proto)): node for node in plan.graph.nodes}
+        self._nodes = {(node.scope, key_of(node.proto)): node for node in plan.graph.nodes}
         self._taken = set(plan.graph.values) | set(plan.graph.node_names)
         self._names: dict[tuple[Value, bool], str] = {}
         self._wanted: dict[Value, set[bool]] = defaultdict(set)
@@ -164,7 +165,7 @@ class ModelCaster:
                 first += self._casts(value)
         written: list[onnx.NodeProto] = []
         for proto in graph.node:
-            node = self._nodes.get((scope, _key(proto)))
+            node = self._nodes.get((scope, key_of(proto)))
             written.append(proto)
             if node is not None:
                 written += self._node(proto, node)
@@ -318,7 +319,3 @@ class ModelCaster:
         found = TensorProto(name=name, data_type=self.format.element, dims=numbers.shape)
         found.raw_data = bits.tobytes()
         return found
-
-
-def _key(proto: onnx.NodeProto) -> str:
-    return next((text(name) for name in proto.output if name), "")

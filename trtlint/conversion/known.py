@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.conversion.fixed import is_stored, uses_floats
+from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowports import Ports, narrow_values
 from trtlint.model.folding import fold
 from trtlint.model.graph import Node, Value
@@ -89,11 +89,5 @@ def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[N
         nodes: the operators to choose from.
         ports: for each operator, the inputs and outputs that change type with the operator.
     """
-    return frozenset(node for node in nodes if node in ports and _copies(node, ports[node]))
-
-
-def _copies(node: Node, found: Ports) -> bool:
-    if node.op not in _EXACT or node.domain or not uses_floats(node):
-        return False
-    reads, writes = narrow_values(node, found)
-    return bool(reads and writes)
+    exact = (node for node in nodes if node.op in _EXACT and not node.domain and node in ports)
+    return frozenset(node for node in exact if all(narrow_values(node, ports[node])))

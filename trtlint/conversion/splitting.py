@@ -127,8 +127,9 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
         raise NotApplicable("the Reshape after the product does not keep the columns together")
     parts, axis, behind, removed = inner[0], place, reader, [reader]
     transpose = None
-    if _is_read_by(behind.output, "Transpose"):
-        transpose = _reader(behind.output)
+    uses = reader.output.uses
+    if not reader.output.is_output and len(uses) == 1 and uses[0][0].op == "Transpose":
+        transpose = _reader(reader.output)
         order = list(transpose.attribute("perm", ()))
         if sorted(order) != list(range(len(shape))):
             raise NotApplicable("the attribute perm of the Transpose is missing or invalid")
@@ -229,10 +230,6 @@ def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
 def _axis(node: Node, rank: int) -> int:
     axis = node.integer("axis", 0)
     return axis + rank if axis < 0 else axis
-
-
-def _is_read_by(value: Value, op: str) -> bool:
-    return not value.is_output and len(value.uses) == 1 and value.uses[0][0].op == op
 
 
 def _reader(value: Value) -> Node:

@@ -79,14 +79,15 @@ def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphPro
 
 def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
     """Return the ``NodeProto`` of ``container`` that has the same outputs as ``node``."""
-    wanted = _key(node.proto)
+    wanted = key_of(node.proto)
     for proto in container.node:
-        if _key(proto) == wanted:
+        if key_of(proto) == wanted:
             return proto
     raise EditError(f"{node.path} is no longer in the model")
 
 
-def _key(proto: onnx.NodeProto) -> str:
+def key_of(proto: onnx.NodeProto) -> str:
+    """Return the first output name of a node, which identifies the node in its graph."""
     for name in proto.output:  # a plain loop is fast; this function runs several times for every node
         if name:
             return text(name)
@@ -94,32 +95,32 @@ def _key(proto: onnx.NodeProto) -> str:
 
 
 def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int) -> None:
-    removed = {_key(node.proto) for patch in patches for node in patch.remove}
+    removed = {key_of(node.proto) for patch in patches for node in patch.remove}
     rewired: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for patch in patches:
         for node, port, name in patch.rewire:
-            rewired[_key(node.proto)].append((port, name))
+            rewired[key_of(node.proto)].append((port, name))
     if "" in removed or "" in rewired:
         raise EditError(
             "the rewrite changes an operator without outputs; trtlint identifies operators by their outputs"
         )
     if sum(len(patch.remove) for patch in patches) != len(removed):
         raise EditError("two rewrites remove the same operator")
-    first = {_key(patch.touched[0].proto): patch for patch in patches if patch.touched}
+    first = {key_of(patch.touched[0].proto): patch for patch in patches if patch.touched}
     order: dict[str, int] = {}
     for proto in container.node:
-        key = _key(proto)
+        key = key_of(proto)
         for new in first[key].insert if key in first else ():
-            order[_key(new)] = len(order)
+            order[key_of(new)] = len(order)
         for port, name in rewired.get(key, ()):
             while len(proto.input) <= port:
                 proto.input.append("")
             proto.input[port] = name
         order.setdefault(key, len(order))
-    delete(container.node, lambda node: _key(node) in removed)
+    delete(container.node, lambda node: key_of(node) in removed)
     for patch in patches:
         container.node.extend(patch.insert)
-    container.node.sort(key=lambda node: order[_key(node)])
+    container.node.sort(key=lambda node: order[key_of(node)])
     stored = {text(tensor.name) for patch in patches for tensor in patch.initializers}
     delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
     for patch in patches:
@@ -165,15 +166,15 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
     dead: set[str] = set()
     while pending:
         node = producers.get(pending.pop())
-        if node is None or _key(node) in dead or any(uses[text(name)] for name in node.output):
+        if node is None or key_of(node) in dead or any(uses[text(name)] for name in node.output):
             continue
-        dead.add(_key(node))
+        dead.add(key_of(node))
         for name in needs(node):
             uses[name] -= 1
             if not uses[name] and name in before:
                 pending.append(name)
     if dead:
-        delete(graph.node, lambda node: _key(node) in dead)
+        delete(graph.node, lambda node: key_of(node) in dead)
     unused = {name for name in before if not uses[name]}
     gone = {text(tensor.name) for tensor in graph.initializer} & unused
     for items in (graph.initializer, graph.input):  # IR version 3 also lists initializers as inputs
@@ -188,8 +189,8 @@ def _sort(container: onnx.GraphProto) -> None:
     order = topological_order(container.node)
     if order is None:
         raise EditError("the rewritten graph has a cycle")
-    position = {_key(container.node[index]): place for place, index in enumerate(order)}
-    container.node.sort(key=lambda node: position[_key(node)])
+    position = {key_of(container.node[index]): place for place, index in enumerate(order)}
+    container.node.sort(key=lambda node: position[key_of(node)])
 
 
 def _is_sorted(nodes: Sequence[onnx.NodeProto]) -> bool:
