@@ -106,8 +106,6 @@ def _unsupported_type(node: Node, old: int, new: int) -> str:
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
-        if one is None or other is None:
-            continue
         if value.dtype is None:
             if not other.types <= one.types:
                 return _UNKNOWN
@@ -121,13 +119,17 @@ def _unsupported_type(node: Node, old: int, new: int) -> str:
 
 def _with_formals(
     node: Node, old: int, new: int
-) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter | None, defs.OpSchema.FormalParameter | None]]:
-    """Yield each input and output of a node, with its definition in opset ``old`` and in opset ``new``."""
+) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter, defs.OpSchema.FormalParameter]]:
+    """Yield the inputs and outputs of a node that both opsets define.
+
+    The definitions in opset ``old`` and in opset ``new`` follow each input and output.
+    """
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]
         for port, value in enumerate(values):
-            if value is not None and value.name:
-                yield value, _formal(formals[0], port), _formal(formals[1], port)
+            one, other = (_formal(each, port) for each in formals)
+            if value is not None and value.name and one is not None and other is not None:
+                yield value, one, other
 
 
 def _formal(

@@ -10,10 +10,8 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
-from trtlint.fixes.rewrites._quantizers import StoredQuantizer, folded, is_quantizer, quantizer
-from trtlint.model.graph import Node
+from trtlint.fixes.rewrites._quantizers import folded, is_quantizer, quantizer
 from trtlint.model.load import Model
-from trtlint.model.tensors import Array
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -27,18 +25,11 @@ def propose(fact: Fact, model: Model) -> Patch:
     read = quantizer(node, model)
     if node.output.is_output:
         raise NotApplicable("the dequantized tensor is an output of the model")
+    draft = Draft(model, node)
     payload = folded(read, model)
-    return _stored(node, model, payload) if payload is not None else _computed(node, model, read)
-
-
-def _stored(node: Node, model: Model, payload: Array) -> Patch:
-    draft = Draft(model, node)
-    draft.constant(payload, out=node.output.name)
-    return draft.patch("stores the dequantized INT32 tensor as floats", [node], folds=True)
-
-
-def _computed(node: Node, model: Model, read: StoredQuantizer) -> Patch:
-    draft = Draft(model, node)
+    if payload is not None:
+        draft.constant(payload, out=node.output.name)
+        return draft.patch("stores the dequantized INT32 tensor as floats", [node], folds=True)
     value = draft.op("Cast", read.data, to=helper.np_dtype_to_tensor_dtype(read.scale.dtype))
     if read.zero.any():
         value = draft.op(

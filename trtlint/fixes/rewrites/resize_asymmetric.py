@@ -40,11 +40,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     factors = _factors(node, model)
     draft = Draft(model, node)
     if factors is None or any(factor < 1 or factor != int(factor) for factor in factors):
-        settings = {
-            "coordinate_transformation_mode": "half_pixel",
-            "nearest_mode": "round_prefer_ceil",
-        }
-        draft.again(node, **settings)
+        draft.again(node, coordinate_transformation_mode="half_pixel", nearest_mode="round_prefer_ceil")
         return draft.patch("resizes with half_pixel coordinates", [node], folds=True, condition=_TIES)
     draft.again(node, coordinate_transformation_mode="asymmetric")
     return draft.patch("resizes with asymmetric coordinates", [node], folds=True)

@@ -31,7 +31,18 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not _is_read(node, _STATE):
         raise NotApplicable(f"no operator reads the state of {node.op}")
     draft = Draft(model, node)
-    _write(draft, node)
+    forms, state = Forms(draft), node.outputs[_STATE].name
+    sequence = node.output.name or draft.name("sequence")
+    draft.again(node, outputs=[sequence])
+    direction = str(node.attribute("direction", "forward"))
+    ends = {"forward": (-1,), "reverse": (0,)}.get(direction, (-1, 0))
+    steps = [draft.op("Constant", value_int=end) for end in ends]
+    if len(steps) == 1:
+        draft.op("Gather", sequence, *steps, axis=0, out=state)
+    else:
+        both = [draft.op("Gather", sequence, step, axis=0) for step in steps]
+        parts = [forms.part(each, 0, way, way + 1) for way, each in enumerate(both)]
+        draft.op("Concat", *parts, axis=0, out=state)
     return draft.patch("takes the final state from the output sequence", [node])
 
 
@@ -52,18 +63,3 @@ def _obstacle(node: Node) -> str:
     if node.input(_LENGTHS) is not None:
         return f"{node.op} has sequence lengths"
     return f"{node.op} has the batch as the first axis" if node.number("layout", 0) else ""
-
-
-def _write(draft: Draft, node: Node) -> None:
-    forms, state = Forms(draft), node.outputs[_STATE].name
-    sequence = node.output.name or draft.name("sequence")
-    draft.again(node, outputs=[sequence])
-    direction = str(node.attribute("direction", "forward"))
-    ends = {"forward": (-1,), "reverse": (0,)}.get(direction, (-1, 0))
-    steps = [draft.op("Constant", value_int=end) for end in ends]
-    if len(steps) == 1:
-        draft.op("Gather", sequence, *steps, axis=0, out=state)
-        return
-    both = [draft.op("Gather", sequence, step, axis=0) for step in steps]
-    parts = [forms.part(each, 0, way, way + 1) for way, each in enumerate(both)]
-    draft.op("Concat", *parts, axis=0, out=state)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._bodies import copy, store
-from trtlint.model.graph import Node
 from trtlint.model.imported import decided_if
 from trtlint.model.load import Model
 from trtlint.model.protos import text
@@ -23,10 +22,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if decided is None:
         raise NotApplicable("the condition of the If is known only at run time")
     node, taken = decided
-    return _inlined(node, model, "then_branch" if taken else "else_branch")
-
-
-def _inlined(node: Node, model: Model, branch: str) -> Patch:
+    branch = "then_branch" if taken else "else_branch"
     proto = node.attributes[branch].g if branch in node.attributes else None
     if proto is None or len(proto.output) != len(node.outputs):
         raise NotApplicable("the outputs of the branch do not match the outputs of the If")
@@ -46,5 +42,5 @@ def _inlined(node: Node, model: Model, branch: str) -> Patch:
     names = copy(draft, proto, stored, wanted)
     for source, name in given:
         draft.op("Identity", names.get(source, source), out=name)
-    which = "true" if branch == "then_branch" else "false"
-    return draft.patch(f"inlines the branch of an If whose condition is always {which}", [node], folds=True)
+    title = f"inlines the branch of an If whose condition is always {'true' if taken else 'false'}"
+    return draft.patch(title, [node], folds=True)

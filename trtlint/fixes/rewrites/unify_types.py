@@ -33,6 +33,7 @@ class _Region:
 
     def __init__(self, model: Model, start: Node) -> None:
         self.model = model
+        self.opset = opset_of(model)
         self.start = start
         self.types: dict[Value, str] = {}
         self.draft = Draft(model, start)
@@ -57,7 +58,7 @@ class _Region:
             raise NotApplicable("the types already match")
         for value in self.model.graph.outputs:
             if value.producer is not None and value.producer not in self.recorded:
-                self._record_output_types(value.producer, opset_of(self.model), {})
+                self._record_output_types(value.producer, {})
         for node in self.ends:
             self._cast_outputs(node)
         return self.draft.patch(
@@ -91,16 +92,15 @@ class _Region:
                 return
             raise NotApplicable(f"the type change affects {node.op}, whose types are not known")
         results: dict[str, str] = {}
-        opset = opset_of(self.model)
-        for group in same_type_groups(node.op, opset):
+        for group in same_type_groups(node.op, self.opset):
             ports = _ports(group, len(node.inputs))
             wanted = self._common_type(node, ports)
             if wanted is None:
                 continue
             for port in ports:
                 self._cast(node, port, wanted)
-            results[_variable(node.op, opset, ports[0])] = wanted
-        self._record_output_types(node, opset, results)
+            results[_variable(node.op, self.opset, ports[0])] = wanted
+        self._record_output_types(node, results)
 
     def _common_type(self, node: Node, ports: Sequence[int]) -> str | None:
         """Return the new type of a group of inputs, or None if the inputs are not floats."""
@@ -129,17 +129,16 @@ class _Region:
                 self.bounds[key] = Bound(value.name, lowest(wanted), -lowest(wanted))
         self.rewire.append((node, port, self.casts[key]))
 
-    def _record_output_types(self, node: Node, opset: int, results: dict[str, str]) -> None:
+    def _record_output_types(self, node: Node, results: dict[str, str]) -> None:
         """Record the new types of a node's outputs.
 
         Args:
             node: the node.
-            opset: the opset of the model.
             results: the new types by type variable of the ONNX schema, such as ``T``.
         """
         self.recorded.add(node)
         try:
-            schema = schema_at(node.op, opset)
+            schema = schema_at(node.op, self.opset)
         except defs.SchemaError:
             return
         if node.op == "Cast":
@@ -148,7 +147,7 @@ class _Region:
             formal = schema.outputs[min(port, len(schema.outputs) - 1)] if schema.outputs else None
             kind = None
             if formal is not None:
-                kind = results.get(formal.type_str) or self._type_of_variable(node, formal.type_str, opset)
+                kind = results.get(formal.type_str) or self._type_of_variable(node, formal.type_str)
             if kind is None or not value.name:
                 continue
             declared = self.model.declared.get(value.name) if value.is_output else None
@@ -173,10 +172,10 @@ class _Region:
             if value.name in kinds:
                 self.draft.op("Cast", new, to=onnx_type(self.model.declared[value.name]), out=value.name)
 
-    def _type_of_variable(self, node: Node, variable: str, opset: int) -> str | None:
+    def _type_of_variable(self, node: Node, variable: str) -> str | None:
         """Return the type of the first input that has the type variable ``variable`` in the ONNX schema."""
         for port, value in enumerate(node.inputs):
-            if _variable(node.op, opset, port) == variable:
+            if _variable(node.op, self.opset, port) == variable:
                 return self._type(value)
         return None
 
