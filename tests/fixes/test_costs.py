@@ -11,7 +11,7 @@ import pytest
 from onnx import numpy_helper
 
 from trtlint.cli import run
-from trtlint.fixes.costs import Costs, slower
+from trtlint.fixes.costs import Costs
 
 BEFORE = (1.00, 1.02, 1.01, 1.05, 1.00, 1.30)
 
@@ -33,12 +33,13 @@ BEFORE = (1.00, 1.02, 1.01, 1.05, 1.00, 1.30)
     ],
 )
 def test_only_what_is_clear_is_said_of_times(after: tuple[float, ...], ratio: float | None) -> None:
-    found = slower(BEFORE, after)
+    found = Costs(1, 1, BEFORE, after).slower
     assert found == (None if ratio is None else pytest.approx(ratio))
 
 
 def test_microseconds_are_not_told() -> None:
-    assert slower([time * 1e-5 for time in BEFORE], [1.4e-5] * len(BEFORE)) is None
+    before = tuple(time * 1e-5 for time in BEFORE)
+    assert Costs(1, 1, before, (1.4e-5,) * len(BEFORE)).slower is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,6 @@ def test_microseconds_are_not_told() -> None:
 def test_limits_of_what_is_clear(
     before: tuple[float, ...], after: tuple[float, ...], ratio: float | None
 ) -> None:
-    assert slower(before, after) == ratio
     assert Costs(1, 1, before, after).slower == ratio
 
 

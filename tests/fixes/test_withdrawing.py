@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from trtlint.cli import run
-from trtlint.compare.comparison import available
+from trtlint.compare.comparison import Pair, available
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
@@ -134,8 +134,8 @@ def test_what_the_checker_refuses_is_withdrawn(path: Path, monkeypatch: pytest.M
 def test_the_command_writes_what_is_left_and_reports_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def outputs(_: Path, after: Path, *__: object, **___: object) -> CheckResult:
-        worse = "y1" in softplus(onnx.load(after))
+    def outputs(pair: Pair) -> CheckResult:
+        worse = "y1" in softplus(onnx.load(pair.after))
         return CheckResult("outputs", not worse, "y1 is off" if worse else "8 sets", {})
 
     monkeypatch.setattr(verification, "outputs", outputs)

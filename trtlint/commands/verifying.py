@@ -9,6 +9,7 @@ from pathlib import Path
 import onnx
 
 from trtlint.commands.fixrequest import FixOptions
+from trtlint.compare.comparison import Pair
 from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
 from trtlint.fixes.keep_fp32 import TITLE as KEPT
@@ -80,7 +81,7 @@ class Verifier:
     def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[CheckResult]:
         before = self._source.path
         if self._options.verify:
-            yield verification.outputs(
+            pair = Pair(
                 before,
                 after,
                 self._options.inputs,
@@ -90,6 +91,7 @@ class Verifier:
                 keep_a_key=any(patch.keeps_a_key for patch in patches),
                 timed=True,
             )
+            yield verification.outputs(pair)
         if self._options.verify_build:
             yield verification.build(before, after, self._sm)
             found = verification.network(before, after, self._options.inputs)

@@ -63,11 +63,29 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """The run time of the fixed model divided by the run time of the original model.
+        """The factor by which the runs of the fixed model took longer, or None.
 
-        The value is None if this factor is not clearly above 1.2.
+        The factor compares the shortest runs, because other programs can only lengthen a run. A pair is a run
+        of the original model and the next run of the fixed model. The result is None unless all of these
+        conditions are true:
+
+        - Each model ran at least five times.
+        - The factor is above 1.2, and the shortest run of the fixed model took at least 0.05 ms longer.
+        - The median run of the fixed model took more than 1.2 times as long.
+        - In at least 80 % of the pairs, the run of the fixed model took more than 1.2 times as long.
+
+        >>> Costs(times_before=(1.0, 1.1, 1.0, 1.2, 1.0), times_after=(1.5, 1.6, 1.5, 1.4, 1.6)).slower
+        1.4
         """
-        return slower(self.times_before, self.times_after)
+        before, after = self.times_before, self.times_after
+        if min(len(before), len(after)) < _FEWEST or min(before) <= 0:
+            return None
+        ratio = min(after) / min(before)
+        pairs = list(zip(before, after, strict=False))
+        others = sum(second <= _SLOWER * first for first, second in pairs)
+        clear = median(after) > _SLOWER * median(before) and others <= _MOST_OUTLIERS * len(pairs)
+        noticed = min(after) - min(before) >= _LEAST_DELAY
+        return ratio if ratio > _SLOWER and clear and noticed else None
 
     @property
     def words(self) -> list[str]:
@@ -120,35 +138,6 @@ def costs_of(fixed: FixedModel, written: Path | None, verdicts: Sequence[CheckRe
         after = sum(map(size_of, pieces_of(structure, fixed.model.raw.tensors))) + apart
     first, second = next((verdict.times for verdict in verdicts if any(verdict.times)), ((), ()))
     return Costs(before + apart, after, first, second)
-
-
-def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the factor by which the runs of the fixed model took longer, or None.
-
-    The factor compares the shortest runs, because other programs can only lengthen a run. A pair is a run of
-    the original model and the next run of the fixed model. The result is None unless all of these conditions
-    are true:
-
-    - Each model ran at least five times.
-    - The factor is above 1.2, and the shortest run of the fixed model took at least 0.05 ms longer.
-    - The median run of the fixed model took more than 1.2 times as long.
-    - In at least 80 % of the pairs, the run of the fixed model took more than 1.2 times as long.
-
-    Args:
-        before: duration of each run of the original model, in seconds.
-        after: duration of each run of the fixed model, in seconds.
-
-    >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
-    1.4
-    """
-    if min(len(before), len(after)) < _FEWEST or min(before) <= 0:
-        return None
-    ratio = min(after) / min(before)
-    pairs = list(zip(before, after, strict=False))
-    others = sum(second <= _SLOWER * first for first, second in pairs)
-    clear = median(after) > _SLOWER * median(before) and others <= _MOST_OUTLIERS * len(pairs)
-    noticed = min(after) - min(before) >= _LEAST_DELAY
-    return ratio if ratio > _SLOWER and clear and noticed else None
 
 
 _SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))

@@ -51,30 +51,9 @@ class CheckResult(Struct, frozen=True):
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
-def outputs(
-    before: Path,
-    after: Path,
-    inputs: Inputs,
-    *,
-    wide: bool = False,
-    ignore_nan: bool = False,
-    keep_a_key: bool = False,
-    timed: bool = False,
-) -> CheckResult:
-    """Run the original and the fixed model with the same inputs, and compare their outputs.
-
-    Args:
-        before: file of the original model.
-        after: file of the fixed model.
-        inputs: the inputs of both models.
-        wide: True to run both models in FP32, because the original model may overflow in its own types.
-        ignore_nan: True to ignore elements that are NaN in the outputs of the original model.
-        keep_a_key: True to generate only masks that allow at least one key in each row.
-        timed: True to measure the run time of both models.
-    """
-    found = compare(
-        Pair(before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed)
-    )
+def outputs(pair: Pair) -> CheckResult:
+    """Run the original and the fixed model with the same inputs, and compare their outputs."""
+    found = compare(pair)
     figures = {
         "sets": found.sets,
         "largest_difference": found.difference,
