@@ -64,7 +64,7 @@ def widened(folder: Path, text: str, *paths: str) -> tuple[onnx.ModelProto, dict
     onnx.save(proto, path)
     model = load(path)
     found, refused = to_fp32(model, paths)
-    after = apply(proto, model.graph, [each.patch for each in found])
+    after = apply(proto, model.graph, found)
     onnx.checker.check_model(after, full_check=True)
     return after, refused
 

@@ -87,8 +87,7 @@ def run(
     found = replace(found, error=rehearsed if rehearsed is not None else found.error)
     name = str(out) if out is not None else f"{request.model.stem}.{request.type}.onnx"
     if out is not None and found.verdict != "failed":
-        written = draft.write(out, protected)
-        found = replace(found, output=str(out), size=written.conversion.size)
+        found = replace(found, output=str(out), size=draft.write(out, protected))
     line = with_shapes(command, session.model.graph.inputs)
     if line != command and found.verdict != "failed":  # a failure has no build command in the report
         found = replace(found, notes=(*found.notes, _SHAPES))

@@ -89,8 +89,8 @@ class PendingConversion(Struct, frozen=True):
     converted: ConvertedModel | None
     source: SourceModel
 
-    def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
-        """Write the model, and return the result with the sizes of the files.
+    def write(self, out: Path, protected: Sequence[Path] = ()) -> tuple[int, int]:
+        """Write the model, and return the sizes of the source and of the result in bytes.
 
         Raises:
             ModelError: the source changed.
@@ -99,8 +99,7 @@ class PendingConversion(Struct, frozen=True):
         assert self.converted is not None
         external = is_external(self.source.proto)
         size = write(self.converted, out, (*protected, *self.source.files), external=external)
-        before = self.source.raw.tensors.size + self.source.external
-        return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
+        return self.source.raw.tensors.size + self.source.external, size
 
 
 class RewrittenDraft(Struct, frozen=True):

@@ -42,22 +42,11 @@ _INSIDE = frozenset({"stash_type", "output_dtype"})
 """Attributes that set the computation or output type independently of the input types."""
 
 
-class Fp32Group(Struct, frozen=True):
-    """Adjacent operators that one patch converts to FP32.
-
-    Attributes:
-        nodes: the operators in graph order.
-        patch: the patch that converts these operators.
-    """
-
-    nodes: tuple[Node, ...]
-    patch: Patch
-
-
-def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
+def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Patch], dict[str, str]]:
     """Create patches that convert operators to FP32.
 
-    One patch converts all operators that share 16-bit tensors.
+    One patch converts all operators that share 16-bit tensors. ``Patch.remove`` contains these operators in
+    graph order.
 
     Args:
         model: the model.
@@ -65,8 +54,8 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
             of a constant convert the constant.
 
     Returns:
-        A tuple of the groups with their patches, and a dict of the remaining operators. The dict gives, by
-        path, the reason why an operator cannot run in FP32.
+        A tuple of the patches and a dict. The dict contains the paths of the remaining operators, each with
+        the reason why the operator cannot run in FP32.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -79,7 +68,7 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
             refused[path] = why
         else:
             chosen.append(node)
-    return [Fp32Group(tuple(group), in_fp32(model, group, TITLE)) for group in adjacent(chosen)], refused
+    return [in_fp32(model, group, TITLE) for group in adjacent(chosen)], refused
 
 
 def adjacent(nodes: Sequence[Node]) -> list[list[Node]]:

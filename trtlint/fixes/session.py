@@ -133,13 +133,13 @@ class FixSession:
         wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
         found, refused = keep_fp32.to_fp32(state.model, wanted)
         refused |= {path: why for (name, path), why in self._withdrawn.items() if name == keep_fp32.NAME}
-        made: list[tuple[keep_fp32.Fp32Group, Proof | None]] = []
-        for each, proof in zip(found, self._proofs(state.model, [each.patch for each in found]), strict=True):
+        made: list[tuple[Patch, Proof | None]] = []
+        for patch, proof in zip(found, self._proofs(state.model, found), strict=True):
             if proof is not None and proof.equal is False:
-                refused |= {node.path: f"the proof failed: {proof.words}" for node in each.nodes}
+                refused |= {node.path: f"the proof failed: {proof.words}" for node in patch.remove}
             else:
-                made.append((each, proof))
-        patches = tuple(each.patch for each, _ in made)
+                made.append((patch, proof))
+        patches = tuple(patch for patch, _ in made)
         if made:
             try:
                 after = self._lint(apply(state.proto, state.model.graph, patches))
@@ -147,7 +147,7 @@ class FixSession:
             except (EditError, ModelError) as error:
                 harm = str(error)
             if harm:
-                refused |= {node.path: harm for each, _ in made for node in each.nodes}
+                refused |= {node.path: harm for patch in patches for node in patch.remove}
             else:
                 outcome.after = after
                 outcome.rounds.append((state, patches))
@@ -158,13 +158,13 @@ class FixSession:
                         fix=keep_fp32.NAME,
                         safety="safe",
                         place=node.path,
-                        title=each.patch.title,
+                        title=patch.title,
                         proof=proof,
                         key=(keep_fp32.NAME, node.path),
-                        patch=each.patch,
+                        patch=patch,
                     )
-                    for each, proof in made
-                    for node in each.nodes
+                    for patch, proof in made
+                    for node in patch.remove
                 ]
         outcome.refused += [
             RefusedFix("", "error", keep_fp32.NAME, path, why) for path, why in refused.items()
