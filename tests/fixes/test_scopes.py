@@ -10,8 +10,11 @@ import pytest
 from onnx import helper
 
 from tests.fixes.fixing import computed
+from tests.fixes.proposing import proposed, small, whole
+from trtlint.case import facts_of
+from trtlint.facts.base import Fact
 from trtlint.fixes.edit import apply
-from trtlint.fixes.patch import Draft, NotApplicable
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.region import region_of
 from trtlint.fixes.rewrites.store_dense import _store
 from trtlint.model.graph import Node
@@ -134,3 +137,34 @@ def test_a_declared_type_is_of_the_main_graph(tmp_path: Path) -> None:
     _, model = loaded(tmp_path, text)
     assert model.graph.declared
     assert not contradictions(model.graph)
+
+
+def test_a_statistic_that_leaves_a_body_keeps_its_fused_norm() -> None:
+    text = """(bool c, float[2,4] x, float[4] g) => (float[2,4] y, float[2,1] m)
+    { y, m = If (c) <
+        then_branch = t () => (u, v) { u, v = com.microsoft.SkipLayerNormalization (x, x, g) },
+        else_branch = e () => (u, v) { u = Neg (x)  v = ReduceMax <axes = [1]> (x) }
+    > }"""
+    model = small(text, 17)
+    node = node_of(model, "SkipLayerNormalization", "If_0/then_branch")
+    found = proposed("write-out-fused", Fact(node=node), model)
+    reason = "an operator reads the mean or the deviation that SkipLayerNormalization returns"
+    assert whole(found) == reason
+
+
+def test_a_norm_that_leaves_a_body_is_fused_without_its_gain() -> None:
+    text = """(bool c, float[2,4] x) => (float[2,4] y, float[2,4] z)
+    < float[4] g = {1, 2, 3, 4}, float e = {1e-5} >
+    { y, z = If (c) <
+        then_branch = t () => (n, s) {
+            mu = ReduceMean <axes = [-1]> (x)  d = Sub (x, mu)
+            q = Mul (d, d)  v = ReduceMean <axes = [-1]> (q)
+            w = Add (v, e)  r = Sqrt (w)  n = Div (d, r)  s = Mul (n, g)
+        },
+        else_branch = e () => (n, s) { n = Neg (x)  s = Abs (x) }
+    > }"""
+    model = small(text, 17)
+    (fact,) = facts_of(model).of("normalization")
+    found = proposed("fuse-norm", fact, model)
+    assert isinstance(found, Patch)
+    assert [node.op for node in found.remove] == ["Div"]

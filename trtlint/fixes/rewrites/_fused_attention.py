@@ -315,7 +315,7 @@ def _with_bias(
 
 
 def _reads(node: Node, port: int) -> bool:
-    return len(node.outputs) > port and bool(node.outputs[port].uses or node.outputs[port].is_output)
+    return len(node.outputs) > port and node.outputs[port].is_needed
 
 
 def _sum(one: Dimension, other: Dimension) -> Dimension:

@@ -23,7 +23,7 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
     The sum adds two tensors and an optional bias.
     """
     simplified = node.op == "SkipSimplifiedLayerNormalization"
-    if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
+    if any(value.is_needed for value in node.outputs[1:_SUM]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     gain = node.inputs[2]
     bias, shift = (None, node.input(3)) if simplified else (node.input(3), node.input(4))
@@ -53,7 +53,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
     axis = node.integer("axis", -1)
     if axis != -1 and axis != (value.rank or 0) - 1:
         raise NotApplicable(f"{node.op} normalizes several axes, not only the last one")
-    if any(other.uses or other.is_output for other in node.outputs[1:]):
+    if any(other.is_needed for other in node.outputs[1:]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     if {value.dtype, gain.dtype} - {None, dtype}:
         raise NotApplicable("the gain and the normalized tensor have different types")
@@ -83,7 +83,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
     total = draft.op("Add", embedded, places, out="" if has_segments else named)
     if has_segments:
         total = draft.op("Add", total, draft.op("Gather", segment_table, segments, axis=0), out=named)
-    if counted is not None and (counted.uses or counted.is_output):
+    if counted is not None and counted.is_needed:
         if mask is None:
             raise NotApplicable(f"{node.op} returns mask counts but has no mask")
         ones = draft.op("Cast", draft.op("Equal", mask, draft.like(1, "i32", "one")), to=onnx_type("f32"))

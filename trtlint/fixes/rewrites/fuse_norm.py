@@ -166,7 +166,7 @@ def _vector_after(
     Returns:
         The vector and the reader, or None for both.
     """
-    if node.output.is_output or len(node.output.uses) != 1:
+    if node.output.is_output or node.output.leaves_body or len(node.output.uses) != 1:
         return None, None
     reader, port = node.output.uses[0]
     other = reader.input(1 - port) if reader.op == op and port < 2 and reader.scope == node.scope else None
