@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from trtlint.conversion.narrowports import narrow_values, ports_of
 from trtlint.errors import SettingError
+from trtlint.fixes.keep_fp32 import NARROW
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import RANDOM
@@ -19,7 +20,6 @@ Fixed = dict[Node, str]
 _WHOLE = frozenset({"i8", "i16", "i32", "i64", "u16", "u32", "u64"})
 _HOLDING = WITH_BODIES | {"SequenceMap"}
 _ANGLES = frozenset({"Sin", "Cos", "Tan"})
-_SIXTEEN = frozenset({"f16", "bf16"})
 _MOST_PATTERNS = 1000
 
 
@@ -140,11 +140,11 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
     for node in model.graph.nodes:
         first = node.input(0)
         if node.op == "Cast" and not node.domain and first is not None:
-            if first.dtype in _SIXTEEN and node.output.dtype == "f32":
+            if first.dtype in NARROW and node.output.dtype == "f32":
                 seeds.append(node.output)
-            elif first.dtype == "f32" and node.output.dtype in _SIXTEEN:
+            elif first.dtype == "f32" and node.output.dtype in NARROW:
                 seeds.append(first)
-        elif any(value.dtype in _SIXTEEN for value in _values(node)):
+        elif any(value.dtype in NARROW for value in _values(node)):
             seeds += _values(node)
     seen: set[Value] = set()
     waiting = [value for value in seeds if value.dtype == "f32"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowports import Ports, narrow_values
+from trtlint.measurement.ports import COPYING
 from trtlint.model.folding import fold
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -17,14 +18,7 @@ Array = np.ndarray[Any, np.dtype[np.float32]]
 
 _MOST_ELEMENTS = 64
 """Computed values with at most this number of elements are written as constants."""
-_EXACT = frozenset(
-    {
-        *("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"),
-        *("Gather", "GatherElements", "GatherND", "Concat", "Expand", "Tile"),
-        *("DepthToSpace", "SpaceToDepth", "Relu", "Neg", "Abs", "Max", "Min", "Where"),
-        *("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"),
-    }
-)
+_EXACT = COPYING - {"Clip", "Compress", "Dropout", "ReverseSequence", "Sign", "TopK", "Trilu"}
 """Operators that round nothing if their inputs have 16 bits (https://onnx.ai/onnx/operators/).
 
 Each output element is an input element, maybe negated or replaced by 0.

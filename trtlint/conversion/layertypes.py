@@ -34,7 +34,6 @@ _POLYGRAPHY = {"--layer-precisions": "--layerPrecisions", "--precision-constrain
 _MOST_BYTES = 1 << 20
 _MOST_SPECS = 10_000
 _MOST_PATTERNS = 200
-_LATER_OPTION = "-"
 
 
 class LayerTypes(Struct, frozen=True):
@@ -102,7 +101,7 @@ def _polygraphy(words: Sequence[str]) -> LayerTypes:
     constraints = ""
     current = ""
     for word in words:
-        if word.startswith(_LATER_OPTION):
+        if word.startswith("-"):
             name, _, value = word.partition("=")
             current = _POLYGRAPHY.get(name, "")
             if not value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import ConvertedModel, is_external, require_writable, write
 from trtlint.files.limits import limit_work
+from trtlint.fixes.keep_fp32 import NARROW
 from trtlint.fixes.patch import opset_of
 from trtlint.fixes.source import SourceModel, read_source
 from trtlint.measurement.choosing import find_choices, notes
@@ -156,11 +158,8 @@ class ConversionSession:
             self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
                 reason = "the model has no FP32 operator whose type may change"
-                if any(
-                    value.dtype in ("f16", "bf16")
-                    for same in self.model.graph.values.values()
-                    for value in same
-                ):
+                values = chain.from_iterable(self.model.graph.values.values())
+                if any(value.dtype in NARROW for value in values):
                     reason += (
                         "; for a model that already has 16-bit types, use trtlint measure and trtlint fix"
                     )
