@@ -62,8 +62,8 @@ def convert(
         dry_run: True to write no file.
         seconds: the time limit of each run of the model.
         memory: the memory limit in bytes.
-        **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers; it can
-            also be a Polygraphy command.
+        **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers, and may also be a
+            Polygraphy command.
 
     Returns:
         The result of the conversion. If a check failed, the ``verdict`` of the result is ``failed`` and no

@@ -45,9 +45,9 @@ class BuilderStandIn:
 
 
 class Names:
-    """Stand-in for an enumeration.
+    """Stand-in for an enumeration, which also accepts names that TensorRT-RTX lacks.
 
-    It also accepts names that TensorRT-RTX lacks, such as ``BuilderFlag.FP16``.
+    An example of such a name is ``BuilderFlag.FP16``.
 
     Args:
         names: the enumeration of TensorRT-RTX.

@@ -13,14 +13,15 @@ from trtlint.measurement.trial import Trial
 from trtlint.measurement.trialmodel import ModelNotLoadedError, TrialError, TrialModel
 
 _SPLIT_FROM = 4
-"""With at least this number of batches, a quarter of the batches is used only for the check."""
+"""With at least this number of batches, the first search leaves a quarter of the batches to its check."""
 _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
-"""Largest number of noisy copies of each batch. There are copies only if there are few batches."""
+"""Largest number of noisy copies of each batch that one search or check adds."""
 _COPIED_BYTES = 4 << 20
-"""Limit, in bytes, for the total size of all noisy copies. Each batch has at least one copy, whatever its
-size.
+"""Limit, in bytes, for the noisy copies that one search or check adds.
+
+Each batch gets at least one copy, even if the copies exceed this limit.
 """
 _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation. Copies for the search and the check have smaller seeds."""

@@ -91,7 +91,7 @@ class ModelCaster:
         if self.made or any(is_constant(value) and len(wanted) > 1 for value, wanted in self._wanted.items()):
             self.proto.ir_version = max(self.proto.ir_version, _LEAST_IR)
 
-    # The types in which each FP32 value is read.
+    # Find the types in which operators read each FP32 value.
 
     def _collect(self) -> None:
         plan = self.plan
@@ -141,7 +141,7 @@ class ModelCaster:
         self._taken.add(found)
         return found
 
-    # The structure.
+    # Change nodes, and the declared types of values.
 
     def _graph(self, graph: onnx.GraphProto, scope: str) -> None:
         added: list[TensorProto] = []
@@ -214,7 +214,7 @@ class ModelCaster:
         return behind
 
     def _retype(self, proto: onnx.NodeProto) -> None:
-        """If an attribute gives the output type, as ``to`` of a Cast does, set it to the 16-bit type."""
+        """Set the attributes that give the output type, such as ``to`` of a Cast, to the 16-bit type."""
         names = {text(attribute.name): attribute for attribute in proto.attribute}
         for name, attribute in names.items():
             if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:
@@ -259,7 +259,7 @@ class ModelCaster:
             tensor = numpy_helper.from_array(numbers)
         return helper.make_node("Constant", [], [name], name=self._fresh(value.name, narrow), value=tensor)
 
-    # Stored tensors.
+    # Convert stored tensors.
 
     def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
         """Convert an initializer to 16 bits.

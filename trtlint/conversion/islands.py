@@ -21,7 +21,7 @@ _MOST_BETWEEN = 200
 
 
 class Island(Struct, frozen=True):
-    """A group of operators that must get the same type.
+    """A group of operators that must get the same type, unless the group is :attr:`divisible`.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
@@ -33,7 +33,10 @@ class Island(Struct, frozen=True):
 
     @property
     def divisible(self) -> bool:
-        """Return whether the operators of the group may get different types.  Only attention allows this."""
+        """Return whether the types may differ if an operator of the group must stay in FP32.
+
+        This is true only for attention, because TensorRT does not fuse attention in FP32.
+        """
         return self.kind == "attention"
 
 

@@ -23,7 +23,7 @@ class Labels:
     Args:
         model: the source.
         type_: ``fp16`` or ``bf16``.
-        keep: the operators that the user keeps in FP32.
+        keep: patterns of the operators that the user keeps in FP32.
         layers: the data types that the user's build command sets for layers; None if it sets none.
     """
 

@@ -2,7 +2,7 @@
 
 One kind of random numbers is not enough. Small numbers do not reach the bound of a Clip, and large numbers
 hide an epsilon. Random tensors rarely contain negative indices or fully masked rows. So trtlint generates a
-separate set of inputs for each of these cases.
+separate set of inputs for each kind of numbers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CHANGING = ("away", "zeros", "tiny")
 _WHOLE = 40
 """Largest magnitude of integers of kind ``large``. For indices, the size of the indexed axis is the limit."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""For each element type, the largest bound that trtlint tests with numbers outside the bound.
+"""For each element type, the largest bound for which trtlint generates numbers outside the bound.
 
 Bounds are limits of Clips and constants in comparisons. trtlint ignores a larger bound, because such a bound
 is only the limit of the type.

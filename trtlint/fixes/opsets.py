@@ -122,7 +122,7 @@ def _with_formals(
 ) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter, defs.OpSchema.FormalParameter]]:
     """Yield the inputs and outputs of a node that both opsets define.
 
-    The definitions in opset ``old`` and in opset ``new`` follow each input and output.
+    Each item is the input or output, its definition in opset ``old``, and its definition in opset ``new``.
     """
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]

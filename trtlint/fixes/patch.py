@@ -300,7 +300,7 @@ def delete(items: Any, unwanted: Callable[[Any], bool]) -> None:
 
 
 def name_of(value: str | Value | None) -> str:
-    """Return the name of a value as it stands in an ONNX node. A missing value has an empty name."""
+    """Return the name of a value, as an ONNX node lists it. A missing input has an empty name."""
     return "" if value is None else value if isinstance(value, str) else value.name
 
 

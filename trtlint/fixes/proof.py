@@ -346,7 +346,10 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """Return the largest difference divided by the largest result, or infinity if shapes or NaNs differ."""
+    """Return the largest difference divided by the largest result.
+
+    The result is infinity if the shapes, the places of NaN, or the infinite elements differ.
+    """
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:

@@ -20,8 +20,7 @@ from trtlint.model.load import Model, interpret, undeclared
 from trtlint.policy.review import Review
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
-"""Function that lints a model. The function returns the facts of the model, and one report for each target.
-"""
+"""Function that lints a model, and returns the facts of the model and one report for each target."""
 
 
 def judging(case: Case) -> Judge:

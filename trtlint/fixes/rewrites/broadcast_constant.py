@@ -1,4 +1,4 @@
-"""Remove the Expand or Tile of a stored tensor if all operators that read it can broadcast.
+"""Remove the Expand or Tile of a stored tensor if all readers of the expanded tensor can broadcast.
 
 https://onnx.ai/onnx/repo-docs/Broadcasting.html
 """

@@ -160,8 +160,8 @@ def _vector_after(
     """Find the only reader of ``node``, and the stored vector that this reader also takes as input.
 
     The reader must be an operator of the type ``op``. If the size of the last axis is unknown, the function
-    accepts a vector of several elements. At run time, the last axis could also have size one. But a norm over
-    one element is always zero, so no real model has such an axis.
+    accepts a vector of several elements. At run time, the last axis could also have size one. But the result
+    of a norm over one element is only 0, 1 or -1, so no real model has such an axis.
 
     Returns:
         The vector and the reader, or None for both.
