@@ -131,10 +131,10 @@ def test_memory_that_runs_out_ends_all_ways(tmp_path: Path, monkeypatch: pytest.
     assert answers == [{"error": "the comparison needs more memory than the process may use"}] * 2
 
 
-def settings_of(folder: Path, **settings: Any) -> _compare._ComparisonSettings:
+def settings_of(folder: Path, *, given: list[Feeds], timed: bool = False) -> _compare._ComparisonSettings:
     """Return usual settings of a comparison."""
-    usual = {"given": [], "ignore_nan": False, "keep_a_key": False, "timed": False, "memory": 1 << 20}
-    return _compare._ComparisonSettings(**{**usual, "folder": folder, **settings})
+    pair = Pair(folder / "before.onnx", folder / "after.onnx", timed=timed)
+    return _compare._ComparisonSettings(pair, given, 1 << 20, folder)
 
 
 def test_two_large_models_are_not_loaded_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def run_first(runner: Runner, *choices: Choice) -> int:
     """Return the number of accepted sets. The outputs equal the inputs."""
     types = {"x": np.dtype(np.float32)}
     sets = cast("tuple[RandomSets, ...]", choices)
-    batches, outputs = _compare._run_first(cast("LoadedModel", runner), sets, types, settings_of(Path()))
+    batches, outputs = _compare._run_first(cast("LoadedModel", runner), sets, types, keep_a_key=False)
     assert batches == outputs
     return len(batches)
 

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 import onnx
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from trtlint.compare._judging import Outputs, judge
 from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare._timing import timed
 from trtlint.compare.alike import ModelPair, RandomError, alike
+from trtlint.compare.comparison import Pair
 from trtlint.compare.sets import RandomSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.measurement.feeds import Feeds, given_feeds
-from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.trivial import blank
 from trtlint.model.graph import Value
 from trtlint.model.load import load
@@ -54,18 +55,14 @@ class _ComparisonSettings(Struct, frozen=True):
     """Settings of one comparison.
 
     Attributes:
+        pair: the models, and the settings of the user.
         given: the inputs of the user; empty for random inputs.
-        ignore_nan: true if elements that are NaN in the original may have any value in the rewritten model.
-        keep_a_key: true if each row of a random attention mask must allow at least one key.
-        timed: true to measure the run times of both models.
         memory: limit for inputs and outputs in bytes.
         folder: folder for temporary copies.
     """
 
+    pair: Pair
     given: list[Feeds]
-    ignore_nan: bool
-    keep_a_key: bool
-    timed: bool
     memory: int
     folder: Path
 
@@ -92,26 +89,19 @@ def work(request: dict[str, Any], say: Say) -> None:
         say(answer)
 
 
-def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    before, after = Path(pair["before"]), Path(pair["after"])
+def _answer(asked: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    pair = Pair.from_request(asked)
     try:
-        given = _user_inputs(before, pair)
+        given = _user_inputs(pair)
     except InputsError as error:
         return {"inputs": " ".join(str(error).split())[:_LONGEST]}
-    wanted = _ComparisonSettings(
-        given,
-        pair["ignore_nan"],
-        pair["keep_a_key"],
-        pair["timed"],
-        int(request["memory"]) // _SHARE,
-        Path(request["folder"]),
-    )
+    wanted = _ComparisonSettings(pair, given, int(request["memory"]) // _SHARE, Path(request["folder"]))
     failure = broken = ""
     try:
-        inputs = load(before).graph.inputs
+        inputs = load(pair.before).graph.inputs
         guessed = not given and _varies(inputs)
-        for way in _ways(before, wide=pair["wide"]):
-            models = alike(before, after, wanted.folder, way.types)
+        for way in _ways(pair.before, wide=pair.wide):
+            models = alike(pair.before, pair.after, wanted.folder, way.types)
             try:
                 figures = _compared(models, inputs, way, wanted)
                 if not figures["equal"] and not way.reference:
@@ -157,16 +147,15 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
         yield Way(FP32, reference=True)
 
 
-def _user_inputs(model: Path, pair: Mapping[str, Any]) -> list[Feeds]:
+def _user_inputs(pair: Pair) -> list[Feeds]:
     """Return the inputs of the user, or an empty list if the user gave none.
 
     Raises:
         InputsError: the inputs are invalid.
     """
-    named = convert(pair, Inputs)
-    if not named.names:
+    if not pair.inputs.names:
         return []
-    return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
+    return [feeds for _, feeds in given_feeds(load(pair.before).graph.inputs, pair.inputs)]
 
 
 def _compared(
@@ -189,7 +178,8 @@ def _compared(
         batches = _converted_inputs(wanted.given, types)
         before = _run_given(original, batches)
     else:
-        batches, before = _run_first(original, random_sets(inputs, wanted.memory), types, wanted)
+        choices = random_sets(inputs, wanted.memory)
+        batches, before = _run_first(original, choices, types, keep_a_key=wanted.pair.keep_a_key)
     both = sum(model.stat().st_size for model in (models.before, models.after)) <= _MOST_FOR_TWO
     first = original if both else None
     del original  # two large models at once may exceed the memory limit
@@ -200,14 +190,14 @@ def _compared(
         raise
     except Exception as error:
         raise _BrokenError(str(error)) from error
-    found = judge(before, after, ignore_nan=wanted.ignore_nan)
+    ignore_nan = wanted.pair.ignore_nan
+    found = judge(before, after, ignore_nan=ignore_nan)
     if found.unsure and found.equal:
-        found = judge(
-            before, after, ignore_nan=wanted.ignore_nan, truth=_fp64_outputs(models, batches, wanted.folder)
-        )
+        truth = _fp64_outputs(models, batches, wanted.folder)
+        found = judge(before, after, ignore_nan=ignore_nan, truth=truth)
     figures = found.document
     figures["blank"] = blank(before)
-    if wanted.timed and first is not None and found.equal and not way.reference and way.types is None:
+    if wanted.pair.timed and first is not None and found.equal and not way.reference and way.types is None:
         figures["times"] = timed(partial(first.once, batches[0]), partial(second.once, batches[0]))
     return figures
 
@@ -230,7 +220,8 @@ def _run_first(
     runner: LoadedModel,
     choices: Iterable[RandomSets],
     types: Mapping[str, np.dtype[Any]],
-    wanted: _ComparisonSettings,
+    *,
+    keep_a_key: bool,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
     """Run a model with several input shapes until the model accepts one.
 
@@ -244,14 +235,12 @@ def _run_first(
     for choice in choices:
         if tried > _MOST_BYTES:
             break
-        if not (one := _converted_inputs(choice.first(), types, keep_a_key=wanted.keep_a_key)):
+        if not (one := _converted_inputs(choice.first(), types, keep_a_key=keep_a_key)):
             continue
         tried += size_of(one)
         try:
             outputs = runner.run(one)
-            batches = _converted_inputs(
-                choice.all(beside=size_of(outputs)), types, keep_a_key=wanted.keep_a_key
-            )
+            batches = _converted_inputs(choice.all(size_of(outputs)), types, keep_a_key=keep_a_key)
             return batches, runner.run(batches)
         except MemoryError:
             raise

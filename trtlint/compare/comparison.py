@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
@@ -52,15 +52,15 @@ class Pair(Struct, frozen=True):
     @property
     def request(self) -> dict[str, Any]:
         """Return the pair as JSON data with absolute paths, for a process in another folder."""
-        return {
-            "before": os.path.realpath(self.before),
-            "after": os.path.realpath(self.after),
-            **to_builtins(self.inputs.absolute),
-            "wide": self.wide,
-            "ignore_nan": self.ignore_nan,
-            "keep_a_key": self.keep_a_key,
-            "timed": self.timed,
-        }
+        before, after = (Path(os.path.realpath(model)) for model in (self.before, self.after))
+        pair = replace(self, before=before, after=after, inputs=self.inputs.absolute)
+        data: dict[str, Any] = to_builtins(pair, enc_hook=str)
+        return data
+
+    @classmethod
+    def from_request(cls, request: Mapping[str, Any]) -> Pair:
+        """Return the pair of a :attr:`request`."""
+        return convert(request, cls, dec_hook=lambda _, path: Path(path))
 
 
 class Comparison(Struct, frozen=True):
