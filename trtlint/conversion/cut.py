@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from trtlint.conversion.fixed import is_stored
 from trtlint.conversion.narrowports import Ports, narrow_values
@@ -63,10 +63,10 @@ class CutProblem(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
     narrow_io: bool
     boundary: frozenset[Value]
-    forced: frozenset[Node] = frozenset()
-    preferred: Mapping[Node, bool] = field(default_factory=dict)
-    copying: frozenset[Node] = frozenset()
-    known: Collection[Value] = ()
+    forced: frozenset[Node]
+    preferred: Mapping[Node, bool]
+    copying: frozenset[Node]
+    known: Collection[Value]
 
 
 def narrow_nodes(problem: CutProblem) -> set[Node]:

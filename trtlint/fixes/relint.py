@@ -11,10 +11,10 @@ from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
-from trtlint.fixes.declared import with_output_shapes
 from trtlint.fixes.outcome import Lint, LintedModel
 from trtlint.fixes.source import SourceModel
 from trtlint.model.check import checker_error
+from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED
 from trtlint.model.load import Model, interpret, undeclared
 from trtlint.policy.review import Review
@@ -82,7 +82,7 @@ def checked(proto: onnx.ModelProto, source_error: Callable[[], str]) -> tuple[on
             return bare, ""
     source = source_error() if wrong else ""
     if source:
-        completed = with_output_shapes(proto)
+        completed = _with_output_shapes(proto)
         if completed is not None and not checker_error(completed):
             return completed, ""
         wrong, source = wrong.rstrip("."), source.rstrip(".")
@@ -93,3 +93,39 @@ def checked(proto: onnx.ModelProto, source_error: Callable[[], str]) -> tuple[on
         )
         wrong = f"the ONNX checker rejects {rejected}; correct the source model first"
     return proto, wrong
+
+
+def _with_output_shapes(proto: onnx.ModelProto) -> onnx.ModelProto | None:
+    """Copy a model, and declare the inferred shapes of the outputs in the copy.
+
+    ``onnx_graphsurgeon`` writes outputs without shapes
+    (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/tests/models). TensorRT and ONNX Runtime
+    accept such models, but the ONNX checker rejects them. The copy declares no types of intermediate values,
+    because these types can also be wrong.
+
+    Returns:
+        The copy, or None if ONNX cannot infer the shape of an output.
+    """
+    copy = deepcopy(proto)
+    del copy.graph.value_info[:]
+    for output in copy.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    try:
+        inferred = onnx.ModelProto.FromString(infer(copy.SerializeToString()))
+    except InferenceError:
+        return None
+    for output, found, before in zip(
+        copy.graph.output, inferred.graph.output, proto.graph.output, strict=True
+    ):
+        if not output.type.HasField("tensor_type"):
+            continue
+        if not found.type.tensor_type.HasField("shape"):
+            return None
+        shape = output.type.tensor_type.shape
+        shape.CopyFrom(found.type.tensor_type.shape)
+        if len(before.type.tensor_type.shape.dim) == len(shape.dim):
+            for dim, old in zip(shape.dim, before.type.tensor_type.shape.dim, strict=True):
+                if not (dim.HasField("dim_value") and old.HasField("dim_value")):
+                    dim.CopyFrom(old)
+    return copy
