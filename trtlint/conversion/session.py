@@ -26,6 +26,7 @@ from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import ConvertedModel, is_external, require_writable, write
 from trtlint.files.limits import limit_work
+from trtlint.fixes.edit import set_opset
 from trtlint.fixes.keep_fp32 import NARROW
 from trtlint.fixes.patch import opset_of
 from trtlint.fixes.source import SourceModel, read_source
@@ -249,7 +250,7 @@ class ConversionSession:
         plan = TypePlan(self.model.graph, narrow, labels.ports, narrow_io=narrow_io)
         proto = onnx.ModelProto()
         proto.CopyFrom(self.source.proto)
-        _raise_opset(proto, labels.opset)
+        set_opset(proto, labels.opset)
         why = partial(_why, plan, fixed)
         tensors = self.source.raw.tensors
         casting = ModelCaster(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
@@ -291,7 +292,7 @@ class ConversionSession:
                 each if each.tensor in casting.rounded else replace(each, what="kept")
                 for each in self.ranges.stored
             ),
-            opset=(opset_of(model), max(labels.opset, opset_of(model))),
+            opset=(opset_of(model), labels.opset),
             ranges=found.ranges,
             islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
             rewrites=self.rewrites,
@@ -331,12 +332,6 @@ def _why(plan: TypePlan, fixed: Mapping[Node, str], value: Value, to_narrow: boo
         if node in fixed and node not in plan.narrow:
             return f"{node.path}: {fixed[node]}"
     return "operators before and after the Cast have different types"
-
-
-def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:
-    for entry in proto.opset_import:
-        if entry.domain in ("", "ai.onnx"):
-            entry.version = max(entry.version, opset)
 
 
 def _describe_in_metadata(proto: onnx.ModelProto, found: Conversion) -> None:

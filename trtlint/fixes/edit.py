@@ -44,7 +44,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     by_scope: dict[str, list[Patch]] = defaultdict(list)
     for patch in patches:
         if patch.set_opset:
-            _set_opset(edited, patch.set_opset)
+            set_opset(edited, patch.set_opset)
             continue
         scopes = {node.scope for node in patch.touched} or {""}
         if len(scopes) != 1:
@@ -253,7 +253,8 @@ def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
             opset.version = least
 
 
-def _set_opset(proto: onnx.ModelProto, version: int) -> None:
+def set_opset(proto: onnx.ModelProto, version: int) -> None:
+    """Set the opset of the default domain in a model."""
     for opset in proto.opset_import:
         if not domain_of(opset.domain):
             opset.version = version

@@ -11,6 +11,7 @@ from onnx import helper
 
 from trtlint.compare.reference import more_ops
 from trtlint.errors import ExperimentError
+from trtlint.fixes.edit import set_opset
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import nodes
 from trtlint.model.load import Model
@@ -53,9 +54,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     ]
     for opset in (own, *newer):
         copy = deepcopy(proto)
-        for entry in copy.opset_import:
-            if not domain_of(entry.domain):
-                entry.version = opset
+        set_opset(copy, opset)
         try:
             with np.errstate(all="ignore"):
                 evaluator = ReferenceEvaluator(copy, new_ops=list(more_ops()))
