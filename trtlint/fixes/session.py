@@ -309,7 +309,8 @@ class FixSession:
         if (staying := _still_reported(after, made)) and not self._second_rewrite_helps(trial, staying):
             limit = next((f": {each.patch.limit}" for each in proposals if each.patch.limit), "")
             return f"withdrawn because trtlint still reports {staying[0].rule} after the rewrite{limit}"
-        if harm := harm_of(state, trial.after, _mildest(made)):
+        mildest = max(SEVERITIES.index(each.severity) for each in made)
+        if harm := harm_of(state, trial.after, mildest):
             return harm
         outcome.after = trial.after
         outcome.rounds += trial.rounds
@@ -385,11 +386,6 @@ def _still_reported(after: LintedModel, made: Sequence[_RequestedFix]) -> list[_
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
-
-
-def _mildest(made: Iterable[_RequestedFix]) -> int:
-    """Return the lowest severity of the rewrites in ``made``, as an index in ``SEVERITIES``."""
-    return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 
 def _value_of(node: Node | None) -> str:

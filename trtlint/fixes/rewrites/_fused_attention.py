@@ -58,7 +58,8 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
     """Decompose MultiHeadAttention, whose inputs are the projected Q, K and V."""
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
-    if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
+    is_cached = any(node.input(port) is not None for port in (8, 9))
+    if is_cached or any(value.is_needed for value in node.outputs[3:]):
         raise NotApplicable(
             "trtlint supports neither decoding with a shared cache nor an output of the scores"
         )
@@ -312,10 +313,6 @@ def _with_bias(
         source if rank == 4 else draft.op("Add", source, forms.part(bias, 0, int(start), int(stop)))
         for source, rank, start, stop in zip(sources, (3, *ranks), bounds, bounds[1:], strict=False)
     ]
-
-
-def _reads(node: Node, port: int) -> bool:
-    return len(node.outputs) > port and node.outputs[port].is_needed
 
 
 def _sum(one: Dimension, other: Dimension) -> Dimension:

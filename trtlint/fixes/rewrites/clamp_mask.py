@@ -36,7 +36,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
     condition = f"rows with at least one allowed key, and scores far above {-limit:.0f}"
-    title = f"clamps the mask values ({_worst(fact):.3g}) to ±{limit:.0f}"
+    worst = max(fact.values.high or 0.0, fact.values.low or 0.0, key=abs)
+    title = f"clamps the mask values ({worst:.3g}) to ±{limit:.0f}"
     draft = Draft(model, node)
     patch = partial(
         draft.patch, title, around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
@@ -60,11 +61,6 @@ def propose(fact: Fact, model: Model) -> Patch:
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")
     return patch([], rewire=[(reader, port, name) for reader, port in held.uses])
-
-
-def _worst(fact: Constant) -> float:
-    low, high = fact.values.low or 0.0, fact.values.high or 0.0
-    return low if abs(low) > abs(high) else high
 
 
 def value_named(node: Node, name: str) -> Value | None:

@@ -203,7 +203,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     graph = model.graph
 
     def takes(node: Node) -> bool:
-        return _takes(node) or bool(_carried(node, graph))
+        supported = not node.domain and node.op in _GIVING | _TAKING.keys() | {"Identity"}
+        return supported or bool(_carried(node, graph))
 
     def neighbours(node: Node) -> Iterator[Node]:
         return _near_loop(node, graph) if node.op == "Loop" else _near(node)
@@ -221,10 +222,6 @@ def propose(fact: Fact, model: Model) -> Patch:
         opset=lists.forms.opset,
         folds=True,
     )
-
-
-def _takes(node: Node) -> bool:
-    return not node.domain and node.op in _GIVING | _TAKING.keys() | {"Identity"}
 
 
 def _near(node: Node) -> Iterator[Node]:
