@@ -17,7 +17,6 @@ from trtlint.model.tensors import Array
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_NODES = 256
-_TOO_LARGE = f"the result has more than {MOST_ELEMENTS:,} elements"
 
 
 def computed(value: Value, model: Model) -> Array:
@@ -50,7 +49,7 @@ def computed(value: Value, model: Model) -> Array:
     except ComputationError as error:
         raise NotApplicable(f"ONNX's reference evaluator cannot compute the value: {error}") from error
     if not data:
-        raise NotApplicable(_TOO_LARGE)
+        raise NotApplicable(f"the result has more than {MOST_ELEMENTS:,} elements")
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 

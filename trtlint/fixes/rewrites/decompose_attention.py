@@ -26,7 +26,6 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, Dimension
 
-_TITLE = "decomposes Attention into MatMul, Softmax and MatMul"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _LENGTHS = range(7)
 _Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
 
@@ -140,7 +139,7 @@ class _Decomposition:
         if not heads.split:
             merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
             heads_joined(draft, merged, heads.query, heads.value_size, out=names[_Y])
-        return draft.patch(_TITLE, [node])
+        return draft.patch("decomposes Attention into MatMul, Softmax and MatMul", [node])
 
     def _split(self, tensor: Value | None, heads: int, size: Dimension, out: str) -> str:
         """Return Q, K or V with the heads as the second axis: [batch, heads, positions, features]."""

@@ -26,9 +26,7 @@ _ROUNDS_BF16_SINCE = 22
 _OF_16_BITS = ("u16", "i16")
 _EXACT = 4
 """Size in bytes of the smallest float type that represents every 16-bit integer."""
-_FOLDED = "stores the dequantized tensor as floats"
 _SHIFTED = "replaces UINT8 with the zero point 128 by INT8 with the zero point 0"
-_WRITTEN = "decomposes quantization and dequantization into float operators"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -69,7 +67,7 @@ def _of_stored(node: Node, model: Model) -> Patch:
     if result is None:
         raise NotApplicable("the tensor is too large to be stored as floats")
     draft.constant(result, out=node.output.name)
-    return draft.patch(_FOLDED, [node], folds=True)
+    return draft.patch("stores the dequantized tensor as floats", [node], folds=True)
 
 
 def _of_pair(quantize: Node, model: Model) -> Patch:
@@ -99,7 +97,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     steps = _quantized_as_floats(draft, read, RANGES[dtype])
     for pair in pairs:
         _dequantize_floats(draft, steps, read, pair)
-    return draft.patch(_WRITTEN, nodes, folds=True)
+    return draft.patch("decomposes quantization and dequantization into float operators", nodes, folds=True)
 
 
 def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: str = "") -> str:

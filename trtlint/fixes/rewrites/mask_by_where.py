@@ -43,8 +43,6 @@ _TOGETHER = frozenset(
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
 """Supported reductions, each with the result for a mask that selects no element."""
 
-_IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
-
 Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
@@ -95,7 +93,9 @@ class _Masking(Struct):
                 if value not in self.parts:
                     continue
                 if value.is_output or value.leaves_body:
-                    raise NotApplicable(_IS_OUTPUT)
+                    raise NotApplicable(
+                        "an output of the model or of a body has a size that is known only at run time"
+                    )
                 for each, _ in value.uses:
                     if each.scope != node.scope:
                         raise NotApplicable("the selection is read in the body of an If or a loop")

@@ -17,7 +17,6 @@ from trtlint.model.operators import CAST
 _ELEMENTWISE = frozenset(
     {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
 )
-_TITLE = "adds an axis of size 1 in front of Q, K and V"
 _RANK = 3
 _SINCE = 13
 """First opset in which Unsqueeze and Squeeze read their axes from an input."""
@@ -56,7 +55,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     retyped = [value.name for node in inner for value in node.outputs]
     values = (product.query, product.key, block.weights.value)
     around = [value.producer for value in values if value.producer is not None and _transposed(value)[0]]
-    return draft.patch(_TITLE, remove, rewire=rewire, retyped=retyped, around=around)
+    return draft.patch(
+        "adds an axis of size 1 in front of Q, K and V", remove, rewire=rewire, retyped=retyped, around=around
+    )
 
 
 def _require_fitting(block: AttentionBlock, model: Model) -> None:

@@ -34,7 +34,6 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
-_TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
 """Highest fill value with which a Where masks scores. Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
@@ -329,7 +328,7 @@ def _patch(
     narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for s in sites for each in s.path)
     conditions = _conditions(sites, lowest, keep_a_key=narrowed)
     return draft.patch(
-        _TITLE,
+        "masks with -inf, and sets fully masked rows to 0",
         [],
         rewire=rewire,
         around=around,

@@ -35,7 +35,6 @@ _MOST_NODES = 4000
 """Maximum number of operators connected by quantized tensors."""
 _ONE_AXIS = 13
 """First opset with Softmax over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
-_TITLE = "computes quantized tensors in FP32"
 
 Write = Callable[[Numbers, Node], "str | None"]
 """Function that inserts the replacement of a quantized operator.
@@ -65,7 +64,7 @@ def propose(fact: Fact, model: Model) -> Patch:
             numbers.known[each.output] = result
             for value in each.outputs:
                 removed += _connect_readers(numbers, each, value)
-    return draft.patch(_TITLE, removed, opset=numbers.forms.opset, folds=True)
+    return draft.patch("computes quantized tensors in FP32", removed, opset=numbers.forms.opset, folds=True)
 
 
 def _takes(node: Node) -> bool:
