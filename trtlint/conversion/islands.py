@@ -5,12 +5,12 @@ A Cast inside a group would prevent the fusion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from trtlint.case import facts_of
-from trtlint.facts.of_model.attention import Attention
+from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import Model
@@ -53,14 +53,14 @@ def islands(model: Model) -> list[Island]:
         for fact in facts.of("normalization")
         if isinstance(fact, Normalization) and fact.form == "decomposed" and fact.family != "batch"
     ]
-    found += [Island("quantizers", nodes) for nodes in _quantizers(model.graph.nodes)]
+    for node in model.graph.of_onnx("QuantizeLinear"):
+        readers = (reader for reader, _ in node.output.uses if reader.op == "DequantizeLinear")
+        found.append(Island("quantizers", frozenset({node, *readers})))
     return [each for each in found if len(each.nodes) > 1]
 
 
-def _attention(fact: object, graph: Graph) -> frozenset[Node]:
+def _attention(fact: Fact, graph: Graph) -> frozenset[Node]:
     """Return the operators of an attention block, from the product of Q and K to the product with V."""
-    if not isinstance(fact, Attention):
-        return frozenset()
     parts = {step.role: step.node for step in fact.chain if step.role in _ENDS}
     if set(parts) != set(_ENDS):
         return frozenset()
@@ -80,11 +80,3 @@ def _reached(
                 seen.add(node)
                 waiting.append(node)
     return seen
-
-
-def _quantizers(nodes: Iterable[Node]) -> Iterator[frozenset[Node]]:
-    """Yield each QuantizeLinear with the DequantizeLinear operators that read it."""
-    for node in nodes:
-        if node.op == "QuantizeLinear" and not node.domain:
-            readers = [reader for reader, _ in node.output.uses if reader.op == "DequantizeLinear"]
-            yield frozenset({node, *readers})
