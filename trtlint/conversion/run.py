@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -105,13 +105,12 @@ def _convert_rewritten(
         proofs: the checks of ``draft``.
         sm: compute capability times ten of the GPU to build for; None for the default.
     """
-    tried: Collection[str] = ()
     if _is_little_time(session.request):
         return draft, proofs
+    in_fp32 = {kept.node for kept in draft.conversion.kept if kept.product}
+    wanted = session.found.kept.keys() & in_fp32
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         for count in range(_MOST_REWRITES):
-            in_fp32 = {kept.node for kept in draft.conversion.kept if kept.product}
-            wanted = session.found.kept.keys() & in_fp32 if not count else tried
             found = [
                 each
                 for each in proposals(session.model, session.found.kept, session.found.greatest)
@@ -120,20 +119,18 @@ def _convert_rewritten(
             if not found:
                 break
             session.listen("rewriting")
+            file = Path(folder, f"{count}.onnx")
+            titles = tuple(each.patch.title for each in found)
             try:
-                source = apply_to(session.source, session.model, found, Path(folder, f"{count}.onnx"))
-                titles = tuple(each.patch.title for each in found)
-                other = ConversionSession(
-                    session.request,
-                    session.listen,
-                    RewrittenDraft(source, Path(folder, f"{count}.onnx"), titles),
-                )
+                source = apply_to(session.source, session.model, found, file)
+                rewritten = RewrittenDraft(source, file, titles)
+                other = ConversionSession(session.request, session.listen, rewritten)
                 new, verdicts = _convert_and_check(other, sm)
             except (TrtlintError, OSError):  # the conversion without rewrites is already complete
                 break
             helped = {each.node for each in found} - {kept.node for kept in new.conversion.kept}
             if len(helped) < len(found):
-                tried = helped
+                wanted = helped
                 continue
             if _rank(new, verdicts) > _rank(draft, proofs):
                 return new, verdicts
