@@ -41,7 +41,7 @@ class Island(Struct, frozen=True):
 
 
 def islands(model: Model) -> list[Island]:
-    """Return, in graph order, all groups of operators that must get the same type."""
+    """Return all groups of operators: attention blocks, then norms, then quantizers."""
     facts = facts_of(model)
     found = [
         Island("attention", nodes)

@@ -75,8 +75,8 @@ class Patch(Struct, frozen=True):
             nodes.
         finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.
         holds: names of inputs whose elements have only a few possible values, each with these values.
-        parts: smaller patches. If the changed nodes are far apart, trtlint proves these patches one by one
-            instead of the whole patch.
+        parts: smaller patches that trtlint proves instead of the whole patch; empty to prove the whole patch.
+            A rewrite sets this field if the changed nodes are far apart.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
         limit: the reason why the patch makes only a part of the change; empty if it makes the whole change.

@@ -37,8 +37,8 @@ from trtlint.process.fork import ComputationError, compute_all
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 """For each float type, the allowed difference between results, relative to the largest result.
 
-The narrowest float type of the changed nodes decides. The model rounds constants to this type, and a softmax
-amplifies the rounding error.
+trtlint uses the tolerance of the narrowest float type in the changed nodes. The model rounds constants to
+this type, and a softmax amplifies the rounding error.
 """
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 """Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
@@ -348,7 +348,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 def _difference(before: list[Array], after: list[Array]) -> float:
     """Return the largest difference divided by the largest result.
 
-    The result is infinity if the shapes, the places of NaN, or the infinite elements differ.
+    The result is infinity if the shapes differ, or if other elements are NaN or infinite.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):

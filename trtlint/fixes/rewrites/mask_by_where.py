@@ -57,7 +57,7 @@ class _MaskedValue(Struct, frozen=True):
             - ``rows``: the positions as a vector, because the mask has one dimension.
             - ``picked``: elements of another tensor at the positions.
             - ``sizes``: a shape that begins with the number of positions.
-        full: for ``picked``, the name of the other tensor, with all its elements, selected or not.
+        full: for ``picked``, the name of the tensor that contains all elements, selected or not.
         rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first dimension.
         thin: for ``picked``, True if ``full`` has one set of elements, to be broadcast to all positions.
     """

@@ -274,7 +274,7 @@ def _insert_activation(forms: Forms, node: Node, value: str, parameters: list[fl
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
 """Operators of ONNX Runtime that models use in ONNX's domain.
 
-ONNX does not define them there, or defines them only in newer opsets than the model's.
+ONNX does not define these operators, or defines them only in opsets that are newer than the model's opset.
 """
 
 _CACHED = "the operator writes into a cache whose length is known only at run time"

@@ -85,8 +85,8 @@ def _near(node: Node) -> Iterator[Node]:
 def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
-    The function inserts a Cast to the original integer type in two cases: the value is an output, or it has a
-    reader that is not a Cast to FP32. The function returns the Casts to FP32 that are no longer needed.
+    If the value is an output, or if a reader is not a Cast to FP32, the function inserts a Cast to the
+    original integer type. The function returns the Casts to FP32 that are no longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
