@@ -134,8 +134,8 @@ def search_in_process(
     labels: Labels,
     ranges: Range,
     listen: Callable[[str], None],
-    attempt: int = 0,
-    before: KeepSearchResult | None = None,
+    attempt: int,
+    before: KeepSearchResult,
 ) -> KeepSearchResult:
     """Run the search for operators to keep in FP32 in a separate process.
 
@@ -159,7 +159,7 @@ def search_in_process(
         attempt=attempt,
         io=request.io,
         tolerance=request.tolerance,
-        kept=before.kept if before is not None and attempt else {},
+        kept=before.kept if attempt else {},
         fixed=frozenset(node.path for node in labels.fixed_with({})),
         groups=tuple(frozenset(node.path for node in group) for group in labels.groups),
         costs={node.path: cost for node in labels.nodes if (cost := flops(node))},
