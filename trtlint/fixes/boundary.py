@@ -197,18 +197,13 @@ class _Boundary:
         """Return a random array with the type and shape of ``value``. For ``kind``, see :class:`Feeds`."""
         shape, rng = self._static_shape(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
-        if value.name in self.holds:
-            chosen = rng.integers(0, 2, size=shape)
-            if chosen.ndim > 1 and kind in _WITHOUT_A_KEY:
-                chosen[..., _WITHOUT_A_KEY[kind], :] = 0
-            return np.asarray(np.where(chosen, *self.holds[value.name])).astype(dtype)
-        if value.dtype == "bool":
+        if value.name in self.holds or value.dtype == "bool":
             chosen = rng.integers(0, 2, size=shape).astype(bool)
-            if kind in ("zeros", "small"):
-                return np.full(shape, kind == "small")
             if chosen.ndim > 1 and kind in _WITHOUT_A_KEY:
                 chosen[..., _WITHOUT_A_KEY[kind], :] = False
-            return chosen
+            if value.name in self.holds:
+                return np.asarray(np.where(chosen, *self.holds[value.name])).astype(dtype)
+            return np.full(shape, kind == "small") if kind in ("zeros", "small") else chosen
         if value.dtype in FLOAT_DTYPES:
             numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
             if kind in ("positive", "tiny", "away"):

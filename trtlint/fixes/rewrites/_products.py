@@ -16,7 +16,7 @@ from onnx import helper
 
 from trtlint.fixes.patch import NotApplicable
 from trtlint.fixes.rewrites._numbers import Numbers, along
-from trtlint.fixes.rewrites._sums import Operands, Write, as_floats, product
+from trtlint.fixes.rewrites._sums import Operands, Write, float_product, product
 from trtlint.model.graph import Node
 from trtlint.model.tensors import Array
 
@@ -48,8 +48,8 @@ def conv_integer(numbers: Numbers, node: Node) -> str | None:
 
 def qlinear_matmul(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearMatMul by a float MatMul, and quantize its result."""
-    sums = product(numbers, node, _of_matmul(node, (0, 3, 2, 5)), _matmul(numbers))
-    return _scaled_and_quantized(numbers, node, as_floats(numbers, sums), 0)
+    sums = float_product(numbers, node, _of_matmul(node, (0, 3, 2, 5)), _matmul(numbers))
+    return _scaled_and_quantized(numbers, node, sums, 0)
 
 
 def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
@@ -62,8 +62,8 @@ def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
         if known is None:
             raise NotApplicable("the bias is not stored in the model")
         bias = along(known, weight.rank - 2)
-    sums = product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias=bias)
-    return _scaled_and_quantized(numbers, node, as_floats(numbers, sums), weight.rank - 2)
+    sums = float_product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias)
+    return _scaled_and_quantized(numbers, node, sums, weight.rank - 2)
 
 
 def gemm(numbers: Numbers, node: Node) -> str | None:
@@ -76,9 +76,8 @@ def gemm(numbers: Numbers, node: Node) -> str | None:
         raise NotApplicable("the bias is not stored in the model")
     left, right = (node.integer(name, 0) for name in ("transA", "transB"))
     operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
-    sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
+    floats = float_product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias)
     factor = numbers.scale(node, 1).ravel()[0] * numbers.scale(node, 4)
-    floats = as_floats(numbers, sums)
     if node.input(7) is None:
         draft.op("Mul", floats, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
         return None
@@ -88,8 +87,8 @@ def gemm(numbers: Numbers, node: Node) -> str | None:
 
 
 def _integer(numbers: Numbers, node: Node, operands: Operands, write: Write) -> str | None:
-    sums = product(numbers, node, operands, write, out=node.output.name)
-    return None if sums.is_integer else sums.name
+    name, is_integer = product(numbers, node, operands, write, out=node.output.name)
+    return None if is_integer else name
 
 
 def _matmul(numbers: Numbers) -> Write:

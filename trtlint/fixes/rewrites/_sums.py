@@ -53,18 +53,6 @@ class Operands(Struct, frozen=True):
     grouped: bool = False
 
 
-class Sums(Struct, frozen=True):
-    """The tensor that a product returns.
-
-    Attributes:
-        name: name of the tensor.
-        is_integer: True if the type of the tensor is INT32, False if it is FP32.
-    """
-
-    name: str
-    is_integer: bool
-
-
 def product(
     numbers: Numbers,
     node: Node,
@@ -73,7 +61,7 @@ def product(
     *,
     bias: Array | None = None,
     out: str = "",
-) -> Sums:
+) -> tuple[str, bool]:
     """Insert the product (left - left zero point) · (right - right zero point), plus a bias.
 
     Args:
@@ -83,6 +71,9 @@ def product(
         write: function that inserts the product of two float tensors, and returns the name of the product.
         bias: a bias that broadcasts to the sums.
         out: name of the result, if the result is INT32.
+
+    Returns:
+        The name of the result, and True if the type of the result is INT32, False if it is FP32.
     """
     parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
     left = numbers.shifted(node, operands.left, operands.left_zero)
@@ -92,7 +83,7 @@ def product(
         name = write(left, right)
         if bias is not None:
             name = draft.op("Add", name, draft.constant(bias.astype(np.float32), "bias"))
-        return Sums(name, False)
+        return name, False
     total = ""
     for index, (start, stop) in enumerate(parts):
         cut = (
@@ -104,12 +95,18 @@ def product(
         total = draft.op("Add", total, whole, out=out if last else "") if total else whole
     if bias is not None:
         total = draft.op("Add", total, draft.constant(bias.astype(np.int32), "bias"), out=out)
-    return Sums(total, True)
+    return total, True
 
 
-def as_floats(numbers: Numbers, sums: Sums) -> str:
-    """Cast a product to FP32 if it is INT32. The Cast rounds sums above 2^24."""
-    return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
+def float_product(
+    numbers: Numbers, node: Node, operands: Operands, write: Write, bias: Array | None = None
+) -> str:
+    """Insert a :func:`product`, and a Cast to FP32 if the product is INT32.
+
+    The Cast rounds sums above 2^24.
+    """
+    name, is_integer = product(numbers, node, operands, write, bias=bias)
+    return numbers.draft.op("Cast", name, to=F32) if is_integer else name
 
 
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
