@@ -198,7 +198,6 @@ def fix(
     from trtlint.files.limits import limit_work
     from trtlint.files.replace import in_folder
     from trtlint.fixes.fixing import fix_file, write_fixed
-    from trtlint.fixes.relint import judging
     from trtlint.fixes.source import beside, read_source
     from trtlint.measurement.measurement import Measurement
     from trtlint.model.errors import ModelError
@@ -231,7 +230,7 @@ def fix(
             source = read_source(path)
             unsafe = own.get("unsafe", False)
             with limit_work(path, allowance=source.allowance()):
-                fixed = fix_file(source, judging(case), unsafe=unsafe, prove=prove, keep=keep)
+                fixed = fix_file(source, case, unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:

@@ -12,7 +12,6 @@ from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes.fixing import FixedModel, fix_file
-from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
 from trtlint.target.target import Target
 
@@ -43,7 +42,7 @@ def fixed(folder: Path, target: Target, *keep: str) -> FixedModel:
     onnx.save(onnx.parser.parse_model(NORM), path)
     return fix_file(
         read_source(path),
-        judging(Case(path, (target,), RuleSet(load_builtin().entries))),
+        Case(path, (target,), RuleSet(load_builtin().entries)),
         keep=keep,
     )
 

@@ -18,7 +18,7 @@ from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.examples.models import model_of_text
 from trtlint.examples.rules import examples, newest
-from trtlint.fixes.relint import judging, linting
+from trtlint.fixes.relint import linting
 from trtlint.fixes.source import read_source
 from trtlint.target.target import Target
 
@@ -40,7 +40,7 @@ def test_fix_lints_what_lint_lints(tmp_path: Path) -> None:
         model_of_text(text, path, checked=False)
         case = Case(path, (target,), every)
         source = read_source(path)
-        assert _found(linting(judging(case), source)(source.proto).reports) == _found(case.report())
+        assert _found(linting(case, source)(source.proto).reports) == _found(case.report())
         compared += 1
     assert compared > 20
 

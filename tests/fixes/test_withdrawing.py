@@ -11,12 +11,11 @@ from typing import Any
 import onnx
 import pytest
 
+from trtlint.case import Case
 from trtlint.cli import run
 from trtlint.compare.comparison import Pair, available
-from trtlint.engine.evaluate import Evaluation
-from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts.facts import Facts
+from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes import verification
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.fixing import FixedModel, fix_file
@@ -25,7 +24,6 @@ from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import read_source
 from trtlint.fixes.verification import CheckResult
 from trtlint.fixes.withdrawing import MOST_CHECKS, withdrawing
-from trtlint.model.load import Model
 from trtlint.target.target import Target
 
 MODEL = """< ir_version: 8, opset_import: ["" : 13] >
@@ -50,12 +48,8 @@ def path(tmp_path: Path) -> Path:
 
 def fixed_with(path: Path, verify: Check | None) -> FixedModel:
     rules = tuple(rule for rule in load_rules([builtin_rules()]) if rule.id in ("ACC115", "ACC116"))
-
-    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        evaluation = Evaluation(Facts(model))
-        return evaluation.facts, (evaluation.report(rules, Target(version="11.4")),)
-
-    return fix_file(read_source(path), judge, verify=verify)
+    case = Case(path, (Target(version="11.4"),), RuleSet.of(rules))
+    return fix_file(read_source(path), case, verify=verify)
 
 
 def softplus(proto: onnx.ModelProto) -> set[str]:

@@ -23,7 +23,6 @@ from trtlint.files.replace import replace_text, require_output
 from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, FixedModel, fix_file, write_fixed
-from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
 from trtlint.measurement.inputs import InputsError
 from trtlint.model.datafile import data_file
@@ -243,7 +242,7 @@ def _fixed(
         verifier = Verifier(source, out, options, sm)
     fixed = fix_file(
         source,
-        judging(task.case),
+        task.case,
         unsafe=options.unsafe,
         prove=_prover() if options.verify else None,
         keep=keep,

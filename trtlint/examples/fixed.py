@@ -30,7 +30,6 @@ from trtlint.examples.models import ModelTextError, model_of_text
 from trtlint.examples.rules import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.fixes.fixing import FixedModel, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
-from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
@@ -143,7 +142,7 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> FixedModel:
         path: the file of the first model.
     """
     case = Case(path, (example.target,), RuleSet.of([rule]))
-    return fix_file(read_source(path), judging(case), unsafe=example.unsafe)
+    return fix_file(read_source(path), case, unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.fixes.patch import delete
-from trtlint.fixes.relint import Judge, checked, linting
+from trtlint.fixes.relint import checked, linting
 from trtlint.fixes.session import FixSession
 from trtlint.fixes.source import SourceModel
 from trtlint.fixes.withdrawing import Check, withdrawing
@@ -27,6 +27,7 @@ from trtlint.model.datafile import copy_data, data_file
 from trtlint.model.writer import data_files, write
 
 if TYPE_CHECKING:
+    from trtlint.case import Case
     from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Prove
     from trtlint.fixes.patch import Patch
 
@@ -77,7 +78,7 @@ class FixedModel(Struct, frozen=True):
 
 def fix_file(
     source: SourceModel,
-    judge: Judge,
+    case: Case,
     *,
     unsafe: bool = False,
     prove: Prove | None = None,
@@ -93,7 +94,7 @@ def fix_file(
 
     Args:
         source: the model.
-        judge: function that lints the model, before the first rewrite and after each rewrite.
+        case: the model, its targets and its evidence, to lint the model before and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
         prove: function that proves patches, called before the patches are applied. For each patch, the
             function compares the results of the changed nodes before and after the patch.
@@ -105,7 +106,7 @@ def fix_file(
         UnreadableError: the model cannot be linted, or exceeds a limit.
         OSError: the file cannot be read.
     """
-    lint = linting(judge, source)
+    lint = linting(case, source)
     latest: tuple[onnx.ModelProto, tuple[onnx.ModelProto, str]] | None = None
 
     @cache

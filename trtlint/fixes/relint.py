@@ -8,54 +8,37 @@ from copy import deepcopy
 import onnx
 
 from trtlint.case import Case
-from trtlint.engine.finding import ModelReport
-from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
 from trtlint.fixes.outcome import Lint, LintedModel
 from trtlint.fixes.source import SourceModel
 from trtlint.model.check import checker_error
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED
-from trtlint.model.load import Model, interpret, undeclared
+from trtlint.model.load import interpret, undeclared
 from trtlint.policy.review import Review
 
-Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
-"""Function that lints a model, and returns the facts of the model and one report for each target."""
 
-
-def judging(case: Case) -> Judge:
-    """Create a function that lints the model of a case between rewrites.
-
-    Args:
-        case: the model, its targets and its evidence. Evidence from builds counts only for the
-            original model, not for rewritten models. Its policy removes suppressed findings.
-    """
-    review = Review()
-
-    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        opened = case.with_model(model).open()
-        return opened.facts(), opened.case.reviewed(opened.evaluated(), review)
-
-    return judge
-
-
-def linting(judge: Judge, source: SourceModel) -> Lint:
+def linting(case: Case, source: SourceModel) -> Lint:
     """Create a function that lints rewritten versions of a model as if they were the original file.
 
     The rewritten versions call no model-local functions, because trtlint has inlined the functions of
     ``source``.
 
     Args:
-        judge: function that lints a model.
+        case: the model, its targets and its evidence. Evidence from builds counts only for the original
+            model, not for rewritten models. The policy of the case removes suppressed findings.
         source: the model before any rewrite.
     """
+    review = Review()
 
     def lint(proto: onnx.ModelProto) -> LintedModel:
         with limit_work(source.path):
             data, declared = undeclared(proto)
             inlined = source.inlined if proto is source.proto else NOTHING_INLINED
             model = interpret(source.path, data, source.raw.tensors, declared, inlined)
-            return LintedModel(proto, *judge(model))
+            opened = case.with_model(model).open()
+            reports = opened.case.reviewed(opened.evaluated(), review)
+            return LintedModel(proto, opened.facts(), reports)
 
     return lint
 
