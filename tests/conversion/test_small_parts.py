@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from tests.graphs import model_of
 from trtlint.conversion import run as running
+from trtlint.conversion.casting import _why
 from trtlint.conversion.fixed import _typed_by_author, fixed_nodes
 from trtlint.conversion.known import known_numbers
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import AskedTypes
 from trtlint.conversion.result import Conversion, ConversionCheck, Verdict
 from trtlint.conversion.run import _advice, _is_little_time, _passes_clearly, _rank
-from trtlint.conversion.session import ConversionRequest, PendingConversion, _why
+from trtlint.conversion.session import ConversionRequest, PendingConversion
 from trtlint.conversion.typing_plan import TypePlan
 from trtlint.conversion.weight import elements, flops
 from trtlint.model.graph import Node

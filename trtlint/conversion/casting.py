@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import onnx
@@ -26,12 +26,6 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
 _LEAST_IR = 4
 """First IR version in which initializers need not be graph inputs."""
 
-Why = Callable[[Value, bool], str]
-"""Function that returns the reason for a Cast.
-
-The function gets the value, and a flag that is true if the Cast converts the value to 16 bits.
-"""
-
 
 class ModelCaster:
     """Converts the ONNX protobuf of a model to the types in a plan.
@@ -41,9 +35,8 @@ class ModelCaster:
         plan: the types of all values.
         format_: the 16-bit type.
         store: reader of the elements of initializers.
-        clamped: function that gets the name of an initializer, and returns whether to clamp its numbers to
-            the range of the type.
-        why: function that returns the reason for the Cast of a value.
+        clamped: names of the initializers whose numbers are clamped to the range of the type.
+        fixed: the operators that stay in FP32, each with the reason.
         known: values whose numbers are known. For such a value, a constant in the other type
             replaces the Cast.
 
@@ -59,8 +52,8 @@ class ModelCaster:
         plan: TypePlan,
         format_: Format,
         store: TensorStore,
-        clamped: Callable[[str], bool],
-        why: Why,
+        clamped: Collection[str],
+        fixed: Mapping[Node, str],
         known: Mapping[Value, Array],
     ) -> None:
         self.proto = proto
@@ -70,7 +63,7 @@ class ModelCaster:
         self.made: list[tuple[TensorProto, bool]] = []
         self._store = store
         self._clamped = clamped
-        self._why = why
+        self._fixed = fixed
         self._known = known
         self._nodes = {(node.scope, key_of(node.proto)): node for node in plan.graph.nodes}
         self._taken = set(plan.graph.values) | set(plan.graph.node_names)
@@ -245,7 +238,9 @@ class ModelCaster:
         if value.is_output and any(self.plan.wanted_narrow(*use) is narrow for use in value.uses):
             outside = False
         to = self.format.name if narrow else "fp32"
-        self.casts.append(InsertedCast(value.name, to, self._why(value, narrow), inside=not outside))
+        self.casts.append(
+            InsertedCast(value.name, to, _why(self.plan, self._fixed, value, narrow), inside=not outside)
+        )
         element = self.format.element if narrow else TensorProto.FLOAT
         name = self._fresh(f"{value.name}/Cast", narrow)
         return [helper.make_node("Cast", [source], [result], name=name, to=element)]
@@ -254,7 +249,7 @@ class ModelCaster:
         """Return a Constant operator with the known numbers of a value, in 16 bits if ``narrow``."""
         numbers = self._known[value]
         if narrow:
-            tensor = self._small(numbers, clamp=self._clamped(value.name))
+            tensor = self._small(numbers, clamp=value.name in self._clamped)
         else:
             tensor = numpy_helper.from_array(numbers)
         return helper.make_node("Constant", [], [name], name=self._fresh(value.name, narrow), value=tensor)
@@ -269,7 +264,7 @@ class ModelCaster:
         wanted = self._wanted.get(value, set())
         if True not in wanted:
             return []
-        found = self._rounded(tensor, self._clamped(value.name))
+        found = self._rounded(tensor, value.name in self._clamped)
         found.name = self.name(value, True)
         if self._is_narrow(value):
             tensor.CopyFrom(found)
@@ -289,10 +284,10 @@ class ModelCaster:
         for attribute in target.attribute:
             name = text(attribute.name)
             if name == "value":
-                attribute.t.CopyFrom(self._rounded(attribute.t, self._clamped(value.name)))
+                attribute.t.CopyFrom(self._rounded(attribute.t, value.name in self._clamped))
             elif name in ("value_float", "value_floats"):
                 numbers = np.array(attribute.f if name == "value_float" else attribute.floats, np.float32)
-                tensor = self._small(numbers, clamp=self._clamped(value.name))
+                tensor = self._small(numbers, clamp=value.name in self._clamped)
                 attribute.CopyFrom(helper.make_attribute("value", tensor))
         return [] if target is proto else [target]
 
@@ -319,3 +314,23 @@ class ModelCaster:
         found = TensorProto(name=name, data_type=self.format.element, dims=numbers.shape)
         found.raw_data = bits.tobytes()
         return found
+
+
+def _why(plan: TypePlan, fixed: Mapping[Node, str], value: Value, to_narrow: bool) -> str:
+    """Return the reason for the Cast of a value.
+
+    ``to_narrow`` is true if the Cast converts to 16 bits.
+    """
+    if value.is_input:
+        return (
+            "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the model's input"
+        )
+    if not to_narrow and value.is_output and value.producer is not None:
+        return "the model's output stays in FP32"
+    around: list[Node] = [node for node, _ in value.uses]
+    if value.producer is not None:
+        around.insert(0, value.producer)
+    for node in around:
+        if node in fixed and node not in plan.narrow:
+            return f"{node.path}: {fixed[node]}"
+    return "operators before and after the Cast have different types"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +32,7 @@ from trtlint.fixes.source import SourceModel, read_source
 from trtlint.measurement.choosing import find_choices, notes
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Node
 from trtlint.model.load import interpret, undeclared
 from trtlint.model.protos import text
 
@@ -251,9 +250,8 @@ class ConversionSession:
         proto = onnx.ModelProto()
         proto.CopyFrom(self.source.proto)
         set_opset(proto, labels.opset)
-        why = partial(_why, plan, fixed)
         tensors = self.source.raw.tensors
-        casting = ModelCaster(proto, plan, format_, tensors, self.ranges.clamped.__contains__, why, known)
+        casting = ModelCaster(proto, plan, format_, tensors, self.ranges.clamped, fixed, known)
         casting.apply()
         conversion = self._described(plan, fixed, casting, found)
         _describe_in_metadata(proto, conversion)
@@ -312,26 +310,6 @@ def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> Is
 def _could_change(node: Node, ports: Mapping[Node, Ports]) -> bool:
     found = ports.get(node)
     return found is None or any(narrow_values(node, found))
-
-
-def _why(plan: TypePlan, fixed: Mapping[Node, str], value: Value, to_narrow: bool) -> str:
-    """Return the reason for the Cast of a value.
-
-    ``to_narrow`` is true if the Cast converts to 16 bits.
-    """
-    if value.is_input:
-        return (
-            "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the model's input"
-        )
-    if not to_narrow and value.is_output and value.producer is not None:
-        return "the model's output stays in FP32"
-    around: list[Node] = [node for node, _ in value.uses]
-    if value.producer is not None:
-        around.insert(0, value.producer)
-    for node in around:
-        if node in fixed and node not in plan.narrow:
-            return f"{node.path}: {fixed[node]}"
-    return "operators before and after the Cast have different types"
 
 
 def _describe_in_metadata(proto: onnx.ModelProto, found: Conversion) -> None:
