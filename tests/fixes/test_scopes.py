@@ -168,3 +168,30 @@ def test_a_norm_that_leaves_a_body_is_fused_without_its_gain() -> None:
     found = proposed("fuse-norm", fact, model)
     assert isinstance(found, Patch)
     assert [node.op for node in found.remove] == ["Div"]
+
+
+def test_a_quantized_tensor_that_leaves_a_body_stays_quantized() -> None:
+    text = """(bool c, float[2,4] x) => (float[2,4] y, uint8[2,4] w) < float s = {0.1}, uint8 z = {100} >
+    { y, w = If (c) <
+        then_branch = t () => (d, q) { q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z) },
+        else_branch = e () => (d, q) { d = Neg (x)  q = Cast <to = 2> (x) }
+    > }"""
+    model = small(text)
+    node = node_of(model, "QuantizeLinear", "If_0/then_branch")
+    found = proposed("float-quantizers", Fact(node=node), model)
+    assert whole(found) == "the quantized tensor does not have 8 or 16 bits, or is an output"
+
+
+def test_a_scaled_query_that_leaves_a_body_stays_scaled() -> None:
+    text = """(bool c, float16[1,8,16,64] q, float16[1,8,64,16] k, float16[1,8,16,64] v)
+    => (float16[1,8,16,64] y, float16[1,8,16,64] w) < float16 a = {12288} >
+    { y, w = If (c) <
+        then_branch = t () => (o, u) {
+            u = Mul (q, a)  r = MatMul (u, k)  b = Mul (r, a)  p = Softmax <axis = -1> (b)  o = MatMul (p, v)
+        },
+        else_branch = e () => (o, u) { o = Neg (q)  u = Abs (q) }
+    > }"""
+    model = small(text)
+    (fact,) = facts_of(model).of("attention")
+    found = proposed("scale-on-query", fact, model)
+    assert whole(found) == "the scaled tensor is an output of the model or of a body"

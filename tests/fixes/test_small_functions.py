@@ -203,7 +203,11 @@ def inside(node: str) -> str:
             "y",
             "another operator also reads the scaled tensor",
         ),
-        ("y = Mul (x, s)  b = MatMul (y, w)", "b", "the scaled tensor is an output of the model"),
+        (
+            "y = Mul (x, s)  b = MatMul (y, w)",
+            "b",
+            "the scaled tensor is an output of the model or of a body",
+        ),
         (
             "a = Mul (x, s)  q = QuantizeLinear (a, s)  d = DequantizeLinear (q, s)  y = MatMul (d, w)",
             "y",

@@ -122,8 +122,8 @@ def require_way_down(scale: Scaling, end: Node) -> None:
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
-        if value.is_output:
-            raise NotApplicable("the scaled tensor is an output of the model")
+        if value.is_output or value.leaves_body:
+            raise NotApplicable("the scaled tensor is an output of the model or of a body")
         if len(readers) != 1:
             raise NotApplicable("another operator also reads the scaled tensor")
         reader = readers.pop()

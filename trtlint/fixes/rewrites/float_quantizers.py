@@ -75,7 +75,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     zero = quantize.input(2)
     # ONNX's shape inference does not support ONNX Runtime's quantizers.
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
-    if dtype not in RANGES or quantize.output.is_output:
+    if dtype not in RANGES or quantize.output.is_output or quantize.output.leaves_body:
         raise NotApplicable("the quantized tensor does not have 8 or 16 bits, or is an output")
     readers = [reader for reader, _ in quantize.output.uses]
     if any(reader.scope != quantize.scope for reader in readers):
