@@ -140,7 +140,7 @@ def _packed_operands(forms: Forms, node: Node) -> _Heads:
     if node.input(3) is not None:
         raise NotApplicable("ONNX Runtime does not document the layout of the bias of a packed tensor")
     draft = forms.draft
-    indices = (draft.constant(np.array(index, np.int64), "index") for index in range(count))
+    indices = (draft.like(index, "i64", "index") for index in range(count))
     parts = [
         draft.op("Transpose", draft.op("Gather", whole, index, axis=3), perm=[0, 2, 1, 3])
         for index in indices
@@ -182,7 +182,7 @@ def attention(forms: Forms, node: Node) -> None:
     if past is not None:
         before = past.shape[3] if past.shape and len(past.shape) == 5 else None
         for port in (0, 1):
-            index = draft.constant(np.array(port, np.int64), "index")
+            index = draft.like(port, "i64", "index")
             parts[port + 1] = draft.op(
                 "Concat", draft.op("Gather", past, index, axis=0), parts[port + 1], axis=2
             )
@@ -270,7 +270,7 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 def _range(draft: Draft, tensor: str) -> str:
     """Insert a Range 0, 1, 2, ... (INT64) for the positions on the third axis of a tensor of rank 4."""
-    index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
+    index, zero, one = (draft.like(number, "i64", "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
 

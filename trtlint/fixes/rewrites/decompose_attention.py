@@ -239,7 +239,7 @@ class _Decomposition:
         """
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
-        zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
+        zero, one = (draft.like(number, "i64", "number") for number in (0, 1))
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:

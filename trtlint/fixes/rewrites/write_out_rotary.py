@@ -61,8 +61,8 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
     if positions.rank == 1:
         # A single number is the position of the first token.
         axis = 1 if data.rank == 3 else 2
-        zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
-        index = draft.constant(np.array(axis, np.int64), "number")
+        zero, one = (draft.like(number, "i64", "number") for number in (0, 1))
+        index = draft.like(axis, "i64", "number")
         length = draft.op("Gather", draft.op("Shape", data), index)
         places: str | Value = draft.op("Add", draft.op("Range", zero, length, one), positions)
         places = forms.unsqueeze(places, 0)

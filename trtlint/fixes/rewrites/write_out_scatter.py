@@ -77,11 +77,7 @@ def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Valu
     chosen, values = (
         draft.op("Unsqueeze", _moved(draft, tensor, last), draft.ints(-2)) for tensor in (indices, updates)
     )
-    total = (
-        draft.constant(np.array(size, np.int64), "size")
-        if isinstance(size, int)
-        else _size(draft, data, axis)
-    )
+    total = draft.like(size, "i64", "size") if isinstance(size, int) else _size(draft, data, axis)
     kept = _reduced_updates(draft, chosen, values, total, combine, data.dtype or "")
     back = _moved(draft, kept, [last.index(dim) for dim in range(rank)])
     draft.op(combine, data, back, out=node.output.name)
@@ -91,7 +87,7 @@ def _elements(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Valu
 
 def _size(draft: Draft, data: Value, axis: int) -> str:
     """Insert operators that compute the size of an axis at run time."""
-    return draft.op("Gather", draft.op("Shape", data), draft.constant(np.array(axis, np.int64), "axis"))
+    return draft.op("Gather", draft.op("Shape", data), draft.like(axis, "i64", "axis"))
 
 
 def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
@@ -111,7 +107,7 @@ def _reduced_updates(draft: Draft, chosen: str, values: str, size: str, combine:
         combine: the operator that combines two updates.
         dtype: element type of the updates.
     """
-    zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
+    zero, one = (draft.like(number, "i64", "number") for number in (0, 1))
     positions = draft.op("Unsqueeze", draft.op("Range", zero, size, one), draft.ints(1))
     wide = draft.op("Cast", chosen, to=7)
     negative = draft.op("Less", wide, zero)
@@ -140,7 +136,7 @@ def _nd(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Value, Val
     wide = draft.op("Cast", indices, to=7)
     flat = draft.op("Reshape", wide, draft.ints(-1, depth))
     limits = draft.constant(np.array(sizes[:depth], np.int64), "sizes")
-    negative = draft.op("Less", flat, draft.constant(np.array(0, np.int64), "zero"))
+    negative = draft.op("Less", flat, draft.like(0, "i64", "zero"))
     there = draft.op("Where", negative, draft.op("Add", flat, limits), flat)
     strides = np.array([math.prod(sizes[axis + 1 : depth]) for axis in range(depth)], np.int64)
     weighted = draft.op("Mul", there, draft.constant(strides, "strides"))
@@ -148,7 +144,7 @@ def _nd(draft: Draft, node: Node, combine: str, tensors: tuple[Value, Value, Val
     chosen = draft.op("Unsqueeze", linear, draft.ints(0))
     columns = draft.op("Transpose", draft.op("Reshape", updates, draft.ints(-1, width)), perm=[1, 0])
     values = draft.op("Unsqueeze", columns, draft.ints(1))
-    total = draft.constant(np.array(rows, np.int64), "size")
+    total = draft.like(rows, "i64", "size")
     kept = _reduced_updates(draft, chosen, values, total, combine, data.dtype or "")
     turned = draft.op("Transpose", kept, perm=[1, 0])
     draft.op(combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
