@@ -87,8 +87,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
         return f"opset {opset} has no such operator"
     reads, writes = narrow_values(node, found)
     if not reads and not writes:
-        free = node.op == "Cast" or found.free
-        return _cast_reason(node) if free else f"ONNX has no {label} form of {node.op}"
+        return _cast_reason(node) if found.free else f"ONNX has no {label} form of {node.op}"
     if node.op == "Cast":
         return _cast_reason(node)
     if node.op in _ANGLES:

@@ -28,14 +28,8 @@ _FP32_PORTS: Mapping[str, frozenset[int]] = {
 These are the region of interest and the scales of a Resize, the scales of an Upsample, the ratio of a
 Dropout, and the parameters and statistics of a BatchNormalization.
 """
-_FREE_INPUTS: Mapping[str, frozenset[int]] = {
-    "Shape": frozenset({0}),
-    "Size": frozenset({0}),
-    "CastLike": frozenset({0}),
-    "ConstantOfShape": frozenset({0}),
-    "EyeLike": frozenset({0}),
-}
-"""Indices of inputs that accept FP32 and 16-bit tensors alike, so that no Cast is needed."""
+_FREE_FIRST_INPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "EyeLike", "Shape", "Size"})
+"""Operators whose first input accepts FP32 and 16-bit tensors alike, so that no Cast is needed."""
 SPLIT_NORM_OPSET = 15
 """First opset in which BatchNormalization has separate types for its data and its parameters."""
 QUANTIZED_OPSET = 19
@@ -89,15 +83,13 @@ def ports(op: str, opset: int, type_: str) -> Ports | None:
     kept = _FP32_PORTS.get(op, frozenset())
     if op == "BatchNormalization" and opset < SPLIT_NORM_OPSET:
         kept = frozenset()
-    free = _FREE_INPUTS.get(op, frozenset())
+    free = frozenset({0}) if op in _FREE_FIRST_INPUT else frozenset[int]()
     inputs = [
         follows(port) and index not in kept and index not in free for index, port in enumerate(schema.inputs)
     ]
     outputs = [follows(port) for port in schema.outputs]
     if op == "LayerNormalization":  # mean and deviation have the type of ``stash_type``
         outputs[1:] = [False] * len(outputs[1:])
-    if op == "Cast":
-        inputs, free = [False], frozenset({0})
     return Ports(tuple(inputs), tuple(outputs), free)
 
 
