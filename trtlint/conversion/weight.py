@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 from trtlint.model.equation import terms_of
@@ -12,7 +11,7 @@ from trtlint.model.operators import PRODUCTS
 _UNKNOWN_SIZE = 64
 """Assumed size of a dynamic dimension. This size affects only the ratios of costs."""
 _LARGEST = 10**15
-_GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
+_RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 
 def is_product(node: Node) -> bool:
@@ -50,7 +49,7 @@ def _flops(node: Node) -> int:
     if node.op == "Einsum":
         equation = node.attribute("equation", "")
         return 2 * _einsum(str(equation), [_sizes(value) for value in node.inputs], result)
-    if node.op in _GATES:
+    if node.op in _RECURRENT:
         weights = elements(second) + elements(node.input(2))
         return 2 * weights * (prod(shape[:2]) if len(shape) > 1 else 1)
     if node.op == "Attention":

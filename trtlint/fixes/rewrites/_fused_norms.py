@@ -11,7 +11,7 @@ from trtlint.fixes.rewrites._forms import Forms, Tensor, output_name
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 
-_EPSILON = {"SkipLayerNormalization": 1e-12, "SkipSimplifiedLayerNormalization": 1e-12}
+_EPSILON = 1e-12
 _SIMPLIFIED_EPSILON = 1e-5
 _SUM = 3
 """Index of the output that returns the sum.  Outputs 1 and 2 return statistics."""
@@ -34,7 +34,7 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
     total = forms.draft.op("Add", node.inputs[0], node.inputs[1], out="" if shift is not None else named)
     if shift is not None:
         total = forms.draft.op("Add", total, shift, out=named)
-    epsilon = float(node.number("epsilon", _EPSILON[node.op]))
+    epsilon = float(node.number("epsilon", _EPSILON))
     if simplified:
         forms.rms_norm(total, gain, epsilon, dtype, node.output.name)
     else:
@@ -92,7 +92,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
         count = draft.op("Mul", mean, draft.op("Cast", length, to=onnx_type("f32")))
         whole = draft.op("Cast", draft.op("Round", count), to=onnx_type("i32"))
         draft.op("Reshape", whole, draft.ints(-1), out=counted.name)
-    forms.layer_norm(total, gain, bias, float(node.number("epsilon", 1e-12)), dtype, node.output.name)
+    forms.layer_norm(total, gain, bias, float(node.number("epsilon", _EPSILON)), dtype, node.output.name)
 
 
 def group_norm(forms: Forms, node: Node) -> None:

@@ -8,20 +8,13 @@ outputs a name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
-_REQUIRED: Mapping[str, int] = {
-    "Dropout": 1,
-    "MaxPool": 1,
-    "LayerNormalization": 1,
-    "BatchNormalization": 1,
-}
-"""Number of required outputs, by operator. All listed operators also have optional outputs."""
+_WITH_OPTIONAL_OUTPUTS = frozenset({"Dropout", "MaxPool", "LayerNormalization", "BatchNormalization"})
+"""Operators with one required output, and with optional outputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -29,16 +22,16 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is None or node.domain:
         raise NotApplicable("there is no ONNX operator at this place")
-    required = _REQUIRED.get(node.op)
-    if required is None and all(value.name for value in node.outputs) and node.inputs[-1:] != (None,):
+    optional = node.op in _WITH_OPTIONAL_OUTPUTS
+    if not optional and all(value.name for value in node.outputs) and node.inputs[-1:] != (None,):
         raise NotApplicable(f"no input or output of {node.op} has an empty name")
-    if required is not None and node.op != "Dropout":
-        read = next((value for value in node.outputs[required:] if value.name and value.is_needed), None)
+    if optional and node.op != "Dropout":
+        read = next((value for value in node.outputs[1:] if value.name and value.is_needed), None)
         if read is not None:
             raise NotApplicable(f"the optional output {read.name} is used")
     draft = Draft(model, node)
     inputs = _without_empty([str(name) for name in node.proto.input])
-    outputs = _outputs(draft, node, required)
+    outputs = _outputs(draft, node, optional=optional)
     if inputs == list(node.proto.input) and outputs == list(node.proto.output):
         raise NotApplicable(f"{node.op} has nothing to remove")
     draft.again(node, inputs, outputs)
@@ -52,10 +45,12 @@ def _without_empty(names: list[str]) -> list[str]:
     return names
 
 
-def _outputs(draft: Draft, node: Node, required: int | None) -> list[str]:
-    """Return the names of the outputs to keep. An output without a name gets a new name."""
+def _outputs(draft: Draft, node: Node, *, optional: bool) -> list[str]:
+    """Return the names of the outputs to keep. An output without a name gets a new name.
+
+    ``optional`` is true if all outputs except the first are optional.
+    """
     values = list(node.outputs)
-    if required is not None:
-        while len(values) > required and not values[-1].is_needed:
-            values.pop()
+    while optional and len(values) > 1 and not values[-1].is_needed:
+        values.pop()
     return [value.name or draft.name("unread") for value in values]
