@@ -21,7 +21,10 @@ _MOST_BETWEEN = 200
 
 
 class Island(Struct, frozen=True):
-    """A group of operators that must get the same type, unless the group is :attr:`divisible`.
+    """A group of operators that must get the same type.
+
+    In an attention block, the types may differ if an operator must stay in FP32, because TensorRT does not
+    fuse attention in FP32.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
@@ -30,14 +33,6 @@ class Island(Struct, frozen=True):
 
     kind: str
     nodes: frozenset[Node]
-
-    @property
-    def divisible(self) -> bool:
-        """Return whether the types may differ if an operator of the group must stay in FP32.
-
-        This is true only for attention, because TensorRT does not fuse attention in FP32.
-        """
-        return self.kind == "attention"
 
 
 def islands(model: Model) -> list[Island]:

@@ -64,10 +64,10 @@ class Labels:
         # The types that the user sets for single operators apply only to these operators.
         free |= self.forced | ordered
         self.groups = _merged_groups(
-            (island.nodes & own for island in self.islands if not island.divisible), free
+            (island.nodes & own for island in self.islands if island.kind != "attention"), free
         )
         self.attention = _merged_groups(
-            (island.nodes & own for island in self.islands if island.divisible), free
+            (island.nodes & own for island in self.islands if island.kind == "attention"), free
         )
 
     @property
