@@ -187,56 +187,55 @@ def test_data_types(phrase: str | None, name: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("Conv_0 + Relu_1", LayerNames("nodes", ("Conv_0", "Relu_1"))),
-        ("q || k || v", LayerNames("nodes", ("q", "k", "v"))),
+        ("Conv_0 + Relu_1", LayerNames(("Conv_0", "Relu_1"))),
+        ("q || k || v", LayerNames(("q", "k", "v"))),
         (
             "conv1.weight + QuantizeLinear_8 + Conv_12",
-            LayerNames("nodes", ("conv1.weight", "QuantizeLinear_8", "Conv_12")),
+            LayerNames(("conv1.weight", "QuantizeLinear_8", "Conv_12")),
         ),
-        ("PWN(Sigmoid_1)", LayerNames("nodes", ("Sigmoid_1",))),
+        ("PWN(Sigmoid_1)", LayerNames(("Sigmoid_1",))),
         (
             "Conv_1 + PWN(PWN(Sigmoid_2), Mul_3) + Add_4",
-            LayerNames("nodes", ("Conv_1", "Sigmoid_2", "Mul_3", "Add_4")),
+            LayerNames(("Conv_1", "Sigmoid_2", "Mul_3", "Add_4")),
         ),
-        ("(Unnamed Layer* 12) [Shuffle]", LayerNames("nodes", ("(Unnamed Layer* 12) [Shuffle]",))),
+        ("(Unnamed Layer* 12) [Shuffle]", LayerNames(("(Unnamed Layer* 12) [Shuffle]",))),
         (
             "PWN((Unnamed Layer* 3) [Activation], a)",
-            LayerNames("nodes", ("(Unnamed Layer* 3) [Activation]", "a")),
+            LayerNames(("(Unnamed Layer* 3) [Activation]", "a")),
         ),
-        ("{ForeignNode[/a/Add.../b/Mul]}", LayerNames("island", (), (NodeRange(("/a/Add",), ("/b/Mul",)),))),
+        ("{ForeignNode[/a/Add.../b/Mul]}", LayerNames((), (NodeRange(("/a/Add",), ("/b/Mul",)),))),
         (
             "{ForeignNode[(Unnamed Layer* 1247) [Shuffle].../t/Transpose_2 + /t/Reshape_4]}",
             LayerNames(
-                "island",
                 (),
                 (NodeRange(("(Unnamed Layer* 1247) [Shuffle]",), ("/t/Transpose_2", "/t/Reshape_4")),),
             ),
         ),
-        ("{ForeignNode[only]}", LayerNames("island", (), (NodeRange(("only",), ("only",)),))),
-        ("a + {ForeignNode[b...c]} + d", LayerNames("island", ("a", "d"), (NodeRange(("b",), ("c",)),))),
+        ("{ForeignNode[only]}", LayerNames((), (NodeRange(("only",), ("only",)),))),
+        ("a + {ForeignNode[b...c]} + d", LayerNames(("a", "d"), (NodeRange(("b",), ("c",)),))),
         (
             "Reformatting CopyNode for Input Tensor 0 to Conv_0 + Relu_1",
-            LayerNames("reformat", ("Conv_0", "Relu_1")),
+            LayerNames(("Conv_0", "Relu_1"), reformat=True),
         ),
-        ("Reformatting CopyNode for Output Tensor 1 to MaxPool_2", LayerNames("reformat", ("MaxPool_2",))),
-        ("Reformatting CopyNode for Network Input x", LayerNames("reformat", ("x",))),
+        ("Reformatting CopyNode for Output Tensor 1 to MaxPool_2", LayerNames(("MaxPool_2",), reformat=True)),
+        ("Reformatting CopyNode for Network Input x", LayerNames(("x",), reformat=True)),
         (
             "Reformatting CopyNode for Input Tensor 0 to {ForeignNode[a...b]}",
-            LayerNames("reformat", (), (NodeRange(("a",), ("b",)),)),
+            LayerNames((), (NodeRange(("a",), ("b",)),), reformat=True),
         ),
-        ("node_conv2d [profile 1]", LayerNames("nodes", ("node_conv2d",), profile=1)),
-        ("node_linear [profile 1]_myl11_2", LayerNames("nodes", ("node_linear",), profile=1)),
+        ("node_conv2d [profile 1]", LayerNames(("node_conv2d",))),
+        ("node_linear [profile 1]_myl11_2", LayerNames(("node_linear",))),
         (
             "/v/MatMul+/k/MatMul+/q/MatMul_myl0_0",
-            LayerNames("nodes", ("/v/MatMul", "/k/MatMul", "/q/MatMul")),
+            LayerNames(("/v/MatMul", "/k/MatMul", "/q/MatMul")),
         ),
-        ("__myl_MaxrSubExpSum_myl5_4", LayerNames("internal")),
-        ("_gemm_mha_v2_myl0_4", LayerNames("internal")),
-        ("__mye260_0_myl5_0", LayerNames("internal")),
-        ("[trainStation1]", LayerNames("internal")),
-        ("x_clone_2", LayerNames("nodes", ("x",))),
-        ("Unbalanced (a + b", LayerNames("nodes", ("Unbalanced (a + b",))),
-        ("", LayerNames("internal")),
+        ("__myl_MaxrSubExpSum_myl5_4", LayerNames()),
+        ("_gemm_mha_v2_myl0_4", LayerNames()),
+        ("__mye260_0_myl5_0", LayerNames()),
+        ("[trainStation1]", LayerNames()),
+        ("x_clone_2", LayerNames(("x",))),
+        ("Unbalanced (a + b", LayerNames(("Unbalanced (a + b",))),
+        ("", LayerNames()),
     ],
 )
 def test_names(name: str, expected: LayerNames) -> None:
@@ -245,30 +244,30 @@ def test_names(name: str, expected: LayerNames) -> None:
 
 def test_metadata_decides() -> None:
     both = "[ONNX Layer: /a/Mat[0]]\x1f[ONNX Layer: /b]\x1e[ONNX Layer: /a/Mat[0]]"
-    assert layer_names("__myl_X_myl0_0", both) == LayerNames("nodes", ("/a/Mat[0]", "/b"))
-    assert layer_names("Conv_0", "") == LayerNames("nodes", ("Conv_0",))
+    assert layer_names("__myl_X_myl0_0", both) == LayerNames(("/a/Mat[0]", "/b"))
+    assert layer_names("Conv_0", "") == LayerNames(("Conv_0",))
     assert layer_names("{ForeignNode[a...c]}", "[ONNX Layer: a][ONNX Layer: b]").nodes == ("a", "b")
 
 
 @given(st.text(alphabet="aPWN(){}[].,+| \x1e", max_size=200), st.text(max_size=100))
 def test_names_never_fail(name: str, metadata: str) -> None:
-    assert layer_names(name, metadata).kind in ("nodes", "island", "reformat", "internal")
+    assert isinstance(layer_names(name, metadata), LayerNames)
 
 
 @pytest.mark.parametrize(
-    ("name", "times", "kind", "count"),
+    ("name", "times", "nodes", "ranges"),
     [
-        ("PWN(", 200_000, "internal", 0),
-        ("(", 200_000, "nodes", 1),
-        ("{ForeignNode[", 100_000, "island", 0),
-        ("a + ", 200_000, "nodes", 1),
-        ("[ONNX Layer: n", 50_000, "nodes", 1),
+        ("PWN(", 200_000, 0, 0),
+        ("(", 200_000, 1, 0),
+        ("{ForeignNode[", 100_000, 0, 1),
+        ("a + ", 200_000, 1, 0),
+        ("[ONNX Layer: n", 50_000, 1, 0),
     ],
 )
-def test_long_and_deep_names_say_each_node_once(name: str, times: int, kind: str, count: int) -> None:
+def test_long_and_deep_names_say_each_node_once(name: str, times: int, nodes: int, ranges: int) -> None:
     text = name * times
     found = layer_names(text, text)
-    assert (found.kind, len(found.nodes)) == (kind, count)
+    assert (len(found.nodes), len(found.ranges)) == (nodes, ranges)
     ends = [end for between in found.ranges for end in (*between.first, *between.last)]
     assert sum(map(len, (*found.nodes, *ends))) <= 2 * len(text)  # an island has two ends
 
@@ -335,42 +334,42 @@ def test_any_json_is_layers_or_an_error(root: object) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a [profile 1000000]", LayerNames("nodes", ("a [profile 1000000]",))),
-        ("a [profile 999999]", LayerNames("nodes", ("a",), profile=999_999)),
-        ("a copy", LayerNames("nodes", ("a",))),
-        ("a_myl1", LayerNames("nodes", ("a_myl1",))),
-        ("a+_myl1_2", LayerNames("nodes", ("a",))),
-        ("b+a+b_myl1_2", LayerNames("nodes", ("b", "a"))),
-        ("a+b + c_myl1_2", LayerNames("nodes", ("a+b", "c"))),
-        ("_mha_myl1_2", LayerNames("internal")),
-        ("_mha", LayerNames("nodes", ("_mha",))),
-        ("__my_a_myl1_2", LayerNames("internal")),
-        ("__my_a", LayerNames("nodes", ("__my_a",))),
-        ("__myl_a", LayerNames("internal")),
-        ("a + b + a", LayerNames("nodes", ("a", "b"))),
-        ("a, b", LayerNames("nodes", ("a, b",))),
-        ("PWN(a, b), c", LayerNames("nodes", ("a", "b", ", c"))),
-        ("PWN(f(a, b), c) + d", LayerNames("nodes", ("f(a, b)", "c", "d"))),
-        ("xPWN(a + b)", LayerNames("nodes", ("xPWN(a + b)",))),
-        ("a)", LayerNames("nodes", ("a)",))),
-        ("a]} + b", LayerNames("nodes", ("a]}", "b"))),
-        ("{ForeignNode[a...b", LayerNames("island", (), (NodeRange(("a",), ("b",)),))),
-        ("{ForeignNode[a", LayerNames("island", (), (NodeRange(("a",), ("a",)),))),
-        ("{ForeignNode[a...]}", LayerNames("island", (), (NodeRange(("a",), ()),))),
+        ("a [profile 1000000]", LayerNames(("a [profile 1000000]",))),
+        ("a [profile 999999]", LayerNames(("a",))),
+        ("a copy", LayerNames(("a",))),
+        ("a_myl1", LayerNames(("a_myl1",))),
+        ("a+_myl1_2", LayerNames(("a",))),
+        ("b+a+b_myl1_2", LayerNames(("b", "a"))),
+        ("a+b + c_myl1_2", LayerNames(("a+b", "c"))),
+        ("_mha_myl1_2", LayerNames()),
+        ("_mha", LayerNames(("_mha",))),
+        ("__my_a_myl1_2", LayerNames()),
+        ("__my_a", LayerNames(("__my_a",))),
+        ("__myl_a", LayerNames()),
+        ("a + b + a", LayerNames(("a", "b"))),
+        ("a, b", LayerNames(("a, b",))),
+        ("PWN(a, b), c", LayerNames(("a", "b", ", c"))),
+        ("PWN(f(a, b), c) + d", LayerNames(("f(a, b)", "c", "d"))),
+        ("xPWN(a + b)", LayerNames(("xPWN(a + b)",))),
+        ("a)", LayerNames(("a)",))),
+        ("a]} + b", LayerNames(("a]}", "b"))),
+        ("{ForeignNode[a...b", LayerNames((), (NodeRange(("a",), ("b",)),))),
+        ("{ForeignNode[a", LayerNames((), (NodeRange(("a",), ("a",)),))),
+        ("{ForeignNode[a...]}", LayerNames((), (NodeRange(("a",), ()),))),
         (
             "{ForeignNode[{ForeignNode[a...b]}...c]} + d",
-            LayerNames("island", ("d",), (NodeRange(("{ForeignNode[a",), ("b]}...c",)),)),
+            LayerNames(("d",), (NodeRange(("{ForeignNode[a",), ("b]}...c",)),)),
         ),
         (
             "{ForeignNode[{ForeignNode[a...b]}...c",
-            LayerNames("island", ("...c",), (NodeRange(("{ForeignNode[a",), ("b",)),)),
+            LayerNames(("...c",), (NodeRange(("{ForeignNode[a",), ("b",)),)),
         ),
         (
             "{ForeignNode[a...b]} + {ForeignNode[c...d]}",
-            LayerNames("island", (), (NodeRange(("a",), ("b",)), NodeRange(("c",), ("d",)))),
+            LayerNames((), (NodeRange(("a",), ("b",)), NodeRange(("c",), ("d",)))),
         ),
-        ("Reformatting CopyNode for Network Output y", LayerNames("reformat", ("y",))),
-        ("Reformatting CopyNode for y", LayerNames("nodes", ("Reformatting CopyNode for y",))),
+        ("Reformatting CopyNode for Network Output y", LayerNames(("y",), reformat=True)),
+        ("Reformatting CopyNode for y", LayerNames(("Reformatting CopyNode for y",))),
     ],
 )
 def test_parts_of_names(name: str, expected: LayerNames) -> None:
@@ -380,7 +379,7 @@ def test_parts_of_names(name: str, expected: LayerNames) -> None:
 def test_metadata_beside_a_reformat() -> None:
     name = "Reformatting CopyNode for Input Tensor 0 to {ForeignNode[a...b]} [profile 2]"
     ranges = (NodeRange(("a",), ("b",)),)
-    assert layer_names(name, "[ONNX Layer: c]") == LayerNames("reformat", ("c",), ranges, 2)
-    assert layer_names(name, "[Other: c]") == LayerNames("reformat", (), ranges, 2)
+    assert layer_names(name, "[ONNX Layer: c]") == LayerNames(("c",), ranges, reformat=True)
+    assert layer_names(name, "[Other: c]") == LayerNames((), ranges, reformat=True)
     assert metadata_nodes("x[ONNX Layer: a]]\n[ONNX Layer: b\x1f\x1e[ONNX Layer: a]]") == ("a]", "b")
     assert metadata_nodes(None) == metadata_nodes("a") == ()

@@ -79,7 +79,7 @@ def test_both_forms_of_the_table() -> None:
     for lines in (new, old):
         text = "".join(f"{stamp}{line}\n" for line in lines)
         log = read_log(io.BytesIO(text.encode()))
-        assert log.profiles == (Profile(expected, 1),)
+        assert log.profiles == (Profile(expected),)
 
 
 HEADER = bytes([0] * 12) + bytes(8)
@@ -152,11 +152,11 @@ def test_json_that_is_no_list_of_objects(root: object) -> None:
     ],
 )
 def test_a_row_of_the_table(message: str, expected: LayerTime | None) -> None:
-    reader = TableReader(9)
+    reader = TableReader()
     reader.feed(" ")
     assert not reader.done
     reader.feed(message)
-    assert reader.profile() == Profile(() if expected is None else (expected,), 9)
+    assert reader.profile() == Profile(() if expected is None else (expected,))
     assert not reader.done
     reader.feed("")
     assert reader.done is (expected is not None)
@@ -174,11 +174,11 @@ def test_a_row_of_the_table(message: str, expected: LayerTime | None) -> None:
     ],
 )
 def test_the_heading_of_the_table(message: str, found: bool) -> None:
-    reader = TableReader.begin(message, 4)
-    assert (None if reader is None else reader.profile()) == (Profile((), 4) if found else None)
+    reader = TableReader.begin(message)
+    assert (None if reader is None else reader.profile()) == (Profile(()) if found else None)
 
 
 def test_the_last_row_is_no_layer() -> None:
-    reader = TableReader(1)
+    reader = TableReader()
     reader.feed("Total 4.0 2.0 50.0")
     assert (reader.done, reader.profile().layers) == (True, ())

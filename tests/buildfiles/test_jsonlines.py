@@ -7,13 +7,14 @@ import json
 import pytest
 
 from trtlint.buildfiles import jsonlines
-from trtlint.buildfiles.jsonlines import is_json_line, json_message
+from trtlint.buildfiles.jsonlines import json_message
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         (b'{"log":"a\\n"}', [b"a"]),
+        (b'x{"log":"a"}', None),
         (b'{ "msg": "a"}', [b"a"]),
         (b'{"level":"x","message":"a\\r\\nb\\n\\r\\n"}', [b"a", b"b"]),
         (b'{"MESSAGE":"\\u001b[31ma\\u001b[0m \\u001bMb"}', [b"a b"]),
@@ -38,13 +39,6 @@ from trtlint.buildfiles.jsonlines import is_json_line, json_message
 )
 def test_the_lines_of_a_message(line: bytes, expected: list[bytes] | None) -> None:
     assert json_message(line) == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"), [(b'{"', True), (b'{ "', True), (b"{", False), (b'x{"', False), (b"", False)]
-)
-def test_lines_that_may_be_objects(line: bytes, expected: bool) -> None:
-    assert is_json_line(line) is expected
 
 
 def test_long_lines_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,24 +118,23 @@ def test_records(text: str, expected: list[tuple[object, ...]], vectorised: bool
 @pytest.mark.parametrize(
     ("text", "dumps"),
     [
-        ("[V] [TRT] Layers:\nName: a, LayerType: b\nother\nName: c, LayerType: d\n", [(1, ["a"], [])]),
-        ("Layers:\nName: a, LayerType: b\n\nBindings:\nx\n[V] end\ny\n", [(1, ["a"], ["x"])]),
-        ("[E] Layers:\nName: a, LayerType: b\n", [(1, ["a"], [])]),
-        ("[W] x\nLayers:\nName: a, LayerType: b\n", [(2, ["a"], [])]),
-        (f"{DATE}[I] Layers:\nName: a, LayerType: b\n{DATE}[I] x\nName: c, LayerType: d\n", [(1, ["a"], [])]),
+        ("[V] [TRT] Layers:\nName: a, LayerType: b\nother\nName: c, LayerType: d\n", [(["a"], [])]),
+        ("Layers:\nName: a, LayerType: b\n\nBindings:\nx\n[V] end\ny\n", [(["a"], ["x"])]),
+        ("[E] Layers:\nName: a, LayerType: b\n", [(["a"], [])]),
+        ("[W] x\nLayers:\nName: a, LayerType: b\n", [(["a"], [])]),
+        (f"{DATE}[I] Layers:\nName: a, LayerType: b\n{DATE}[I] x\nName: c, LayerType: d\n", [(["a"], [])]),
         (
             "[V] Engine Layer Information:\nLayer(C): a, Tactic: 1\nLayers:\nName: b, LayerType: c\n",
-            [(1, ["a"], []), (3, ["b"], [])],
+            [(["a"], []), (["b"], [])],
         ),
-        ("[V] Layers:\n[V] Layers:\nName: a, LayerType: b\nx\n", [(2, ["a"], [])]),
+        ("[V] Layers:\n[V] Layers:\nName: a, LayerType: b\nx\n", [(["a"], [])]),
         ("[V] Layers:\n\n", []),
     ],
 )
-def test_lists_of_layers(text: str, dumps: list[tuple[int, list[str], list[str]]]) -> None:
+def test_lists_of_layers(text: str, dumps: list[tuple[list[str], list[str]]]) -> None:
     found = read(text).dumps
     rows = [
-        (each.line, [layer.name for layer in each.layers], [tensor.name for tensor in each.tensors])
-        for each in found
+        ([layer.name for layer in each.layers], [tensor.name for tensor in each.tensors]) for each in found
     ]
     assert rows == dumps
 
@@ -207,19 +206,19 @@ def test_tables_of_layer_times(monkeypatch: pytest.MonkeyPatch) -> None:
     def rows(*names: str) -> list[str]:
         return ["=== Profile (2 iterations ) ===", *(f"{name} 4.0 2.0 50.0" for name in names)]
 
-    def table(line: int, *names: str) -> Profile:
-        return Profile(tuple(LayerTime(name, 2, 0.5) for name in names), line)
+    def table(*names: str) -> Profile:
+        return Profile(tuple(LayerTime(name, 2, 0.5) for name in names))
 
     found = tool(*rows("a", "b"), "", "c 4.0 2.0 50.0", *rows("d", "Total", "e"), *rows("f"))
-    assert found.profiles == (table(1, "a", "b"), table(6, "d"), table(10, "f"))
+    assert found.profiles == (table("a", "b"), table("d"), table("f"))
     assert tool(*rows()).profiles == ()
     monkeypatch.setattr(toollines, "_TABLES", 1)
-    assert tool(*rows("a", "Total"), *rows("b", "Total")).profiles == (table(1, "a"),)
+    assert tool(*rows("a", "Total"), *rows("b", "Total")).profiles == (table("a"),)
     monkeypatch.setattr(toollines, "_TABLES", 9)
     monkeypatch.setattr(toollines, "_ROWS", 2)
     assert tool(*rows("a", "Total"), *rows("b", "Total"), *rows("c", "Total")).profiles == (
-        table(1, "a"),
-        table(4, "b"),
+        table("a"),
+        table("b"),
     )
 
 

@@ -66,11 +66,6 @@ def test_entries_of_low_severity(severity: str, quiet: bool) -> None:
     assert (made.named("a"), made.named("other")) == (pattern, None)
 
 
-def test_entries_for_the_last_line() -> None:
-    made = Table((entry("a", last=True), entry("b"), entry("c", last=True)))
-    assert [pattern.name for pattern in made.endings] == ["a", "c"]
-
-
 LOUD = Table(
     (
         entry("inside", r"with (?P<what>\w+)(?: and (?P<more>\w+))?", "E", contains=("with ", "and")),

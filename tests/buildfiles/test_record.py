@@ -23,7 +23,7 @@ from trtlint.buildfiles.record import (
     read_file,
     together,
 )
-from trtlint.buildfiles.records import LayerDump, Log
+from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
@@ -51,7 +51,7 @@ def of(*contents: Any) -> BuildRecord:
 def test_every_kind_of_file() -> None:
     build = log(
         BuildSettings(gpu="L4", found={"gpu": 3}),
-        dumps=(LayerDump(1, OTHER.layers, OTHER.tensors),),
+        dumps=(OTHER,),
         profiles=(LATER,),
         notes=("cut",),
     )
@@ -74,7 +74,7 @@ def test_every_kind_of_file() -> None:
 
 def test_the_last_lists_of_a_log() -> None:
     build = log(
-        dumps=(LayerDump(1, LAYERS.layers, LAYERS.tensors), LayerDump(5, OTHER.layers, OTHER.tensors)),
+        dumps=(LAYERS, OTHER),
         profiles=(PROFILE, LATER),
     )
     found = of(build)
@@ -129,9 +129,7 @@ def test_settings_may_come_from_several_files() -> None:
         *(("profile", content, NO_TIMES) for content in (UNKNOWN, log(), LAYERS, PLAN)),
         (
             "layers",
-            log(
-                dumps=(LayerDump(1, LAYERS.layers, LAYERS.tensors), LayerDump(5, OTHER.layers, OTHER.tensors))
-            ),
+            log(dumps=(LAYERS, OTHER)),
             OTHER,
         ),
         ("layers", LAYERS, LAYERS),

@@ -168,7 +168,7 @@ COMMAND = (
         ("calibration_table", {"number": "8510"}, {"version": "8.5.10", "found": {"version": 7}}),
         ("calibration_table", {"number": "85"}, {"found": {}}),
         (
-            "resource",
+            "version",
             {"version": "10.9.0.", "sm": "89"},
             {
                 "product": "tensorrt",

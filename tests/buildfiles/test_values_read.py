@@ -83,7 +83,7 @@ TEXT = "[I] Größe\n[W] second line\n"
 @pytest.mark.parametrize("zipped", [False, True])
 def test_encodings_of_logs(encoding: str, zipped: bool) -> None:
     data = TEXT.encode(encoding)
-    stream = decoded(io.BytesIO(gzip.compress(data) if zipped else data))
+    stream, _ = decoded(io.BytesIO(gzip.compress(data) if zipped else data))
     found = b""
     while chunk := stream.read(5):
         found += chunk

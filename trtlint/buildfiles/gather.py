@@ -66,10 +66,11 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
 
 
 def _alone(read: Sequence[FileContents]) -> BuildInput:
-    path = Path(read[0].path)
+    path = read[0].path
     if _is_foreign(read):
-        return BuildInput(path, None, (_foreign(read[0]),))
-    return BuildInput(path, together(read))
+        problem = Problem(path, f"{FOREIGN}; save the output of the build, with standard error (2>&1)")
+        return BuildInput(Path(path), None, (problem,))
+    return BuildInput(Path(path), together(read))
 
 
 def _is_foreign(read: Sequence[FileContents]) -> bool:
@@ -77,10 +78,6 @@ def _is_foreign(read: Sequence[FileContents]) -> bool:
     return all(
         isinstance(file.content, Log) and file.note is not None and not file.content.named for file in read
     )
-
-
-def _foreign(file: FileContents) -> Problem:
-    return Problem(file.path, f"{FOREIGN}; save the output of the build, with standard error (2>&1)")
 
 
 def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileContents], list[Problem]]:

@@ -124,13 +124,13 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     nodes: dict[int, tuple[Node, ...]] = {}
     claimed: set[Node] = set()
     for layer, found in zip(info.layers, taken, strict=True):
-        if found.kind != "reformat" and (not found.ranges or layer.name in members):
+        if not found.reformat and (not found.ranges or layer.name in members):
             own = names.all((*found.nodes, *members.get(layer.name, ())))
             nodes[layer.index] = own or _by_tensors(layer, names)
             claimed.update(own)
     islands = [(layer, found) for layer, found in zip(info.layers, taken, strict=True) if found.ranges]
     for layer, found in islands[:_ISLANDS]:
-        if layer.index not in nodes and found.kind != "reformat":
+        if layer.index not in nodes and not found.reformat:
             nodes[layer.index] = _island(found, names, claimed)
     layers: dict[Node, list[EngineLayer]] = defaultdict(list)
     for layer in info.layers:

@@ -20,17 +20,12 @@ _MOST = 1 << 20  # bytes of a line that are decoded
 _ESCAPE = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[@-Z\\\\-_])")
 
 
-def is_json_line(line: bytes) -> bool:
-    """Return whether a line may be a JSON object."""
-    return line.startswith(_STARTS)
-
-
 def json_message(line: bytes) -> list[bytes] | None:
     """Return the lines of the message in a JSON object, or None if the line has no such message.
 
     If the object is truncated, return the part of the message before the cut.
     """
-    if not is_json_line(line) or len(line) > _MOST or not (found := _CUT.search(line)):
+    if not line.startswith(_STARTS) or len(line) > _MOST or not (found := _CUT.search(line)):
         return None
     try:
         text = _message(json.loads(line))

@@ -13,14 +13,15 @@ from typing import BinaryIO, cast
 
 from trtlint.buildfiles.ending import is_beginning, is_cut, is_running
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
 from trtlint.buildfiles.record_buffer import MESSAGE, RecordBuffer
-from trtlint.buildfiles.records import LayerDump, Log, Severity
+from trtlint.buildfiles.records import Log, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
-from trtlint.buildfiles.stream import ByteStream, decoded, note_of, opened
+from trtlint.buildfiles.stream import ByteStream, decoded, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import MarkSearch, joined, prefixed, unquoted, unwrap, within
@@ -65,18 +66,18 @@ class LogReader:
         self._table = table()
         self._quiet_table = self._table.quiet
         try:
-            self._source = decoded(raw)
+            source, self._gzip = decoded(raw)
         except (OSError, ValueError) as error:
             raise BuildFileError(f"cannot read the log: {reason_of(error)}") from error
         literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
-        self._scanner = Scanner(self._source, (*literals, *_HEADINGS))
+        self._scanner = Scanner(source, (*literals, *_HEADINGS))
         self._collector = Collector()
         self._kept = RecordBuffer(self._collector)
         self._severities: Counter[str] = Counter()
         self._tool = ToolLines(self._quiet_table, self._kept, self._collector)
         self._dump: DumpReader | None = None
         self._dump_line = 0  # the last line of the dump, 0 outside of a dump
-        self._dumps: list[LayerDump] = []
+        self._dumps: list[LayerInfo] = []
         self._layers = 0
         self._context: bytes = b""
         self._context_at = 0
@@ -127,20 +128,23 @@ class LogReader:
             line, prefix = prefixed(line)
             message = _text(line[prefix.start :]) if prefix else ""
         running = is_running(self._kept.records)
-        for pattern in self._table.endings:
-            if prefix is None or (pattern.running and not running):
+        for pattern in self._table.patterns:
+            if prefix is None or not pattern.last or (pattern.running and not running):
                 continue
             if found := pattern.search(message):
                 severity = cast("Severity", prefix.severity)
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
-        read = not (self._limit or self._scanner.note or note_of(self._source))
-        if read and is_cut(self._kept.records, last[1]):
+        if not self._note and is_cut(self._kept.records, last[1]):
             self._kept.keep(self._table.named(_CUT), last[0], "I", _text(last[1]), {})
+
+    @property
+    def _note(self) -> str:
+        """Why the end of the log was not read; empty if the whole log was read."""
+        return self._limit or self._scanner.note or ("" if self._gzip is None else self._gzip.note)
 
     def log(self) -> Log:
         """Read the log to its end.  This method can be called only once."""
         self._read()
-        note = self._limit or self._scanner.note or note_of(self._source)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count
@@ -154,7 +158,7 @@ class LogReader:
             self._tool.options,
             tuple(self._dumps),
             tuple(self._tool.profiles),
-            (note,) if note else (),
+            (self._note,) if self._note else (),
             self._named,
         )
 
@@ -368,13 +372,13 @@ class LogReader:
         self._end_dump()
         self._dump_line = number
         if len(self._dumps) < _DUMPS and self._layers < _LAYERS:
-            self._dump = DumpReader(number)
+            self._dump = DumpReader()
 
     def _end_dump(self) -> None:
         dump, self._dump, self._dump_line = self._dump, None, 0
         if dump and dump.layers:
             self._layers += len(dump.layers)
-            self._dumps.append(LayerDump(dump.line, tuple(dump.layers), tuple(dump.tensors)))
+            self._dumps.append(LayerInfo(tuple(dump.layers), tuple(dump.tensors)))
 
 
 def _text(line: bytes) -> str:

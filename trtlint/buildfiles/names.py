@@ -9,18 +9,19 @@ metadata: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from msgspec import Struct
-
-Kind = Literal["nodes", "island", "reformat", "internal"]
 
 _ENTRY = "[ONNX Layer: "
 _PROFILE = re.compile(r" \[profile (\d+)\]")
 _STEP = re.compile(r"_myl\d+_\d+$")
 _CLONE = re.compile(r"(?:_clone_\d+| copy)$")
-_REFORMAT = re.compile(r"^Reformatting CopyNode for (Input|Output|Network Input|Network Output) ?(?:Tensor )?"
-                       r"(?:(\d+) (?:to|for) )?(.+)$", re.DOTALL)  # fmt: skip
+_REFORMAT = re.compile(
+    r"^Reformatting CopyNode for (?:Input|Output|Network Input|Network Output) ?(?:Tensor )?"
+    r"(?:\d+ (?:to|for) )?(.+)$",
+    re.DOTALL,
+)
+"""Pattern of the name of a layer that copies a tensor.  The group is the name of the layer or tensor."""
 _TOKEN = re.compile(r"PWN\(|\{ForeignNode\[|\]\}|\(|\)| \+ | \|\| |, ")
 _ISLAND = "{ForeignNode["
 
@@ -41,21 +42,15 @@ class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
     Attributes:
-        kind: one of four kinds:
-            - ``reformat``: a copy to another layout or type, before or after ``nodes``
-            - ``island``: a Myelin island with only its first and last nodes
-            - ``nodes``: any other layer with names
-            - ``internal``: neither the name nor the metadata contains a node
         nodes: the names in order. They can be names of nodes, initializers and layers of the builder, such as
             ``(Unnamed Layer* 12) [Shuffle]``. The caller must check which names are nodes of the graph.
         ranges: Myelin islands with only their first and last nodes.
-        profile: the layer's optimization profile.
+        reformat: True if the layer copies a tensor to another layout or type, before or after ``nodes``.
     """
 
-    kind: Kind
     nodes: tuple[str, ...] = ()
     ranges: tuple[NodeRange, ...] = ()
-    profile: int = 0
+    reformat: bool = False
 
 
 def metadata_nodes(metadata: str | None) -> tuple[str, ...]:
@@ -72,18 +67,13 @@ def layer_names(name: str, metadata: str | None = None) -> LayerNames:
 
     The metadata takes precedence.  The function never fails.
     """
-    name, profile = without_profile(name)
+    name, _ = without_profile(name)
     reformat = _REFORMAT.match(name)
-    text = reformat[3] if reformat else _CLONE.sub("", name)
-    nodes, ranges = _split(text)
+    nodes, ranges = _split(reformat[1] if reformat else _CLONE.sub("", name))
     given = metadata_nodes(metadata)
     if given and not reformat:
-        return LayerNames("nodes", given, profile=profile)
-    if reformat:
-        return LayerNames("reformat", given or nodes, ranges, profile)
-    if ranges:
-        return LayerNames("island", nodes, ranges, profile)
-    return LayerNames("nodes" if nodes else "internal", nodes, profile=profile)
+        return LayerNames(given)
+    return LayerNames(given or nodes, ranges, reformat is not None)
 
 
 def without_profile(name: str) -> tuple[str, int]:

@@ -30,8 +30,7 @@ class DumpReader:
     The caller passes every line from the heading of the list to the next line with a log prefix.
     """
 
-    def __init__(self, line: int) -> None:
-        self.line = line
+    def __init__(self) -> None:
         self.layers: list[EngineLayer] = []
         self.tensors: list[EngineTensor] = []
         self._section = "layers"

@@ -184,11 +184,6 @@ class Table:
         self._texts_bare = Literals(text for text, _ in self._bare)
         self.by_name = {pattern.name: pattern for pattern in patterns}
 
-    @property
-    def endings(self) -> Iterator[LogPattern]:
-        """The entries for messages that match only as the last line of a log."""
-        return (pattern for pattern in self.patterns if pattern.last)
-
     def named(self, name: str) -> LogPattern | None:
         """Return the entry with this name, or None for ``other``."""
         return self.by_name.get(name)

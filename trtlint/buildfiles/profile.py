@@ -31,24 +31,22 @@ class LayerTime(Struct, frozen=True):
 
 
 class Profile(Struct, frozen=True):
-    """Layer times in engine order.  ``line`` is the first line of the table, if the times come from a log."""
+    """Layer times in engine order."""
 
     layers: tuple[LayerTime, ...]
-    line: int | None = None
 
 
 class TableReader:
     """Collects the rows of one ``=== Profile ===`` table in a log, one message at a time."""
 
-    def __init__(self, line: int) -> None:
-        self._line = line
+    def __init__(self) -> None:
         self._rows: list[LayerTime] = []
         self.done = False
 
     @classmethod
-    def begin(cls, message: str, line: int) -> TableReader | None:
-        """Return a reader for the table with the heading ``message``, or None if it is no table heading."""
-        return cls(line) if _HEADING.match(message) else None
+    def begin(cls, message: str) -> TableReader | None:
+        """Return a reader for the table with the heading ``message``, or None for any other message."""
+        return cls() if _HEADING.match(message) else None
 
     def feed(self, message: str) -> None:
         """Read one row of the table. The row ``Total`` or a blank message ends the table."""
@@ -80,7 +78,7 @@ class TableReader:
 
     def profile(self) -> Profile:
         """The rows that were read so far, as a profile."""
-        return Profile(tuple(self._rows), self._line)
+        return Profile(tuple(self._rows))
 
 
 def from_json(root: object) -> Profile | None:

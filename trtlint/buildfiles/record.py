@@ -152,7 +152,7 @@ def together(files: Sequence[FileContents]) -> BuildRecord:
     log, log_name = _of_kind(found, Log)
     layers, layers_name = _of_kind(found, LayerInfo)
     if log is not None and layers is None and log.dumps:
-        layers, layers_name = _last_layers(log), log_name
+        layers, layers_name = log.dumps[-1], log_name
     profile, profile_name = _of_kind(found, Profile)
     if log is not None and profile is None and log.profiles:
         profile, profile_name = log.profiles[-1], log_name
@@ -221,16 +221,10 @@ def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPl
             return InspectedPlan(content, found), None
         return content, f"{path}: {found}; trtlint uses only the product and version of this engine"
     if isinstance(content, Log) and content.dumps:
-        return _last_layers(content), None
+        return content.dumps[-1], None
     if not isinstance(content, LayerInfo):
         raise BuildFileError("the file has no engine layers")
     return content, None
-
-
-def _last_layers(log: Log) -> LayerInfo:
-    """Return the last list of layers in a log."""
-    last = log.dumps[-1]
-    return LayerInfo(last.layers, last.tensors)
 
 
 def _merged(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from trtlint.buildfiles.layers import EngineLayer, EngineTensor
+from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
@@ -50,21 +50,14 @@ class Record(Struct, frozen=True):
         return value if math.isfinite(value) else None
 
 
-class LayerDump(Struct, frozen=True):
-    """The layers that a log prints at the end of a build, beginning at line ``line``."""
-
-    line: int
-    layers: tuple[EngineLayer, ...]
-    tensors: tuple[EngineTensor, ...] = ()
-
-
 class Log(Struct, frozen=True):
     """A parsed log.
 
     ``records`` maps each pattern name to the first records that match it. ``counts`` maps the name to the
     number of all matching lines. ``severities`` counts the lines with the severities W, E and F.  ``options``
-    are the values in trtexec's ``=== ... Options ===`` blocks. ``notes`` report the parts of the log that
-    were not read.  ``named`` is true if a line without a known prefix names TensorRT.
+    are the values in trtexec's ``=== ... Options ===`` blocks. ``dumps`` are the lists of layers that the log
+    prints at the end of a build.  ``notes`` report the parts of the log that were not read.  ``named`` is
+    true if a line without a known prefix names TensorRT.
     """
 
     lines: int
@@ -74,7 +67,7 @@ class Log(Struct, frozen=True):
     counts: Mapping[str, int]
     severities: Mapping[str, int]
     options: Mapping[str, Mapping[str, str]]
-    dumps: tuple[LayerDump, ...]
+    dumps: tuple[LayerInfo, ...]
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...]
     named: bool = False

@@ -239,15 +239,11 @@ class Collector:
             elif name == "builderOptimizationLevel":
                 self.set("optimization_level", _whole(value), line)
 
-    def _version(self, groups: Mapping[str, str], line: int) -> None:
-        self.set("product", "tensorrt", line)
-        self.set("version", groups["version"].rstrip("."), line)
-
     def _calibration_table(self, groups: Mapping[str, str], line: int) -> None:
         """Set the release from the header of a calibration cache, if the log shows no other release."""
         self._table = decode_version(groups["number"]), line
 
-    def _resource(self, groups: Mapping[str, str], line: int) -> None:
+    def _version(self, groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt", line)
         self.set("version", groups["version"].rstrip("."), line)
         self.set("sm", _whole(groups.get("sm", "")), line)
@@ -318,7 +314,6 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "header": Collector._header,
     "module": Collector._module,
     "no_tf32": Collector._no_tf32,
-    "resource": Collector._resource,
     "rtx": Collector._rtx,
     "shape": Collector._shape,
     "tf32": Collector._tf32,
@@ -330,15 +325,13 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
 
 
 def from_json(root: object) -> BuildSettings | None:
-    """Return the settings in a metadata file of the TensorRT engine explorer, or None for other JSON."""
+    """Return the settings in a ``*.metadata.json`` file of the engine explorer, or None for other JSON.
+
+    https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer
+    """
     keys = ("model_options", "build_options", "device_information", "performance_summary")
-    if isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys):
-        return _from_metadata(root)
-    return None
-
-
-def _from_metadata(root: Mapping[str, Any]) -> BuildSettings:
-    """Return the settings in a ``*.metadata.json`` file of the TensorRT engine explorer."""
+    if not isinstance(root, dict) or not any(isinstance(root.get(key), dict) for key in keys):
+        return None
     collector = Collector()
     for section, title in (
         ("model_options", "Model Options"),

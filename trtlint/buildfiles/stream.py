@@ -29,12 +29,6 @@ class ByteStream(Protocol):
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
 
 
-def note_of(stream: ByteStream) -> str | None:
-    """Return the reason why a stream ended early, or None if it did not."""
-    note: str | None = getattr(stream, "note", None)
-    return note
-
-
 class PrefixedStream:
     """A stream of which some bytes were already read. :meth:`read` first returns these bytes again."""
 
@@ -42,20 +36,12 @@ class PrefixedStream:
         self._head = head
         self._rest = rest
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         if not self._head:
             return self._rest.read(size)
-        if 0 <= size < len(self._head):
-            part, self._head = self._head[:size], self._head[size:]
-            return part
-        part, self._head = self._head, b""
+        part, self._head = self._head[:size], self._head[size:]
         return part
-
-    @property
-    def note(self) -> str | None:
-        """The reason why the stream ended early, or None if it did not."""
-        return note_of(self._rest)
 
 
 class Utf8Stream:
@@ -66,12 +52,7 @@ class Utf8Stream:
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._ready = b""
 
-    @property
-    def note(self) -> str | None:
-        """The reason why the stream ended early, or None if it did not."""
-        return note_of(self._rest)
-
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         while not self._ready:
             raw = self._rest.read(size)
@@ -83,15 +64,18 @@ class Utf8Stream:
 
 
 class GzipStream:
-    """A gzip stream. It ends at truncated or damaged data, and ``note`` states the reason."""
+    """A gzip stream. It ends at truncated or damaged data.
+
+    ``note`` states why the stream ended early. It is empty if the stream did not end early.
+    """
 
     def __init__(self, rest: ByteStream) -> None:
         self._raw = _GzipSource(rest)
         self._file = gzip.GzipFile(fileobj=cast("BinaryIO", self._raw), mode="rb")
         self._given = 0
-        self.note: str | None = None
+        self.note = ""
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Read at most ``size`` bytes. The result is empty at the end of the stream."""
         if self.note:
             return b""
@@ -120,8 +104,8 @@ class _GzipSource:
         self._rest = rest
         self.taken = 0
 
-    def read(self, size: int = -1, /) -> bytes:
-        data = self._rest.read(size if size > 0 else 1 << 16)
+    def read(self, size: int, /) -> bytes:
+        data = self._rest.read(size)
         self.taken += len(data)
         return data
 
@@ -145,17 +129,21 @@ def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
             yield file
 
 
-def decoded(raw: ByteStream) -> ByteStream:
-    """Return a log as UTF-8 text: unzipped, converted and without a byte order mark."""
+def decoded(raw: ByteStream) -> tuple[ByteStream, GzipStream | None]:
+    """Return a log as UTF-8 text: unzipped, converted and without a byte order mark.
+
+    The second value is the gzip stream in a log with gzip data; None for other logs.
+    """
     head = raw.read(4)
-    stream: ByteStream = PrefixedStream(head, raw)
+    stream = PrefixedStream(head, raw)
+    unzipped: GzipStream | None = None
     if head[:2] == GZIP:
         unzipped = GzipStream(stream)
         head = unzipped.read(4)
         stream = PrefixedStream(head, unzipped)
     if head[:2] in _UTF16:
         stream.read(2)
-        return Utf8Stream(stream, _UTF16[head[:2]])
+        return Utf8Stream(stream, _UTF16[head[:2]]), unzipped
     if head[:3] == codecs.BOM_UTF8:
         stream.read(3)
-    return stream
+    return stream, unzipped

@@ -59,7 +59,7 @@ class ToolLines:
             return
         if line.startswith("=== "):
             if len(self.profiles) < _TABLES and self._rows < _ROWS:
-                self._table = TableReader.begin(line, number)
+                self._table = TableReader.begin(line)
             self._section = line.strip("= ") if line.endswith(_SECTIONS) else None
             return
         for literal, pattern, _ in self._quiet.get(line[:KEY].encode(errors="replace")[:KEY], ()):
