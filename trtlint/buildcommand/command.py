@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trtlint.errors import SettingError
-from trtlint.knowledge.providers import PROVIDERS, Provider
+from trtlint.knowledge.providers import BOOLEANS, PROVIDERS, Provider
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
 """The program that builds the engine. It determines the names of the options.
@@ -58,7 +58,6 @@ _PRECISIONS: Mapping[str, str] = {
     "trt_fp16_enable": "fp16", "trt_bf16_enable": "bf16", "trt_int8_enable": "int8"
 }  # fmt: skip
 """The builder settings that options of ONNX Runtime's TensorRT provider turn on."""
-_ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
@@ -168,7 +167,11 @@ class BuildCommand(Struct, frozen=True):
             return {} if mode is None else {mode: True}
         if self.tool == "onnxruntime":
             given = ((self.option(name), mode) for name, mode in _PRECISIONS.items())
-            return {mode: True for option, mode in given if option is not None and option.value in _ON}
+            return {
+                mode: True
+                for option, mode in given
+                if option is not None and BOOLEANS.get(option.value or "")
+            }
         if "--loadEngine" in self.names:
             return {}
         return dict(_SWITCHES[name] for name in self.names if name in _SWITCHES)

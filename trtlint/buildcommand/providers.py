@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option, provider_command
-from trtlint.buildcommand.syntax import nodes_of, single_values
+from trtlint.buildcommand.syntax import last_name, nodes_of, single_values
 from trtlint.knowledge.providers import CLASSES, Provider, provider_options
 
 PREFIXES: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
@@ -276,12 +276,8 @@ class _Python:
 
     def _calls(self, name: str) -> Iterator[ast.Call]:
         for node in self._nodes:
-            if isinstance(node, ast.Call):
-                called = node.func
-                if (isinstance(called, ast.Attribute) and called.attr == name) or (
-                    isinstance(called, ast.Name) and called.id == name
-                ):
-                    yield node
+            if isinstance(node, ast.Call) and last_name(node.func) == name:
+                yield node
 
     def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, _GivenOptions, int]]:
         if len(elements) == 2 and (name := _name(elements[0])):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.buildcommand.command import COMPUTED, BuildCommand, Search, Tool, command, tool_of
-from trtlint.buildcommand.syntax import nodes_of, single_values
+from trtlint.buildcommand.syntax import last_name, nodes_of, single_values
 
 _DEEPEST = 20
 _LONGEST_TEXT = 20_000
@@ -113,7 +113,7 @@ class _Reader:
             self._silent.add(id(node.value))  # a documentation string
         elif isinstance(node, ast.Raise) and node.exc is not None:
             self._silent.update(map(id, ast.walk(node.exc)))
-        elif isinstance(node, ast.Call) and _called(node) in _PRINTERS:
+        elif isinstance(node, ast.Call) and last_name(node.func) in _PRINTERS:
             self._silent.update(map(id, ast.walk(node)))
 
     def commands(self) -> Iterator[BuildCommand]:
@@ -202,7 +202,7 @@ class _Reader:
             words.append(COMPUTED)
 
     def _tool(self, node: ast.expr) -> Tool | None:
-        name = _last_name(node)
+        name = _variable(node)
         named = tool_of(f"${{{name}}}") if name else None
         if named is not None:
             return named
@@ -247,7 +247,7 @@ class _Reader:
         return _joined(texts, "" if isinstance(node.op, ast.Add) else "/")
 
     def _of_call(self, node: ast.Call, depth: int) -> str | None:
-        called = _called(node)
+        called = last_name(node.func)
         if called == "format" and isinstance(node.func, ast.Attribute):
             text = self._text(node.func.value, depth + 1)
             return None if text is None else _PLACEHOLDER.sub(COMPUTED, text)
@@ -262,20 +262,11 @@ def _joined(texts: Sequence[str | None], between: str) -> str | None:
     return between.join(parts) if sum(map(len, parts)) <= _LONGEST_TEXT else None
 
 
-def _called(node: ast.Call) -> str:
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _last_name(node: ast.expr) -> str:
+def _variable(node: ast.expr) -> str:
     """Return the name of a variable, such as ``trtexec`` for ``str(self.trtexec)``."""
-    while isinstance(node, ast.Call) and _called(node) in _WRAPPERS and node.args:
+    while isinstance(node, ast.Call) and last_name(node.func) in _WRAPPERS and node.args:
         node = node.args[0]
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return last_name(node)
 
 
 def _assigned(node: ast.AST) -> tuple[str, ast.expr | None]:

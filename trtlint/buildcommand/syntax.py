@@ -35,6 +35,13 @@ def nodes_of(text: str) -> list[ast.AST] | None:
     return nodes
 
 
+def last_name(node: ast.expr) -> str:
+    """Return the last part of a name, such as ``run`` for ``subprocess.run``; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def single_values(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
     """Return the values of the names that get exactly one value in the whole script.
 

@@ -181,39 +181,29 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
 
 def _command(config: Any, source: str) -> BuildCommand:
     backend = config.backend or _PLATFORMS.get(config.platform, config.platform) or "onnxruntime"
+    # The ONNX Runtime backend uses accelerators only if the model may run on a GPU.
+    used = backend == "onnxruntime" and _on_gpu(config)
+    accelerators = config.optimization.execution_accelerators.gpu_execution_accelerator if used else ()
     options: list[Option] = []
     if config.default_model_filename:
         options.append(Option("default_model_filename", config.default_model_filename))
-    if backend == "onnxruntime" and _on_gpu(config):
-        options += _accelerated(config)
+    chosen = next((each for each in accelerators if each.name == "tensorrt"), None)
+    if chosen is not None:
+        options += [Option("tensorrt"), *(Option(each.key, each.value) for each in chosen.parameters)]
     tensors = [*_tensors(config.input, "input"), *_tensors(config.output, "output")]
     if len(tensors) > _MOST_TENSORS:
         raise CommandError(f"{source or NAME}: more than {_MOST_TENSORS:,} inputs and outputs")
     words = " ".join(["triton", backend, *(option.text for option in options)])
-    used = backend == "onnxruntime" and _on_gpu(config)
-    named = config.optimization.execution_accelerators.gpu_execution_accelerator if used else ()
     served = ServerConfiguration(
-        backend, max(0, config.max_batch_size), tuple(tensors), tuple(each.name for each in named)
+        backend, max(0, config.max_batch_size), tuple(tensors), tuple(each.name for each in accelerators)
     )
     return BuildCommand("triton", tuple(options), source=source, text=words, served=served)
 
 
 def _on_gpu(config: Any) -> bool:
-    """Return whether Triton may run the model on a GPU.  Triton uses accelerators only on a GPU."""
+    """Return whether Triton may run the model on a GPU."""
     kinds = [group.kind for group in config.instance_group]
     return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
-
-
-def _accelerated(config: Any) -> list[Option]:
-    """Return the option ``tensorrt`` of the ONNX Runtime backend, followed by its parameters.
-
-    The result is empty if the configuration does not use TensorRT.
-    """
-    for accelerator in config.optimization.execution_accelerators.gpu_execution_accelerator:
-        if accelerator.name == "tensorrt":
-            set_ = [Option(each.key, each.value) for each in accelerator.parameters]
-            return [Option("tensorrt"), *set_]
-    return []
 
 
 def _tensors(listed: Any, role: Role) -> list[ServedTensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
+from trtlint.buildcommand.syntax import last_name
 from trtlint.files.brackets import deepest
 from trtlint.files.problem import UnreadableError
 
@@ -141,9 +142,7 @@ def _imported_by_a_call(target: ast.expr, value: ast.expr) -> tuple[str, str]:
         target = target.elts[0]
     if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or not value.args:
         return "", ""
-    function = value.func
-    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     module = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
-    if "import" not in called or module not in ("torch", "torch_tensorrt"):
+    if "import" not in last_name(value.func) or module not in ("torch", "torch_tensorrt"):
         return "", ""
     return target.id, str(module)
