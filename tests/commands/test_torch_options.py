@@ -12,7 +12,7 @@ import pytest
 import trtlint
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
-from trtlint.torch_tensorrt.calls import _ROUTES
+from trtlint.torch_tensorrt.calls import _FUNCTIONS
 from trtlint.torch_tensorrt.pasted import IMPORTS
 
 SCRIPT = """\
@@ -101,7 +101,7 @@ def test_a_call_given_as_text(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        *(each for each in _ROUTES if each.startswith("torch_tensorrt.") and ".ts." not in each),
+        *(each for each in _FUNCTIONS if each.startswith("torch_tensorrt.") and ".ts." not in each),
         *(f"{name}.compile" for name, module in IMPORTS.items() if name != module),
     ],
 )

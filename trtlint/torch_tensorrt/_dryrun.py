@@ -86,20 +86,19 @@ class _Compilation:
         self._interpreter = interpreter.TRTInterpreter
 
     def compile(self, program: Any) -> None:
-        with contextlib.ExitStack() as undo:
-            self._watch(undo)
-            self._compile(program)
-
-    def _compile(self, program: Any) -> None:
         options = {name: _value(self._torch, value) for name, value in self._request["options"].items()}
         device = self._package.Device("cuda:0")
-        try:
-            inputs, names = _inputs(self._torch, self._package, program)
-            self._compiler.compile(program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options)
-        except Exception as error:  # noqa: BLE001 - any error of the compiler is a result
-            self._say({"ended": _said(error) + raised_at(error)})
-        else:
-            self._say({"stage": "done"})
+        with contextlib.ExitStack() as undo:
+            self._watch(undo)
+            try:
+                inputs, names = _inputs(self._torch, self._package, program)
+                self._compiler.compile(
+                    program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options
+                )
+            except Exception as error:  # noqa: BLE001 - any error of the compiler is a result
+                self._say({"ended": _said(error) + raised_at(error)})
+            else:
+                self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
         """Patch functions of the compiler to report their calls. Closing ``undo`` restores the functions."""

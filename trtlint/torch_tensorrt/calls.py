@@ -47,35 +47,25 @@ Function = Literal[
     "torch_tensorrt.ts.convert_method_to_trt_engine",
     "torch.compile",
 ]
-_ROUTES: Mapping[str, tuple[Function, Route]] = {
-    "torch_tensorrt.compile": ("torch_tensorrt.compile", "compile"),
-    "torch_tensorrt.dynamo.compile": ("torch_tensorrt.dynamo.compile", "compile"),
-    "torch_tensorrt.cross_compile_for_windows": ("torch_tensorrt.cross_compile_for_windows", "windows"),
-    "torch_tensorrt.dynamo.cross_compile_for_windows": (
-        "torch_tensorrt.dynamo.cross_compile_for_windows",
-        "windows",
-    ),
-    "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": (
-        "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
-        "engine",
-    ),
-    "torch_tensorrt.convert_method_to_trt_engine": ("torch_tensorrt.convert_method_to_trt_engine", "convert"),
-    **dict.fromkeys(
-        [
-            "torch_tensorrt.MutableTorchTensorRTModule",
-            "torch_tensorrt.dynamo.MutableTorchTensorRTModule",
-            "torch_tensorrt.dynamo.runtime.MutableTorchTensorRTModule",
-        ],
-        ("torch_tensorrt.MutableTorchTensorRTModule", "mutable"),
-    ),
-    "torch_tensorrt.ts.compile": ("torch_tensorrt.ts.compile", "compile"),
-    "torch_tensorrt.ts.convert_method_to_trt_engine": (
-        "torch_tensorrt.ts.convert_method_to_trt_engine",
-        "convert",
-    ),
-    "torch.compile": ("torch.compile", "options"),
+_ROUTES: Mapping[Function, Route] = {
+    "torch_tensorrt.compile": "compile",
+    "torch_tensorrt.dynamo.compile": "compile",
+    "torch_tensorrt.cross_compile_for_windows": "windows",
+    "torch_tensorrt.dynamo.cross_compile_for_windows": "windows",
+    "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": "engine",
+    "torch_tensorrt.convert_method_to_trt_engine": "convert",
+    "torch_tensorrt.MutableTorchTensorRTModule": "mutable",
+    "torch_tensorrt.ts.compile": "compile",
+    "torch_tensorrt.ts.convert_method_to_trt_engine": "convert",
+    "torch.compile": "options",
 }
-"""For the full name of each compiler function: the public name, and the kind of its calls."""
+"""For each compiler function, the kind of its calls."""
+_FUNCTIONS: Mapping[str, Function] = {
+    **{function: function for function in _ROUTES},
+    "torch_tensorrt.dynamo.MutableTorchTensorRTModule": "torch_tensorrt.MutableTorchTensorRTModule",
+    "torch_tensorrt.dynamo.runtime.MutableTorchTensorRTModule": "torch_tensorrt.MutableTorchTensorRTModule",
+}
+"""The compiler function for each of its full names."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
@@ -252,10 +242,10 @@ def visits(tree: ast.Module, script: ScriptScope) -> Iterator[tuple[ast.Call, Pl
 
 
 def _call(node: ast.Call, place: Place) -> TorchCall | None:
-    known = _ROUTES.get(place.dotted(node.func))
-    if known is None:
+    function = _FUNCTIONS.get(place.dotted(node.func))
+    if function is None:
         return None
-    function, route = known
+    route = _ROUTES[function]
     given = _given(node, function, place)
     complete = given.complete
     if function == "torch.compile":

@@ -12,8 +12,6 @@ from trtlint.knowledge import data
 from trtlint.torch_tensorrt.arguments import TensorType
 from trtlint.torch_tensorrt.program import ProgramNode
 
-Conditions = Mapping[str, Any]
-
 
 class ConverterFault(Struct, frozen=True):
     """One row of trtlint/knowledge/torch_converter_faults.yaml.
@@ -33,7 +31,7 @@ class ConverterFault(Struct, frozen=True):
     """
 
     name: str
-    when: Conditions
+    when: Mapping[str, Any]
     words: str
     do: str
     source: str

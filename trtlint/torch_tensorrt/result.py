@@ -119,14 +119,14 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         seconds: run time in seconds.
         peak: peak memory in bytes.
     """
-    answers = tuple(answers)
+    stages = [each for each in answers if isinstance(each, dict)]
     answer_data: dict[str, Any] = {}
     failures: list[Failure] = []
     layers: Counter[str] = Counter()
     types: Counter[str] = Counter()
     built = convolutions = tensors = 0
     stage = ""
-    for answer in (each for each in answers if isinstance(each, dict)):
+    for answer in stages:
         answer_data |= answer
         stage = answer.get("stage", stage)
         if network := answer.get("network"):
@@ -161,7 +161,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         types=dict(types),
         convolutions=convolutions,
         tensor_weights=tensors,
-        graphs=tuple(answer["graph"] for answer in answers if isinstance(answer, dict) and "graph" in answer),
+        graphs=tuple(answer["graph"] for answer in stages if "graph" in answer),
         error=str(answer_data.get("ended", "")),
         seconds=seconds,
         peak=peak,

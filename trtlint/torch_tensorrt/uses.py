@@ -47,15 +47,6 @@ _MOST_STEPS = 10_000
 The limit is needed, because nested lists of repeated names would take exponential time.
 """
 _PRIVATE = "torch.export._trace._export"
-_SAVE: Mapping[str, Function] = {
-    "torch_tensorrt.save": "torch_tensorrt.save",
-    "torch.export.export": "torch.export.export",
-    _PRIVATE: "torch.export.export",
-    "torch.jit.save": "torch.jit.save",
-    "torch_tensorrt.runtime.enable_cudagraphs": "torch_tensorrt.runtime.enable_cudagraphs",
-    "torch_tensorrt.runtime.set_cudagraphs_mode": "torch_tensorrt.runtime.set_cudagraphs_mode",
-    "torch_tensorrt.runtime.weight_streaming": "torch_tensorrt.runtime.weight_streaming",
-}
 _QUANTIZED = "modelopt.torch.quantization.utils.export_torch_mode"
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.save": ("module", "file_path"),
@@ -65,6 +56,11 @@ _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.runtime.set_cudagraphs_mode": ("mode",),
     "torch_tensorrt.runtime.weight_streaming": ("module",),
 }
+_FUNCTIONS: Mapping[str, Function] = {
+    **{function: function for function in _POSITIONAL},
+    _PRIVATE: "torch.export.export",
+}
+"""The function for each full name."""
 _THREADS = ("threading", "concurrent.futures")
 _TENSORS = frozenset(
     {"torch.arange", "torch.empty", "torch.full", "torch.ones", "torch.rand", "torch.randint", "torch.randn"}
@@ -140,7 +136,7 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
             None if the front end is unknown.
     """
     name = place.dotted(node.func)
-    function = _SAVE.get(name)
+    function = _FUNCTIONS.get(name)
     if function is None:
         return None
     given = dict(zip(_POSITIONAL[function], node.args, strict=False))
