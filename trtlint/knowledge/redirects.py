@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from trtlint.knowledge import data
@@ -37,10 +37,7 @@ class Redirect(Struct, frozen=True):
 @cache
 def redirects() -> tuple[Redirect, ...]:
     """Return all renamed or removed rules, in the order of the file."""
-    return tuple(
-        Redirect(row["id"], row["name"], row.get("to"), row["since"], row["because"])
-        for row in data("redirects")
-    )
+    return tuple(convert({"to": None, **row}, Redirect) for row in data("redirects"))
 
 
 def current(id_: str) -> str:
