@@ -20,7 +20,8 @@ from fuzzing.texts import change_bytes, change_text
 from fuzzing.trees import change_json, change_message
 from tests.buildfiles.vectors import read_with
 from trtlint import Report, Target
-from trtlint.buildcommand import CommandError, read_config
+from trtlint.buildcommand import CommandError
+from trtlint.buildcommand.triton import read_config
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
 from trtlint.case import Case

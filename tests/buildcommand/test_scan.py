@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trtlint.buildcommand import BuildCommand, CommandError, commands_for, find_commands, read_commands, scan
+from trtlint.buildcommand import BuildCommand, CommandError, find_commands, read_commands, scan
+from trtlint.buildcommand.choose import commands_for
 
 
 def only(text: str) -> BuildCommand:

@@ -11,17 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.files.special import needs_posix
-from trtlint.buildcommand import (
-    BuildCommand,
-    CommandError,
-    commands_for,
-    config_beside,
-    read_commands,
-    triton,
-)
+from trtlint.buildcommand import BuildCommand, CommandError, read_commands, triton
+from trtlint.buildcommand.choose import commands_for
 from trtlint.buildcommand.command import Option, ServedTensor, ServerConfiguration
 from trtlint.buildcommand.shapes import shapes_of
-from trtlint.buildcommand.triton import parse_config, read_config
+from trtlint.buildcommand.triton import config_beside, parse_config, read_config
 
 FP16 = """
 name: "norm"

@@ -6,19 +6,15 @@ plain data. If it cannot read a value, such as an unexpanded shell variable, the
 
 from __future__ import annotations
 
-from trtlint.buildcommand.choose import choose_command, commands_for
+from trtlint.buildcommand.choose import choose_command
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
 from trtlint.buildcommand.scan import find_commands, read_commands
-from trtlint.buildcommand.triton import config_beside, read_config
 
 __all__ = [
     "BuildCommand",
     "CommandError",
     "Option",
     "choose_command",
-    "commands_for",
-    "config_beside",
     "find_commands",
     "read_commands",
-    "read_config",
 ]

@@ -34,7 +34,7 @@ _LONGEST = 4000
 _LONGEST_CELL = 10_000
 """Maximum distance between two lines of code in the text of a notebook, in characters."""
 _CELLS = re.compile(r'"cells"\s*:\s*\[')
-_BETWEEN_CELLS = re.compile(r"[\s,]*")
+_NEXT_CELL = re.compile(r"[^\s,]")
 _LANGUAGES = {
     "c": ".c",
     "cpp": ".cpp",
@@ -160,7 +160,8 @@ def _notebook(text: str) -> Iterator[_CodeLines]:
     ends = [found.start() for found in re.finditer("\n", text)]
     cells = _CELLS.search(text)
     end = len(text) if cells is None else cells.end()
-    while (start := _after(_BETWEEN_CELLS, text, end)) < len(text):
+    while (first := _NEXT_CELL.search(text, end)) is not None:
+        start = first.start()
         try:
             cell, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):  # the end of the list, or no JSON
@@ -169,11 +170,6 @@ def _notebook(text: str) -> Iterator[_CodeLines]:
             # Outputs can contain the same key, but come before the code.
             place = max(text.rfind('"source"', start, end), start)
             yield from _cell(*_numbered(cell.get("source"), text, place, ends))
-
-
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return position if found is None else found.end()
 
 
 def python_of_notebook(text: str) -> str:

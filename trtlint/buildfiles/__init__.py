@@ -2,9 +2,3 @@
 
 This package does not use rules or facts.  Only :mod:`~trtlint.buildfiles.join` uses the ONNX graph.
 """
-
-from __future__ import annotations
-
-from trtlint.buildfiles.errors import BuildFileError
-
-__all__ = ["BuildFileError"]

@@ -174,14 +174,10 @@ def layers_from_json(root: object) -> LayerInfo:
     if len(items) > _MOST_LAYERS:
         raise BuildFileError(f"{len(items):,} layers exceed the limit of {_MOST_LAYERS:,}", line=1)
     layers = tuple(
-        layer_of(index, item) if isinstance(item, dict) else _named(index, str(item))
+        layer_of(index, item if isinstance(item, dict) else {"Name": str(item)})
         for index, item in enumerate(items)
     )
     return LayerInfo(layers, tuple(tensors), not all(isinstance(item, str) for item in items))
-
-
-def _named(index: int, name: str) -> EngineLayer:
-    return EngineLayer(index, name, profile=without_profile(name)[1])
 
 
 def layer_of(index: int, item: Mapping[str, Any]) -> EngineLayer:
@@ -249,13 +245,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _text(value: object) -> str | None:
-    return (
-        value
-        if isinstance(value, str)
-        else None
-        if value is None or isinstance(value, (dict, list))
-        else str(value)
-    )
+    return None if value is None or isinstance(value, (dict, list)) else str(value)
 
 
 def _integer(value: object) -> int | None:

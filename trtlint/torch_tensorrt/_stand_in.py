@@ -157,10 +157,9 @@ class _Members:
         self._base, self._more = base, more
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._base, name, None)
-        if found is None and name in self._more:
+        if name in self._more and not hasattr(self._base, name):
             return self._more[name]
-        return getattr(self._base, name) if found is None else found
+        return getattr(self._base, name)
 
     def __call__(self, *arguments: Any) -> Any:
         return self._base(*arguments)
