@@ -96,7 +96,7 @@ def commands_in_document(text: str, source: str, suffix: str, read: Read) -> tup
 def _prose(lines: Sequence[str]) -> Iterator[_CodeLines]:
     """Yield the code in a text with markup.
 
-    Code is a fenced block, inline code, an indented line, or a line that begins with the program.
+    Code is a fenced block, inline code, an indented line, or a line that begins with a known program.
     """
     block: list[tuple[int, str]] = []
     fence = language = ""

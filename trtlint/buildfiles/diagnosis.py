@@ -5,8 +5,9 @@ Each entry of the pattern table (``patterns.yaml``) can give an outcome to the l
 - ``cause``: the line states the reason of a failure.
 - ``skipped``: the builder skipped a tactic or another alternative. This is the reason of a failure only if no
   alternative was left.
-- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine,
-  unless the parser rejects the model or a call is wrong: both need no GPU.
+- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine.
+  But if the parser rejects the model or a call is wrong, this error is the reason, because it does not depend
+  on the GPU.
 - ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
 - ``failed``: there is no engine, and the line gives no reason.
 - ``died``: the process ended.
@@ -40,9 +41,9 @@ OF_FILES = ("engine_damaged", "engine_version")
 """Patterns of errors about an engine. TensorRT prints the same errors about a timing cache."""
 _MISUSED = frozenset({"3", "4"})
 """Error codes of wrong calls.  TensorRT-RTX prints an error of CUDA below each of them if there is no GPU."""
-_VAIN_LINES = 3
-"""Largest distance in lines between a request for a missing object and the crash that it causes."""
-_GIVEN_UP = "run_failed"
+_MISSING_LINES = 3
+"""Largest distance in lines between a request for a missing object and the resulting crash."""
+_RUN_FAILED = "run_failed"
 """Name of the pattern for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
 """Outcomes of the lines that explain a failure if no line states the reason, best first."""
@@ -54,9 +55,9 @@ class Diagnosis(Struct, frozen=True):
     Attributes:
         failed: True if a build, load or run failed and no later attempt succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
-        line: the record to report in place of ``cause``, or in addition to ``cause``. It is None if nothing
-            failed. It is also None if the ``cause`` comes before all unknown errors. An unknown error
-            matches no specific entry of the table.
+        line: the record to report in place of ``cause``, or in addition to ``cause``. None if nothing failed,
+            or if ``cause`` comes before all unknown errors. An unknown error matches no specific entry of the
+            table.
     """
 
     failed: bool = False
@@ -109,7 +110,7 @@ def successes(log: Log) -> Successes:
     engine = bool(lines)
     lines += _lines(log, "anew")
     ends = [record.line for record in banners if record.groups["state"] in ("RUNNING", "FAILED")]
-    ends += (record.line for record in log.records.get(_GIVEN_UP, ()))
+    ends += (record.line for record in log.records.get(_RUN_FAILED, ()))
     return Successes(tuple(sorted(lines)), engine, tuple(sorted(ends)))
 
 
@@ -133,7 +134,7 @@ def diagnose(log: Log) -> Diagnosis:
     first: dict[Outcome, Record] = {}
     hints: list[Record] = []
     settings: list[Record] = []
-    vain: Record | None = None
+    missing: Record | None = None
     unparsed = sorted(record.line for record in log.telling("unparsed"))
     misused = -1
     for line, records in sorted(lines.items()):
@@ -149,16 +150,16 @@ def diagnose(log: Log) -> Diagnosis:
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])
-            if any(map(_is_asked_in_vain, records)):
-                vain = records[0]
+            if any(map(_requests_missing_object, records)):
+                missing = records[0]
             continue
-        if set(outcomes) == {""} and any(map(_is_of_settings, records)):
+        if set(outcomes) == {""} and any(map(_rejects_setting, records)):
             settings.append(records[0])
             continue
         if "skipped" in outcomes:
             first.pop("refused", None)
-        if "died" in outcomes and vain is not None and line - vain.line <= _VAIN_LINES:
-            first.setdefault(none, vain)  # the program used the missing object
+        if "died" in outcomes and missing is not None and line - missing.line <= _MISSING_LINES:
+            first.setdefault(none, missing)  # the program used the missing object
         best = next((each for each in _ORDER if each in outcomes), none)
         if best in outcomes:
             first.setdefault(best, outcomes[best])
@@ -173,7 +174,7 @@ def diagnose(log: Log) -> Diagnosis:
     unknown = first.get("")
     if cause is not None and (unknown is None or cause.line < unknown.line):
         return Diagnosis(failed=True, cause=cause)
-    found = [first[""]] if "" in first else settings
+    found = settings if unknown is None else [unknown]
     found += [first[outcome] for outcome in _NEXT if outcome in first] + hints
     return Diagnosis(failed=True, cause=cause, line=next(iter(found), _verdict(log)))
 
@@ -206,12 +207,12 @@ def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
 
 
 def _is_unknown_error(record: Record) -> bool:
-    if record.severity not in ("E", "F", None) or (record.severity == "E" and _is_anyones(record)):
+    if record.severity not in ("E", "F", None) or _is_of_any_program(record):
         return False
-    return _is_unexplained(record) and not _is_asked_in_vain(record)
+    return _is_unexplained(record) and not _requests_missing_object(record)
 
 
-def _is_asked_in_vain(record: Record) -> bool:
+def _requests_missing_object(record: Record) -> bool:
     """Return whether a program requested an object that does not exist.
 
     Such a request does not affect a build, but a program can crash when it uses the missing object.
@@ -219,7 +220,7 @@ def _is_asked_in_vain(record: Record) -> bool:
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
 
-def _is_of_settings(record: Record) -> bool:
+def _rejects_setting(record: Record) -> bool:
     """Return whether TensorRT rejected a builder setting. The build then continues without that setting."""
     return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
@@ -232,13 +233,13 @@ def _is_unexplained(record: Record) -> bool:
     return entry is None or entry.tells == "unexplained"
 
 
-def _is_anyones(record: Record) -> bool:
-    """Return whether a program other than TensorRT may have printed a record.
+def _is_of_any_program(record: Record) -> bool:
+    """Return whether a record is an error that a program other than TensorRT may have printed.
 
     The result is True if the record matches no entry of the pattern table, and other programs print the same
     log prefix.
     """
-    return record.pattern == "other" and record.common
+    return record.severity == "E" and record.pattern == "other" and record.common
 
 
 def _is_about_engines(record: Record) -> bool:
@@ -249,8 +250,8 @@ def _is_about_engines(record: Record) -> bool:
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
         return True
-    said = record.message.partition("\n")[0]
-    return record.severity == "E" and _is_anyones(record) and _SUBJECTS.search(said) is not None
+    first_line = record.message.partition("\n")[0]
+    return _is_of_any_program(record) and _SUBJECTS.search(first_line) is not None
 
 
 def _verdict(log: Log) -> Record | None:

@@ -13,6 +13,6 @@ class BuildFileError(UnreadableError):
 
 
 def unreadable(path: Path, error: OSError) -> BuildFileError:
-    """Return the error for a file that cannot be opened. If the file is a pipe, the message has advice."""
+    """Return the error for a file that cannot be opened. For a pipe, the message contains advice."""
     way = "; pipe a log into trtlint --log -" if is_pipe(path) else ""
     return BuildFileError(f"{reason_of(error)}{way}")

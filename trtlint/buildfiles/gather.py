@@ -20,8 +20,8 @@ class BuildInput(Struct, frozen=True):
 
     Attributes:
         path: the file that names the build in reports if there is no model.
-        record: the contents; None if no file was readable.
-        problems: the unreadable files.
+        record: the contents; None if the files are unreadable, or not the files of one build with TensorRT.
+        problems: the files that trtlint cannot read or use.
     """
 
     path: Path
@@ -30,12 +30,7 @@ class BuildInput(Struct, frozen=True):
 
 
 def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
-    """Read the files of one build. Each file is a pair of path and role.
-
-    Args:
-        model: the model.
-        files: the files, in one build.
-    """
+    """Read the files of the build of a model. Each file is a pair of path and role."""
     read, problems = _read(files)
     try:
         record = together(read) if read else None
@@ -48,7 +43,8 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files that have no model, and group them by build.
 
     If all files differ in kind, they belong to one build. If two files have the same kind, such as two logs,
-    each file is a separate build.  A build that has only a log, without a line of TensorRT, is a problem.
+    each file is a separate build.  If a build has only a log, and no line of this log is from TensorRT, the
+    result has a problem instead of the contents.
     """
     listed = list(files)
     read, problems = _read(listed)

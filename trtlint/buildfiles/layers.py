@@ -55,7 +55,7 @@ class EngineLayer(Struct, frozen=True):
     - ``tactic``: name of the kernel.
     - ``weights``: the type in which the engine stores the weights.
     - ``dynamic_filter``: True if the kernel gets the weights as a tensor at run time.
-    - ``origin``: the reason of a reformat (``REFORMAT``, ``QDQ``).
+    - ``origin``: the reason for a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int

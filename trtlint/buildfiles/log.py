@@ -262,7 +262,7 @@ class LogReader:
             self._begin_dump(number)
         elif line.startswith(_SECTION):
             self._close()
-        elif telling and self._speaks_of_itself(line):
+        elif telling and self._starts_known_message(line):
             self._close()
             self._open = [_text(line)[:MESSAGE]]
             self._open_line = self._open_last = number
@@ -274,7 +274,7 @@ class LogReader:
             self._open.append(_text(line)[:MESSAGE])
             self._open_last = number
 
-    def _speaks_of_itself(self, line: bytes) -> bool:
+    def _starts_known_message(self, line: bytes) -> bool:
         """Return whether a line without a log prefix starts a known message."""
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):

@@ -29,9 +29,8 @@ _ISLAND = "{ForeignNode["
 class NodeRange(Struct, frozen=True):
     """A Myelin island: nodes that TensorRT's compiler Myelin fuses into one layer.
 
-    TensorRT names only the first and the last node of the island.
-
-    The first and the last node can each be several fused nodes.
+    TensorRT names only the first and the last node of the island.  In place of one node, TensorRT can name
+    several fused nodes.
     """
 
     first: tuple[str, ...]

@@ -66,8 +66,8 @@ _compiled = cache(re.compile)
 class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """One kind of message that a build prints: an entry of the pattern table.
 
-    - ``name`` is the key of the records. ``phase`` is the phase of the build, and ``severity`` are the
-      letters of the accepted severities (``V I W E F``).
+    - ``name`` is the key of the records. ``phase`` is the phase of the build. ``severity`` has the letters of
+      the severities with which the message is printed (``V I W E F``).
     - A message is a candidate if it begins with one of ``starts``. At severity W and above, it is also a
       candidate if it contains one of ``contains``.
     - ``regex`` is searched in each candidate. The record stores the named groups of the match.

@@ -112,7 +112,8 @@ class Collector:
         self._flags: set[str] = set()
         self._know_flags = False
         self._shapes: list[PrintedShapes] = []
-        self._dated: tuple[Mapping[str, str], int] = {}, 0
+        # The releases that can have printed the source line in an error, and the number of the log line.
+        self._printed_by: tuple[Mapping[str, str], int] = {}, 0
         self._table: tuple[str | None, int] = None, 0
 
     def set(self, name: str, value: object, line: int | None) -> None:
@@ -133,8 +134,8 @@ class Collector:
 
     def error(self, message: str, line: int) -> None:
         """Set the release from the source location in an error, unless another line shows the release."""
-        if not self._dated[0]:
-            self._dated = release_of(message), line
+        if not self._printed_by[0]:
+            self._printed_by = release_of(message), line
 
     def option(self, section: str, key: str, value: str, line: int) -> None:
         """Read one ``key: value`` line of trtexec's option blocks."""
@@ -181,7 +182,7 @@ class Collector:
         ``shapes`` has the names of the tools whose log prefixes occurred. The form of a prefix shows the
         tool.
         """
-        self._date()
+        self._use_source_line()
         self.set("version", *self._table)
         values = dict(self._values)
         if "tool" not in values:
@@ -197,8 +198,9 @@ class Collector:
             values["strongly_typed"] = True if int(major) >= 11 else None
         return BuildSettings(**values, shapes=tuple(self._shapes), found=MappingProxyType(dict(self._found)))
 
-    def _date(self) -> None:
-        releases, line = self._dated
+    def _use_source_line(self) -> None:
+        """Set product and version from the source line in an error, unless other lines show them."""
+        releases, line = self._printed_by
         if len(releases) == 1:
             self.set("product", next(iter(releases)), line)
         self.set("version", releases.get(self._values.get("product", "")), line)

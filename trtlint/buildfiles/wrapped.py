@@ -77,7 +77,7 @@ _CODE = re.compile(
 )
 _NUMBERED = re.compile(rb"\d{1,2}: [A-Z\[]")
 """Pattern of the error code that begins an error of TensorRT 8."""
-_HOLDS = (
+_IN_PREFIXES = (
     b"TRT",
     b"rt",
     b"RT",
@@ -93,8 +93,8 @@ _HOLDS = (
     b"[I]",
     b"[V]",
 )
-
-_UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
+"""Texts for a quick check: the log prefix of a program contains at least one of them."""
+_BROKEN_LINE = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
 """Pattern of the end of an error line that a terminal or Myelin broke before the reason."""
 _INDENT = "    "
 """Text that Polygraphy prints before each continuation line of a message."""
@@ -174,7 +174,7 @@ def joined(lines: list[str]) -> str:
     If the reason of an error follows on further lines, these lines are joined with spaces.  The indentation
     that Polygraphy adds is removed.
     """
-    if not _UNSAID.search(lines[0]):
+    if not _BROKEN_LINE.search(lines[0]):
         if all(line.startswith(_INDENT) for line in lines[1:]):
             lines = [line.removeprefix(_INDENT) for line in lines]
         return "\n".join(lines).rstrip()
@@ -218,7 +218,7 @@ def _is_error(line: bytes, start: int) -> bool:
 def _own(line: bytes) -> Prefix | None:
     """Return the log prefix that a program's own logger has printed, or None if there is none."""
     head = line[:_HEAD]
-    if not any(mark in head for mark in _HOLDS):
+    if not any(mark in head for mark in _IN_PREFIXES):
         return None
     for shape in (_SEVERITY_FIRST, _NAME_FIRST):
         found = shape.search(head)

@@ -92,5 +92,5 @@ def releases(product: Product) -> tuple[Release, ...]:
 
 @cache
 def minors(product: Product) -> tuple[str, ...]:
-    """Return the release lines of a product, such as ``10.13``, from 8.6 on, oldest first."""
+    """Return the release lines of a product that are in versions.yaml, such as ``10.13``, oldest first."""
     return tuple(dict.fromkeys(release.minor for release in releases(product)))

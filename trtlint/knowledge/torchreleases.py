@@ -217,9 +217,10 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments of which the argument ``name`` needs at least one.
+    """Return the arguments on which the argument ``name`` depends.
 
-    ``name`` has an effect only if at least one of the returned arguments is set.
+    ``name`` has an effect only if at least one of these arguments is set.  Most arguments depend on no other
+    argument, and the result is empty.
     """
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 

@@ -120,7 +120,7 @@ class TorchCall(Struct, frozen=True):
     Attributes:
         function: the called function.
         route: the kind of the call. It decides which arguments the call accepts.
-        ir: the front end: ``dynamo``, ``torch_compile``, ``ts``, ``fx`` or ``default``; None if unknown.
+        ir: the front end, such as ``dynamo``, ``torch_compile``, ``ts`` or ``default``; None if unknown.
         arguments: the known arguments, in order.
         complete: true if all arguments are known.
         unexported: true if the call certainly passes a module to a function that needs an exported program.

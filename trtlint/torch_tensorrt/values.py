@@ -134,7 +134,7 @@ class ScriptScope:
 
 
 class Place(Struct, frozen=True, eq=False):
-    """A place in a script. It determines the values of names.
+    """A position in a script.  The values of names depend on the position.
 
     Attributes:
         scope: the scope.
@@ -210,7 +210,7 @@ class Place(Struct, frozen=True, eq=False):
     def assigned(self, node: ast.expr) -> ast.expr | None:
         """Return the expression that was last assigned to a name, or None if the expression is uncertain.
 
-        Assignments in outer scopes are uncertain.
+        Assignments in outer scopes are uncertain.  An expression that is not a name is returned as it is.
         """
         if not isinstance(node, ast.Name):
             return node
