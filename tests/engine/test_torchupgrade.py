@@ -51,7 +51,7 @@ def test_the_change_of_an_operator(
 ) -> None:
     row = TorchOperator(asked, frozenset(falls_back), "aten.lowered.default")
     (found,) = changes(monkeypatch, {"a": row}, *nodes("a", "m"), *nodes("other", "m"))
-    states = tuple(row.known(version) for version in ALL)
+    states = tuple(row.in_torch(version) for version in ALL)
     assert found == OperatorChange("a", "aten.lowered.default", *expected, states, 1, ("m",))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -200,7 +200,7 @@ class Table:
                 continue
             yield from _match(pattern, line, at, seen)
 
-    def loud(self, message: str, severity: str = "") -> tuple[tuple[LogPattern, dict[str, str]], ...]:
+    def loud(self, message: str, severity: str) -> tuple[tuple[LogPattern, dict[str, str]], ...]:
         """Return every entry that matches a message of severity W or above, each with its regex groups.
 
         Entries found by the beginning of the message come first. An entry with an outcome (see
@@ -227,9 +227,9 @@ class Table:
 
 def _is_printed(pattern: LogPattern, severity: str) -> bool:
     """Return whether an entry of the pattern table accepts messages of this severity."""
-    if not severity or pattern.says == "skipped":
+    if pattern.says == "skipped" or not (pattern.says or pattern.bare):
         return True
-    return severity in pattern.severity if pattern.says or pattern.bare else True
+    return severity in pattern.severity
 
 
 def _match(
@@ -248,14 +248,14 @@ def groups(found: re.Match[str]) -> dict[str, str]:
     return {name: text for name, text in found.groupdict().items() if text is not None}
 
 
-@lru_cache(maxsize=1)
+@cache
 def pattern_names() -> tuple[str, ...]:
     """Return the names of all entries, in the order of ``patterns.yaml``, without parsing the YAML."""
     text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
     return (*re.findall(r"^- name: (\w+)$", text, re.MULTILINE), "other")
 
 
-@lru_cache(maxsize=1)
+@cache
 def table() -> Table:
     """Return the table of all patterns.  Further calls return the same object."""
     text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")

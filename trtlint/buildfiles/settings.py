@@ -17,9 +17,7 @@ _FLAGS = {
     "strongly-typed": "strongly-typed", "stronglytyped": "strongly-typed",
     "notf32": "no-tf32", "tf32": "tf32",
 }  # fmt: skip
-_POLYGRAPHY_FLAGS = {
-    "FP16": "fp16", "INT8": "int8", "BF16": "bf16", "FP8": "fp8", "TF32": "tf32", "INT4": "int4",
-}  # fmt: skip
+_POLYGRAPHY_FLAGS = {"FP16", "INT8", "BF16", "FP8", "TF32", "INT4"}
 _PRECISIONS = {"FP32", "FP16", "INT8", "BF16", "FP8", "INT4", "FP4", "TF32"}
 _LONGEST_COMMAND = 20_000
 """Maximum length of a parsed command, in characters."""
@@ -170,7 +168,7 @@ class Collector:
         if not flags:
             return
         names = {name.strip() for name in flags[1].split(",")}
-        known = {_POLYGRAPHY_FLAGS[name] for name in names if name in _POLYGRAPHY_FLAGS}
+        known = {name.lower() for name in names & _POLYGRAPHY_FLAGS}
         self._flags |= known - {"tf32"}
         self._know_flags = True
         self.set("tf32", "tf32" in known, line)

@@ -155,7 +155,7 @@ def _operators(program: Program, releases: Sequence[TorchRelease]) -> Iterator[O
             nodes[node.op].append(node)
     for op, own in nodes.items():
         row = table[op]
-        states = tuple(row.known(release.version) for release in releases)
+        states = tuple(row.in_torch(release.version) for release in releases)
         if True not in states:
             continue
         change, since, until = _change(states, releases)

@@ -245,11 +245,7 @@ class TorchOperator(Struct, frozen=True):
     falls_back: frozenset[str]
     lowered: str
 
-    def in_torch(self, release: str) -> bool:
-        """Return whether PyTorch is known to run the operator in a release."""
-        return self.known(release) is True
-
-    def known(self, release: str) -> bool | None:
+    def in_torch(self, release: str) -> bool | None:
         """Return whether PyTorch runs the operator in a release, or None if this is unknown.
 
         For an untested release, the nearest tested releases before and after this release determine the
