@@ -95,9 +95,9 @@ class GzipStream:
 
 
 class _GzipSource:
-    """Adapter that lets :mod:`gzip` read from a :class:`ByteStream`.
+    """Adapter that lets :mod:`gzip` read from a :class:`ByteStream`, and counts the bytes.
 
-    The adapter has only the methods that ``gzip`` calls.
+    The adapter has only the method that ``gzip`` calls.
     """
 
     def __init__(self, rest: ByteStream) -> None:
@@ -108,9 +108,6 @@ class _GzipSource:
         data = self._rest.read(size)
         self.taken += len(data)
         return data
-
-    def seekable(self) -> bool:
-        return False
 
 
 @contextmanager
