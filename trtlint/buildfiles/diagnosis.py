@@ -243,7 +243,7 @@ def _is_of_any_program(record: Record) -> bool:
 
 
 def _is_about_engines(record: Record) -> bool:
-    """Return whether an error mentions TensorRT.
+    """Return whether an error mentions TensorRT, or a related word such as *engine* or *plugin*.
 
     :func:`diagnose` calls this function for errors that match no specific pattern.
     """

@@ -27,7 +27,7 @@ class Builder(Struct, frozen=True):
     parser: str | None
 
     def nearest(self, sm: int | None) -> int:
-        """Return the supported compute capability that is nearest to ``sm``, as for :func:`nearest_first`."""
+        """Return the supported compute capability that is nearest to ``sm``.  None means :data:`USUAL_SM`."""
         return next(each for each in nearest_first(sm) if each in self.sms)
 
 

@@ -294,10 +294,10 @@ def _gone(torch: Any) -> Any:
         """Placeholder for the engine."""
 
         def setup_engine(self) -> None:
-            """Load no engine."""
+            """Do nothing, because there is no engine to load."""
 
         def set_output_tensors_as_unowned(self, *_: Any) -> None:
-            """Own no output."""
+            """Do nothing, because there are no outputs."""
 
     return NoEngine()
 

@@ -145,10 +145,9 @@ def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
-    """Return whether both of these conditions are met.
+    """Return whether an index follows a ``:``, and the values have as many axes as the tensor.
 
-    - The values have as many axes as the tensor.
-    - An axis with an index follows an axis without an index.
+    For example, the first axis in ``x[:, index] = values`` has no index, and the second axis has one.
 
     Args:
         node: the operator.
