@@ -177,10 +177,9 @@ def run_examples(
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         for rule in rules:
             found = examples(rule)
-            for expected in ("fires", "silent"):
+            for heading, expected in _SECTIONS.items():
                 if not any(example.expected == expected for example in found):
-                    words = "Fires" if expected == "fires" else "Stays silent"
-                    yield _missing(rule, expected, f"no example below '## {words}'")
+                    yield _missing(rule, expected, f"no example below '## {heading.capitalize()}'")
             if not rule.references:
                 yield _missing(rule, "fires", "no public reference")
             for name in {advice.fix for advice in rule.advice if advice.fix is not None}:
