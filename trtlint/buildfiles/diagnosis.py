@@ -2,13 +2,13 @@
 
 Each entry of the pattern table (``patterns.yaml``) can give an outcome to the lines that it matches:
 
-- ``cause``: the line states the reason of a failure.
-- ``skipped``: the builder skipped a tactic or another alternative. This is the reason of a failure only if no
-  alternative was left.
-- ``unusable``: there is no usable GPU. This is the reason of a failure if the log shows no working engine.
+- ``cause``: the line states the reason for a failure.
+- ``skipped``: the builder skipped a tactic or another alternative. This is the reason for a failure only if
+  no alternative was left.
+- ``unusable``: there is no usable GPU. This is the reason for a failure if the log shows no working engine.
   But if the parser rejects the model or a call is wrong, this error is the reason, because it does not depend
   on the GPU.
-- ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
+- ``refused``: a request was rejected. This is the reason for a failure if no ``skipped`` line follows.
 - ``failed``: there is no engine, and the line gives no reason.
 - ``died``: the process ended.
 - ``passed``: there is an engine.
@@ -100,7 +100,7 @@ class Successes(Struct, frozen=True):
 def successes(log: Log) -> Successes:
     """Find the log lines that show a working engine or a new attempt.
 
-    If such a line follows an error in the same run, the error is not the reason of a failure.
+    If such a line follows an error in the same run, the error is not the reason for a failure.
     """
     banners = log.records.get("banner", ())
     lines = [

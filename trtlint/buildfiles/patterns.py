@@ -49,7 +49,7 @@ Tells = Literal[
 """Role of a line in the facts about a build.
 
 - empty: none
-- ``hint``: a possible reason of a failure
+- ``hint``: a possible reason for a failure
 - ``input``: an input of the network
 - ``island_time``: the seconds of a Myelin island
 - ``layer``: the node of a layer
@@ -203,8 +203,8 @@ class Table:
     def loud(self, message: str, severity: str) -> tuple[tuple[LogPattern, dict[str, str]], ...]:
         """Return every entry that matches a message of severity W or above, each with its regex groups.
 
-        Entries found by the beginning of the message come first. An entry with an outcome (see
-        :mod:`trtlint.buildfiles.diagnosis`) matches only messages of the severities in the entry.
+        Entries found by the beginning of the message come first. An entry with ``bare``, or with an outcome
+        other than ``skipped``, matches only messages of the severities in the entry.
         """
         # Builders repeat warnings word for word, some of them thousands of times.
         found = self._known.get(message)

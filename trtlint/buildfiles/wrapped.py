@@ -171,7 +171,7 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
 def joined(lines: list[str]) -> str:
     """Join the lines of a message with newlines.
 
-    If the reason of an error follows on further lines, these lines are joined with spaces.  The indentation
+    If the reason for an error follows on further lines, these lines are joined with spaces.  The indentation
     that Polygraphy adds is removed.
     """
     if not _BROKEN_LINE.search(lines[0]):

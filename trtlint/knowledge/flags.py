@@ -96,7 +96,8 @@ def nearest_flag(name: str) -> str | None:
     """Return the known option that is most similar to a misspelt ``name``, or None if none is similar.
 
     In a short name, one wrong character leaves little similarity. So a known option that differs in one
-    character is also similar. But a name such as ``--fp4`` may be a type of a newer release.
+    character also counts as similar. This does not apply to a name such as ``--fp4``, because the name may be
+    a type of a newer release.
 
     The result is also None if ``name`` is itself a known option.
     """
