@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -68,18 +68,28 @@ _TENSORS = frozenset(
 )
 _SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
 """Methods of a tensor that always return one tensor."""
-_SCRIPT = (
-    "torch.jit.trace",
-    "torch.jit.script",
-    "torch.jit.load",
-    "torch.jit.freeze",
-    "torch_tensorrt.ts.compile",
-)
-_COMPILED = (
-    "torch_tensorrt.compile",
-    "torch_tensorrt.dynamo.compile",
-    "torch_tensorrt.dynamo.trace",
-)
+_PRODUCTS: Mapping[str, Product] = {
+    "torch.jit.trace": "torchscript",
+    "torch.jit.script": "torchscript",
+    "torch.jit.load": "torchscript",
+    "torch.jit.freeze": "torchscript",
+    "torch_tensorrt.ts.compile": "torchscript",
+    "torch_tensorrt.dynamo.compile": "graph",
+    "torch.export.export": "program",
+    "torch.compile": "module",
+}
+"""The kind of the result of each function."""
+_BY_FRONT_END: Mapping[str, Product] = {
+    "ts": "torchscript",
+    "torchscript": "torchscript",
+    "torch_compile": "module",
+    "torch.compile": "module",
+    "dynamo": "graph",
+    "default": "graph",
+}
+"""The kind of the result of ``torch_tensorrt.compile``, for each value of ``ir``."""
+_COMPILERS = ("torch_tensorrt.compile", "torch_tensorrt.dynamo.compile")
+_COMPILED = (*_COMPILERS, "torch_tensorrt.dynamo.trace")
 """Functions that keep dynamic sizes: the result has the dynamic sizes of the program or inputs."""
 
 
@@ -126,6 +136,14 @@ class TorchUse(Struct, frozen=True):
     callee: str
 
 
+class _Call(NamedTuple):
+    """A call in a script, its place, and the full name of the function; empty for an unknown function."""
+
+    node: ast.Call
+    place: Place
+    name: str
+
+
 def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None:
     """Return the arguments of a call of a function in :data:`Function`, or None for any other call.
 
@@ -147,12 +165,13 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
         else:
             given[keyword.arg] = keyword.value
     saved = given.get("module") or given.get("compiled_module") or given.get("m")
+    maker = None if saved is None else _followed_call(saved, place)
     retrace = place.value(given["retrace"]) if "retrace" in given else None
     format_ = place.value(given["output_format"]) if "output_format" in given else ""
     strict = place.value(given["strict"]) if "strict" in given else None
     return TorchUse(
         function=function,
-        product="" if saved is None else _product(saved, place, front_end),
+        product="" if maker is None else _product(maker, front_end),
         format=format_ if isinstance(format_, str) else None,
         retrace=retrace if isinstance(retrace, bool) else None,
         sure=sure
@@ -168,7 +187,7 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
         quantized=_QUANTIZED in place.scope.imports.values(),
         private=name == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,
-        compiled=0 if saved is None else _compiled(saved, place),
+        compiled=maker.node.lineno if maker is not None and maker.name in _COMPILERS else 0,
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
         dynamic=saved is not None and _is_dynamic(saved, place, _DYNAMIC_DEPTH, iter(range(_MOST_STEPS))),
         source="",
@@ -193,44 +212,22 @@ def _followed(node: ast.expr, place: Place) -> tuple[ast.expr, Place] | None:
     return None
 
 
-def _followed_call(node: ast.expr, place: Place) -> tuple[ast.Call, Place] | None:
-    """Return the call that was assigned to a name, and its place. Return None for any other expression."""
+def _followed_call(node: ast.expr, place: Place) -> _Call | None:
+    """Return the call that was assigned to a name, or None for any other expression."""
     found = _followed(node, place)
-    return None if found is None or not isinstance(found[0], ast.Call) else (found[0], found[1])
+    if found is None or not isinstance(found[0], ast.Call):
+        return None
+    call, place = found[0], found[1]
+    return _Call(call, place, place.dotted(call.func))
 
 
-def _product(node: ast.expr, place: Place, front_end: FrontEnd) -> Product:
-    found = _followed_call(node, place)
-    if found is None:
-        return ""
-    call, place = found
-    name = place.dotted(call.func)
-    if name in _SCRIPT:
-        return "torchscript"
-    if name == "torch_tensorrt.dynamo.compile":
-        return "graph"
-    if name == "torch.export.export":
-        return "program"
-    if name == "torch.compile":
-        return "module"
-    if name == "torch_tensorrt.compile":
-        ir = front_end(call, place)
-        if ir in ("ts", "torchscript"):
-            return "torchscript"
-        if ir in ("torch_compile", "torch.compile"):
-            return "module"
-        return "graph" if ir in ("dynamo", "default") else ""
-    return "module" if is_module(call, place) else ""
-
-
-def _compiled(node: ast.expr, place: Place) -> int:
-    """Return the line of the call that compiled the module ``node``, or 0 if the line is unknown."""
-    found = _followed_call(node, place)
-    if found is None:
-        return 0
-    call, place = found
-    name = place.dotted(call.func)
-    return call.lineno if name in ("torch_tensorrt.compile", "torch_tensorrt.dynamo.compile") else 0
+def _product(maker: _Call, front_end: FrontEnd) -> Product:
+    """Return the kind of the result of a call."""
+    if maker.name == "torch_tensorrt.compile":
+        return _BY_FRONT_END.get(front_end(maker.node, maker.place) or "", "")
+    if maker.name in _PRODUCTS:
+        return _PRODUCTS[maker.name]
+    return "module" if is_module(maker.node, maker.place) else ""
 
 
 def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
@@ -295,16 +292,13 @@ def _makes(node: ast.expr, kind: Literal["spec", "tensor"], place: Place) -> boo
     be a tensor.
     """
     for _ in range(_DEEPEST):
-        found = _followed_call(node, place)
-        if found is None:
+        call = _followed_call(node, place)
+        if call is None:
             return False
-        call, place = found
-        name = place.dotted(call.func)
-        if name:
-            return name == "torch_tensorrt.Input" if kind == "spec" else name in _TENSORS
-        if kind == "spec" or not isinstance(call.func, ast.Attribute):
+        if call.name:
+            return call.name == "torch_tensorrt.Input" if kind == "spec" else call.name in _TENSORS
+        method = call.node.func
+        if kind == "spec" or not isinstance(method, ast.Attribute) or method.attr not in _SAME | {"to"}:
             return False
-        if call.func.attr not in _SAME | {"to"}:
-            return False
-        node = call.func.value
+        node, place = method.value, call.place
     return False
