@@ -203,10 +203,8 @@ class LogReader:
 
     def _tool_line(self, number: int, line: bytes, start: int) -> None:
         """Read a line that a tool such as trtexec prints itself: options, the device, a profile."""
-        if self._open:
-            self._close()
-        if self._dump_line:
-            self._end_dump()
+        self._close()
+        self._end_dump()
         if line.startswith(_HEADINGS, start):
             self._begin_dump(number)
         elif self._tool.wants(line[start : start + KEY]):
@@ -325,10 +323,8 @@ class LogReader:
     # Messages of several lines
 
     def _begin(self, number: int, line: bytes, prefix: Prefix) -> None:
-        if self._open:
-            self._close()
-        if self._dump_line:
-            self._end_dump()
+        self._close()
+        self._end_dump()
         if prefix.severity != "I":
             self._severities[prefix.severity] += 1
         message = without_tail(line[prefix.start :]) if prefix.tool == "onnxruntime" else line[prefix.start :]
