@@ -56,10 +56,9 @@ y
 def test_settings_and_records() -> None:
     log = read(BUILD)
     s = log.settings
-    assert (s.product, s.version, s.build, s.tool, s.gpu, s.sm) == (
+    assert (s.product, s.version, s.tool, s.gpu, s.sm) == (
         "tensorrt",
         "10.13.3",
-        9,
         "trtexec",
         "NVIDIA L4",
         89,

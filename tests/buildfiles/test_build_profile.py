@@ -88,9 +88,9 @@ HEADER = bytes([0] * 12) + bytes(8)
 @pytest.mark.parametrize(
     ("magic", "version", "expected"),
     [
-        (b"ftrt", (10, 13, 3, 9), PlanHeader("tensorrt", "10.13.3", 9)),
-        (b"vtrt", (1, 7, 1, 116), PlanHeader("tensorrt-rtx", "1.7.1", 116)),
-        (b"ftrt", (0, 0, 0, 0), PlanHeader("tensorrt", None, None)),
+        (b"ftrt", (10, 13, 3, 9), PlanHeader("tensorrt", "10.13.3")),
+        (b"vtrt", (1, 7, 1, 116), PlanHeader("tensorrt-rtx", "1.7.1")),
+        (b"ftrt", (0, 0, 0, 0), PlanHeader("tensorrt", None)),
     ],
 )
 def test_plan_header(tmp_path: Path, magic: bytes, version: tuple[int, ...], expected: PlanHeader) -> None:

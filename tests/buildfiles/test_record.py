@@ -24,12 +24,11 @@ from trtlint.buildfiles.record import (
     together,
 )
 from trtlint.buildfiles.records import Log
-from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
+from trtlint.buildfiles.settings import BuildSettings
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
 PROFILE, LATER = (Profile((LayerTime(name, 1, 1),)) for name in ("a", "b"))
-PLAN = PlanHeader("tensorrt", "10.8.0", 43)
-SHAPES = (PrintedShapes("x", 0, "1", "2", "4"),)
+PLAN = PlanHeader("tensorrt", "10.8.0")
 
 
 UNKNOWN = BuildSettings()
@@ -55,7 +54,7 @@ def test_every_kind_of_file() -> None:
         profiles=(LATER,),
         notes=("cut",),
     )
-    found = of(build, LAYERS, PROFILE, PLAN, BuildSettings(sm=89, shapes=SHAPES))
+    found = of(build, LAYERS, PROFILE, PLAN, BuildSettings(sm=89))
     assert found == BuildRecord(
         files=("f0", "f1", "f2", "f3", "f4"),
         log=build,
@@ -66,8 +65,8 @@ def test_every_kind_of_file() -> None:
         profile_name="f2",
         plan=PLAN,
         plan_name="f3",
-        settings=BuildSettings(product="tensorrt", version="10.8.0", gpu="L4", sm=89, shapes=SHAPES),
-        places={"gpu": "f0:3", "sm": "f4", "shapes": "f4", "product": "f3", "version": "f3"},
+        settings=BuildSettings(product="tensorrt", version="10.8.0", gpu="L4", sm=89),
+        places={"gpu": "f0:3", "sm": "f4", "product": "f3", "version": "f3"},
         notes=("f0: cut",),
     )
 
@@ -106,12 +105,12 @@ def test_settings_may_come_from_several_files() -> None:
             BuildSettings(tool="python", precision=frozenset({"fp32", "fp16"}), tf32=True, found={"tf32": 4})
         ),
         BuildSettings(tool="trtexec", precision=frozenset({"int8", "fp32"}), tf32=True, sm=89),
-        BuildSettings(tf32=False, sm=90, shapes=SHAPES, found={"sm": 2}),
+        BuildSettings(tf32=False, sm=90, found={"sm": 2}),
     )
     assert found.settings == BuildSettings(
-        tool="python", precision=frozenset({"fp32", "fp16"}), tf32=True, sm=89, shapes=SHAPES
+        tool="python", precision=frozenset({"fp32", "fp16"}), tf32=True, sm=89
     )
-    assert found.places == {"tool": "f0", "precision": "f0", "tf32": "f0:4", "sm": "f1", "shapes": "f2"}
+    assert found.places == {"tool": "f0", "precision": "f0", "tf32": "f0:4", "sm": "f1"}
     both = "check that both files come from the same build"
     assert found.notes == (
         f"f1 reports precision fp32, int8, but f0 reports precision fp16, fp32; trtlint uses f0: {both}",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.buildfiles.settings import BuildSettings, Collector, PrintedShapes, decode_version, from_json
+from trtlint.buildfiles.settings import BuildSettings, Collector, decode_version, from_json
 
 
 def read(**sections: dict[str, Any]) -> BuildSettings:
@@ -67,9 +67,7 @@ def known(collector: Collector, tools: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the settings that a collector knows, and the lines of those with a line."""
     found = collector.settings(tools)
     return {
-        name: value
-        for name in BuildSettings.__struct_fields__
-        if (value := getattr(found, name)) is not None and (name != "shapes" or value)
+        name: value for name in BuildSettings.__struct_fields__ if (value := getattr(found, name)) is not None
     }
 
 
@@ -89,9 +87,8 @@ COMMAND = (
             {
                 "product": "tensorrt",
                 "version": "10.13.3",
-                "build": 9,
                 "tool": "trtexec",
-                "found": {"product": 7, "version": 7, "build": 7},
+                "found": {"product": 7, "version": 7},
             },
         ),
         (
@@ -183,8 +180,7 @@ COMMAND = (
             {
                 "product": "tensorrt",
                 "version": "10.9.0",
-                "build": 34,
-                "found": {"product": 7, "version": 7, "build": 7},
+                "found": {"product": 7, "version": 7},
             },
         ),
         (
@@ -212,16 +208,6 @@ COMMAND = (
         ("rtx", {}, {"product": "tensorrt-rtx", "strongly_typed": True, "found": {"product": 7}}),
         ("weak_typing", {}, {"strongly_typed": False, "found": {"strongly_typed": 7}}),
         ("no_tf32", {}, {"tf32": False, "found": {"tf32": 7}}),
-        (
-            "shape",
-            {"name": "x", "min": "1, 3", "opt": "2, 3", "max": "4, 3"},
-            {"shapes": (PrintedShapes("x", 0, "1x3", "2x3", "4x3"),), "found": {}},
-        ),
-        (
-            "shape",
-            {"name": "x", "profile": "2", "min": "1x3", "opt": "2x3", "max": "4x3"},
-            {"shapes": (PrintedShapes("x", 2, "1x3", "2x3", "4x3"),), "found": {}},
-        ),
         (
             "torch",
             {
@@ -289,13 +275,6 @@ def test_which_of_two_records_counts() -> None:
         "status": "passed",
         "found": {"product": 1, "version": 1, "command": 2, "flags": 2, "status": 4, "tf32": 6},
     }
-
-
-def test_the_number_of_printed_shapes_is_limited() -> None:
-    collector = Collector()
-    for number in range(1001):
-        collector.record("shape", {"name": str(number), "min": "1", "opt": "1", "max": "1"}, 1)
-    assert [each.name for each in collector.settings().shapes] == [str(number) for number in range(1000)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tests of single values in build files: shapes, versions, flags, tactics and encodings."""
+"""Tests of single values in build files: versions, flags, tactics and encodings."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ import io
 import pytest
 
 from trtlint.buildfiles.layers import from_json
-from trtlint.buildfiles.oneline import _engine_tensor
 from trtlint.buildfiles.plan import MAGIC, PlanHeader, plan_header
-from trtlint.buildfiles.settings import Collector, PrintedShapes
+from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import decoded
-
-
-def test_a_range_of_shapes_is_of_the_first_profile_unless_said() -> None:
-    collector = Collector()
-    groups = {"name": "x", "min": "1, 3", "opt": "2, 3", "max": "4, 3"}
-    for more in ({}, {"profile": "0"}, {"profile": "2"}):
-        collector._shape({**groups, **more}, 1)
-    expected = [PrintedShapes("x", profile, "1x3", "2x3", "4x3") for profile in (0, 0, 2)]
-    assert collector.settings().shapes == tuple(expected)
 
 
 def test_the_flags_of_polygraphy_are_known() -> None:
@@ -31,19 +21,6 @@ def test_the_flags_of_polygraphy_are_known() -> None:
     assert settings.tf32 is True
     assert settings.flags == {"fp16"}
     assert Collector().settings().flags is None
-
-
-@pytest.mark.parametrize(("missing", "ranges"), [("", 1), ("MinShape", 0), ("OptShape", 0), ("MaxShape", 0)])
-def test_the_ranges_of_an_engine_tensor_are_whole(missing: str, ranges: int) -> None:
-    parts = [
-        f"{key}: [{size},3]"
-        for key, size in (("MinShape", 1), ("OptShape", 2), ("MaxShape", 4))
-        if key != missing
-    ]
-    text = (
-        f"Name: x, IOMode: Input, DataType: Float, Dimensions: [-1,3], ProfileInfo: [{{{', '.join(parts)}}}]"
-    )
-    assert len(_engine_tensor(text).ranges) == ranges
 
 
 @pytest.mark.parametrize(
@@ -62,7 +39,7 @@ def test_the_ranges_of_an_engine_tensor_are_whole(missing: str, ranges: int) -> 
 def test_majors_that_a_header_can_have(magic: bytes, major: int, known: bool) -> None:
     found = plan_header(magic + bytes(20) + bytes((major, 2, 3, 4)) + bytes(100))
     product = MAGIC[magic]
-    assert found == (PlanHeader(product, f"{major}.2.3", 4) if known else PlanHeader(product, None, None))
+    assert found == PlanHeader(product, f"{major}.2.3" if known else None)
 
 
 def test_tactics_of_layers() -> None:

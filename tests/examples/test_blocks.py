@@ -185,8 +185,8 @@ def test_the_number_of_blocks_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("text", "header"),
     [
-        ("tensorrt 10.7.0", PlanHeader("tensorrt", "10.7.0", None)),
-        (" tensorrt-rtx 1.2 ", PlanHeader("tensorrt-rtx", "1.2", None)),
+        ("tensorrt 10.7.0", PlanHeader("tensorrt", "10.7.0")),
+        (" tensorrt-rtx 1.2 ", PlanHeader("tensorrt-rtx", "1.2")),
         ("tensorrt", None),
         ("other 1.2", None),
         ("", None),

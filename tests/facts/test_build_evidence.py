@@ -174,7 +174,7 @@ def test_the_header_of_an_engine_is_a_fact_of_the_build() -> None:
     from trtlint.buildfiles.record import FileContents, together
     from trtlint.facts.facts import Facts
 
-    build = together([FileContents("m.plan", PlanHeader("tensorrt", "10.7.0", 1))])
+    build = together([FileContents("m.plan", PlanHeader("tensorrt", "10.7.0"))])
     (fact,) = Facts(None, evidence=[BuildEvidence(build)]).of("build")
     assert isinstance(fact, BuildFact)
     assert (fact.plan_version, fact.plan_release) == ("10.7.0", (10, 7))

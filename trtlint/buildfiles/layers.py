@@ -35,13 +35,11 @@ class LayerTensor(Struct, frozen=True):
 
     Attributes:
         name: name of the tensor.
-        dims: the shape: -1 for a dynamic dimension, None if the file has no shape.
         dtype: NumPy-style name (``float16``, ``int8``, ``float8`` ...), or None.
         format: the memory layout as printed.
     """
 
     name: str
-    dims: tuple[int, ...] | None = None
     dtype: DataType | None = None
     format: str | None = None
 
@@ -51,7 +49,6 @@ class EngineLayer(Struct, frozen=True):
 
     - ``index``: position of the layer in the file, from 0.
     - ``profile``: number of the layer's optimization profile.
-    - ``constants``: tensors that the engine stores.
     - ``tactic``: name of the kernel.
     - ``weights``: the type in which the engine stores the weights.
     - ``dynamic_filter``: True if the kernel gets the weights as a tensor at run time.
@@ -63,14 +60,11 @@ class EngineLayer(Struct, frozen=True):
     type: str | None = None
     inputs: tuple[LayerTensor, ...] = ()
     outputs: tuple[LayerTensor, ...] = ()
-    constants: tuple[LayerTensor, ...] = ()
     tactic: str | None = None
     metadata: str | None = None
     stream: int | None = None
-    parameters: str | None = None
     origin: str | None = None
     weights: DataType | None = None
-    bias: DataType | None = None
     activation: str | None = None
     dynamic_filter: bool | None = None
     dynamic_bias: bool | None = None
@@ -96,13 +90,10 @@ class EngineLayer(Struct, frozen=True):
 
 
 class EngineTensor(Struct, frozen=True):
-    """An input or output of the engine. ``ranges`` has the (min, opt, max) shapes for each profile."""
+    """An input or output of the engine. ``is_input`` is None if the file does not tell which of the two."""
 
     name: str
     is_input: bool | None = None
-    dtype: DataType | None = None
-    dims: tuple[int, ...] | None = None
-    ranges: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
 class LayerInfo(Struct, frozen=True):
@@ -183,21 +174,18 @@ def layers_from_json(root: object) -> LayerInfo:
 def layer_of(index: int, item: Mapping[str, Any]) -> EngineLayer:
     """Return the layer that a JSON object describes.  ``index`` is its position in the file."""
     name = _text(item.get("Name")) or ""
-    weights, bias = item.get("Weights"), item.get("Bias")
+    weights = item.get("Weights")
     return EngineLayer(
         index,
         name,
         _text(item.get("LayerType")),
         _tensors(item.get("Inputs")),
         _tensors(item.get("Outputs")),
-        _tensors(item.get("Constants")),
         tactic=_text(item.get("TacticName")) or None,
         metadata=_text(item.get("Metadata")) or None,
         stream=_integer(item.get("StreamId")),
-        parameters=_text(item.get("ParameterType")),
         origin=_text(item.get("Origin")),
-        weights=data_type(_text(_get(weights, "Type"))),
-        bias=data_type(_text(_get(bias, "Type"))),
+        weights=data_type(_text(weights.get("Type"))) if isinstance(weights, dict) else None,
         activation=_text(item.get("Activation")),
         dynamic_filter=_flag(item.get("HasDynamicFilter")),
         dynamic_bias=_flag(item.get("HasDynamicBias")),
@@ -213,7 +201,6 @@ def _tensor(item: dict[str, Any]) -> LayerTensor:
     both = _text(item.get("Format/Datatype"))
     return LayerTensor(
         _text(item.get("Name")) or "",
-        _dims(item.get("Dimensions")),
         data_type(_text(item.get("Datatype")) or both),
         _text(item.get("Format")) or both,
     )
@@ -222,22 +209,7 @@ def _tensor(item: dict[str, Any]) -> LayerTensor:
 def engine_tensor(item: Mapping[str, Any]) -> EngineTensor:
     """Return the input or output of an engine that a JSON object describes."""
     mode = _text(item.get("IOMode"))
-    ranges = []
-    for profile in _list(item.get("ProfileInfo")):
-        shapes = [_dims(_get(profile, key)) for key in ("MinShape", "OptShape", "MaxShape")]
-        if shapes[0] is not None and shapes[1] is not None and shapes[2] is not None:
-            ranges.append((shapes[0], shapes[1], shapes[2]))
-    return EngineTensor(
-        _text(item.get("Name")) or "",
-        mode.lower() == "input" if mode else None,
-        data_type(_text(item.get("DataType"))),
-        _dims(item.get("Dimensions")),
-        tuple(ranges),
-    )
-
-
-def _get(item: object, key: str) -> object:
-    return item.get(key) if isinstance(item, dict) else None
+    return EngineTensor(_text(item.get("Name")) or "", mode.lower() == "input" if mode else None)
 
 
 def _list(value: object) -> list[Any]:
@@ -254,9 +226,3 @@ def _integer(value: object) -> int | None:
 
 def _flag(value: object) -> bool | None:
     return bool(value) if isinstance(value, (int, bool)) else None
-
-
-def _dims(value: object) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or not all(isinstance(size, int) for size in value):
-        return None
-    return tuple(value)

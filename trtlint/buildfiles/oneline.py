@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 
 from trtlint.buildfiles.datatypes import data_type
 from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerTensor, engine_tensor, layer_of
@@ -50,7 +49,7 @@ class DumpReader:
         elif self._section == "Bindings:" and text.strip() and len(self.tensors) < 4096:
             self.tensors.append(EngineTensor(text.strip()))
         elif self._section == "I/O Tensors:" and text.lstrip().startswith("Name: "):
-            self.tensors.append(_engine_tensor(text.strip()))
+            self.tensors.append(engine_tensor(_tensor_fields(text.strip())))
 
     def wants(self, text: str) -> bool:
         """Return whether a line without a log prefix can belong to the list.
@@ -71,7 +70,7 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
     # Metadata comes last and may contain anything.
     rest, _, metadata = rest.partition(", Metadata:")
     fields: dict[str, str] = {}
-    tensors: dict[str, list[dict[str, object]]] = {}
+    tensors: dict[str, list[dict[str, str]]] = {}
     at = 0
     for key in ("Inputs", "Constants", "Outputs"):
         start = rest.find(f"{key}: [", at)
@@ -95,7 +94,6 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
         "Metadata": metadata.strip(),
         "StreamId": int(stream) if stream.isdecimal() and len(stream) < 9 else None,
         "Weights": _json(fields.get("Weights")),
-        "Bias": _json(fields.get("Bias")),
         "HasDynamicFilter": _FLAGS.get(fields.get("HasDynamicFilter", "")),
         "HasDynamicBias": _FLAGS.get(fields.get("HasDynamicBias", "")),
     }
@@ -132,51 +130,21 @@ def _legacy_tensors(text: str) -> tuple[LayerTensor, ...]:
     at = 0
     for match in _LEGACY_TENSOR.finditer(text):
         name = text[at : match.start()].strip()
-        dims = _sizes([size.partition(":")[0] for size in match[2].split(",")] if match[2] else [])
-        shape = None if dims is None else tuple(dims)
-        found.append(LayerTensor(name, shape, data_type(match[1]), f"{match[1]}[{match[2]}]"))
+        found.append(LayerTensor(name, data_type(match[1]), f"{match[1]}[{match[2]}]"))
         at = match.end()
     return tuple(found)
 
 
-def _engine_tensor(text: str) -> EngineTensor:
-    """Parse an input or output of the engine, such as ``Name: x, IOMode: Input, ...``."""
-    fields = _tensor_fields(text)
-    profiles = str(fields.get("ProfileInfo", "")).split("}, {")
-    keys = ("MinShape", "OptShape", "MaxShape")
-    ranges = [{key: _dims(_after(profile, f"{key}: ")) for key in keys} for profile in profiles]
-    return engine_tensor({**fields, "ProfileInfo": ranges})
-
-
-def _tensor_fields(text: str) -> dict[str, object]:
-    """Return the fields of a tensor, as in a JSON file."""
+def _tensor_fields(text: str) -> dict[str, str]:
+    """Return the fields of a tensor, such as ``Name: x, IOMode: Input, ...``, as in a JSON file."""
     name, *parts = _TENSOR_FIELD.split(text.strip(" {}"))
     fields = dict(zip(parts[::2], parts[1::2], strict=True))
-    return {**fields, "Name": name.removeprefix("Name: "), "Dimensions": _dims(fields.get("Dimensions"))}
+    return {**fields, "Name": name.removeprefix("Name: ")}
 
 
 def _fields(text: str) -> dict[str, str]:
     parts = _FIELD.split(text)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def _after(text: str, key: str) -> str | None:
-    start = text.find(key)
-    end = text.find("]", start)
-    return text[start + len(key) : end + 1] if start >= 0 and end >= 0 else None
-
-
-def _dims(text: str | None) -> list[int] | None:
-    if text is None or not text.startswith("[") or not text.endswith("]"):
-        return None
-    return _sizes([size.strip() for size in text[1:-1].split(",")] if text != "[]" else [])
-
-
-def _sizes(texts: Sequence[str]) -> list[int] | None:
-    """Return the sizes of a shape, or None if one of them is not a number."""
-    digits = [text.removeprefix("-") for text in texts]
-    known = all(each.isascii() and each.isdecimal() and len(each) < 20 for each in digits)
-    return [int(text) for text in texts] if known else None
 
 
 def _json(text: str | None) -> object:

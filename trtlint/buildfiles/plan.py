@@ -25,13 +25,11 @@ _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 class PlanHeader(Struct, frozen=True):
     """The product and version with which an engine was built.
 
-    ``version`` is ``major.minor.patch``, or None if the header has no valid version. ``build`` is the build
-    number modulo 256, because the header has one byte for it.
+    ``version`` is ``major.minor.patch``, or None if the header has no valid version.
     """
 
     product: Product
     version: str | None
-    build: int | None
 
 
 def read_plan(path: Path) -> PlanHeader:
@@ -67,7 +65,5 @@ def plan_header(data: bytes) -> PlanHeader:
         raise BuildFileError("not a TensorRT engine: it begins with neither 'ftrt' nor 'vtrt'", offset=0)
     if len(data) < _VERSION + 4:
         raise BuildFileError("the engine file is truncated inside its header", offset=len(data))
-    major, minor, patch, build = data[_VERSION : _VERSION + 4]
-    if major not in _MAJOR[product]:
-        return PlanHeader(product, None, None)
-    return PlanHeader(product, f"{major}.{minor}.{patch}", build)
+    major, minor, patch = data[_VERSION : _VERSION + 3]
+    return PlanHeader(product, f"{major}.{minor}.{patch}" if major in _MAJOR[product] else None)

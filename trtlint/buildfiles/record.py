@@ -34,8 +34,6 @@ FOREIGN = "contains no line of a TensorRT build"
 UNKNOWN = "trtlint recognizes no line of this log, so it can say nothing about the build"
 """The reason why a log that names TensorRT gives no facts."""
 _STDIN = "-"
-_APART = frozenset({"found", "shapes", "tool", "build"})
-"""Settings that can differ between the files of one build. They are not compared."""
 _KINDS: Mapping[type, str] = {
     Log: "log",
     LayerInfo: "file of engine layers",
@@ -239,14 +237,14 @@ def _merged(
     for settings, name in sources:
         for item in BuildSettings.__struct_fields__:
             value, known = getattr(settings, item), getattr(merged, item)
-            if value is None or item == "found" or (item == "shapes" and not value):
+            if value is None or item == "found":
                 continue
             line = settings.found.get(item)
             place = name if line is None else f"{name}:{line}"
             if item not in places:
                 merged = replace(merged, **{item: value})
                 places[item] = place
-            elif value != known and item not in _APART:
+            elif value != known and item != "tool":  # several tools can take part in one build
                 first = places[item]
                 conflicts.append(
                     f"{place} reports {_words(item, value)}, but {first} reports {_words(item, known)}; "

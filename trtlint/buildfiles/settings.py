@@ -37,22 +37,11 @@ _TORCH_NAMES = {
 }  # fmt: skip
 
 
-class PrintedShapes(Struct, frozen=True):
-    """The shapes of an input in one optimization profile, as printed (``1x3x224x224``)."""
-
-    name: str
-    profile: int
-    min: str
-    opt: str
-    max: str
-
-
 class BuildSettings(Struct, frozen=True):
     """Build settings in a log or a metadata file. A field is None if unknown.
 
     - ``product``: ``tensorrt`` or ``tensorrt-rtx``
     - ``version``: the printed release
-    - ``build``: the build number of the printed release
     - ``sm``: the compute capability as a whole number (89 for 8.9)
     - ``flags``: the given precision options (``fp16``, ``best``, ``no-tf32`` ...)
     - ``precision``: the types that layers may use (``fp32``, ``fp16`` ...)
@@ -64,7 +53,6 @@ class BuildSettings(Struct, frozen=True):
 
     product: str | None = None
     version: str | None = None
-    build: int | None = None
     tool: str | None = None
     tool_version: str | None = None
     gpu: str | None = None
@@ -79,7 +67,6 @@ class BuildSettings(Struct, frozen=True):
     model: str | None = None
     optimization_level: int | None = None
     command: str | None = None
-    shapes: tuple[PrintedShapes, ...] = ()
     torch: Mapping[str, str] | None = None
     status: str | None = None
     found: Mapping[str, int] = field(default_factory=dict)
@@ -109,7 +96,6 @@ class Collector:
         self._found: dict[str, int] = {}
         self._flags: set[str] = set()
         self._know_flags = False
-        self._shapes: list[PrintedShapes] = []
         # The releases that can have printed the source line in an error, and the number of the log line.
         self._printed_by: tuple[Mapping[str, str], int] = {}, 0
         self._table: tuple[str | None, int] = None, 0
@@ -194,7 +180,7 @@ class Collector:
         major = str(values.get("version", "")).partition(".")[0]
         if values.get("strongly_typed") is None and values.get("product") == "tensorrt" and _whole(major):
             values["strongly_typed"] = True if int(major) >= 11 else None
-        return BuildSettings(**values, shapes=tuple(self._shapes), found=MappingProxyType(dict(self._found)))
+        return BuildSettings(**values, found=MappingProxyType(dict(self._found)))
 
     def _use_source_line(self) -> None:
         """Set product and version from the source line in an error, unless other lines show them."""
@@ -212,7 +198,6 @@ class Collector:
         rtx = "rtx" in groups or "rtx" in groups["tool"].lower()
         self.set("product", "tensorrt-rtx" if rtx else "tensorrt", line)
         self.set("version", decode_version(groups["number"]), line)
-        self.set("build", _whole(groups.get("build", "")), line)
         self._command(groups, line)
 
     def _command(self, groups: Mapping[str, str], line: int) -> None:
@@ -252,9 +237,7 @@ class Collector:
         module, version = groups["module"], groups["version"]
         if module in ("tensorrt", "tensorrt_rtx"):
             self.set("product", module.replace("_", "-"), line)
-            parts = version.split(".")
-            self.set("version", ".".join(parts[:3]), line)
-            self.set("build", _whole(parts[3]) if len(parts) > 3 else None, line)
+            self.set("version", ".".join(version.split(".")[:3]), line)
         elif module == "polygraphy":
             self.set("tool", "polygraphy", None)
             self.set("tool_version", version, line)
@@ -284,13 +267,6 @@ class Collector:
         self._values["tf32"] = False
         self._found["tf32"] = line
 
-    def _shape(self, groups: Mapping[str, str], _line: int) -> None:
-        if len(self._shapes) < 1000:
-            low, opt, high = (groups[key].replace(", ", "x") for key in ("min", "opt", "max"))
-            self._shapes.append(
-                PrintedShapes(groups["name"], _whole(groups.get("profile", "0")) or 0, low, opt, high)
-            )
-
     def _torch(self, groups: Mapping[str, str], line: int) -> None:
         text = groups["settings"]
         parts = re.split(r", (?=[a-z_0-9]{2,60}=)", text)
@@ -315,7 +291,6 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "module": Collector._module,
     "no_tf32": Collector._no_tf32,
     "rtx": Collector._rtx,
-    "shape": Collector._shape,
     "tf32": Collector._tf32,
     "torch": Collector._torch,
     "version": Collector._version,

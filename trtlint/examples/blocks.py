@@ -190,4 +190,4 @@ def _plan(text: str) -> PlanHeader:
     product = next((each for each in PRODUCTS if each == name), None)
     if product is None or not version:
         raise BuildFileError("a code block 'plan' must name a product and a version, such as tensorrt 10.7.0")
-    return PlanHeader(product, version, None)
+    return PlanHeader(product, version)
