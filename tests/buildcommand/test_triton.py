@@ -256,9 +256,9 @@ def test_all_fields_of_a_tensor() -> None:
         "onnxruntime",
         0,
         (
-            ServedTensor("input", "x", "TYPE_BF16", (-1, 3), ragged=True, optional=False),
-            ServedTensor("input", "y", "TYPE_STRING", (), ragged=False, optional=True),
-            ServedTensor("output", "", "TYPE_BOOL", (), ragged=False, optional=False),
+            ServedTensor("input", "x", "TYPE_BF16", (-1, 3), ragged=True),
+            ServedTensor("input", "y", "TYPE_STRING", (), ragged=False),
+            ServedTensor("output", "", "TYPE_BOOL", (), ragged=False),
         ),
     )
 

@@ -32,7 +32,6 @@ SAVE = TorchUse(
     dynamic=False,
     source="a.py",
     line=7,
-    callee="torch_tensorrt.save",
 )
 EXPORT = replace(SAVE, function="torch.export.export", product="", quantized=True)
 NO_INPUTS: dict[str, Any] = {"inputs": "none", "arg_inputs": "none"}

@@ -53,42 +53,46 @@ SOURCE = "https://github.com/pytorch/TensorRT/blob/v{}/py/torch_tensorrt/{}"
 
 
 @pytest.mark.parametrize(
-    ("route", "release", "expected"),
+    ("name", "route", "release", "expected"),
     [
         (
+            "enabled_precisions",
             "compile",
             "2.13",
             TorchArgument(
-                "enabled_precisions", False, "2.5", "2.12", "{dtype.f32}",
+                False, "2.5", "2.12", "{dtype.f32}",
                 SOURCE.format("2.12.1", "dynamo/_compiler.py#L436"),
             ),
         ),
         (
+            "enabled_precisions",
             "options",
             "2.5",
             TorchArgument(
-                "enabled_precisions", True, "2.5", "2.12", "",
+                True, "2.5", "2.12", "",
                 SOURCE.format("2.5.0", "dynamo/_settings.py#L83"),
             ),
         ),
         (
+            "use_explicit_typing",
             "compile",
             "2.9",
             TorchArgument(
-                "use_explicit_typing", True, "2.6", "2.12", "False",
+                True, "2.6", "2.12", "False",
                 SOURCE.format("2.9.0", "dynamo/_compiler.py#L424"),
             ),
         ),
         (
+            "module",
             "options",
             "2.13",
-            TorchArgument("module", True, "2.5", "2.14", "", SOURCE.format("2.13.0", "_compile.py#L199")),
+            TorchArgument(True, "2.5", "2.14", "", SOURCE.format("2.13.0", "_compile.py#L199")),
         ),
-        ("compile", "2.13", TorchArgument("nothing", False, "", "", "", "")),
+        ("nothing", "compile", "2.13", TorchArgument(False, "", "", "", "")),
     ],
 )  # fmt: skip
-def test_an_argument_of_a_release(route: Route, release: str, expected: TorchArgument) -> None:
-    assert argument(expected.name, route, torch_release(release)) == expected
+def test_an_argument_of_a_release(name: str, route: Route, release: str, expected: TorchArgument) -> None:
+    assert argument(name, route, torch_release(release)) == expected
 
 
 def test_a_release_without_a_tag_has_the_source_of_its_wheel() -> None:

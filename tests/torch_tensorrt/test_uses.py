@@ -28,7 +28,6 @@ def save(**changes: Any) -> TorchUse:
         "function": "torch_tensorrt.save", "product": "", "format": "", "retrace": None, "sure": True,
         "inputs": "none", "arg_inputs": "none", "threads": False, "quantized": False, "private": False,
         "strict": None, "compiled": 0, "others": False, "dynamic": False, "source": "s.py", "line": 2,
-        "callee": "torch_tensorrt.save",
     } | changes  # fmt: skip
     return TorchUse(**given)
 
@@ -53,29 +52,26 @@ def save(**changes: Any) -> TorchUse:
             "from concurrent.futures import ThreadPoolExecutor\ntorch_tensorrt.save(m)",
             {"threads": True, "line": 3},
         ),
-        ("import torch_tensorrt._compile as c\nc.save(m)", {"line": 3, "callee": "c.save"}),
+        ("import torch_tensorrt._compile as c\nc.save(m)", {"line": 3}),
         (
             "torch_tensorrt.runtime.enable_cudagraphs(m)",
-            {"function": "torch_tensorrt.runtime.enable_cudagraphs",
-             "callee": "torch_tensorrt.runtime.enable_cudagraphs"},
+            {"function": "torch_tensorrt.runtime.enable_cudagraphs"},
         ),
         (
             "torch_tensorrt.runtime.set_cudagraphs_mode(True)",
-            {"function": "torch_tensorrt.runtime.set_cudagraphs_mode",
-             "callee": "torch_tensorrt.runtime.set_cudagraphs_mode"},
+            {"function": "torch_tensorrt.runtime.set_cudagraphs_mode"},
         ),
         (
             "torch_tensorrt.runtime.weight_streaming(m)",
-            {"function": "torch_tensorrt.runtime.weight_streaming",
-             "callee": "torch_tensorrt.runtime.weight_streaming"},
+            {"function": "torch_tensorrt.runtime.weight_streaming"},
         ),
         (
             "torch.export.export(m, [x])",
-            {"function": "torch.export.export", "inputs": "list", "callee": "torch.export.export"},
+            {"function": "torch.export.export", "inputs": "list"},
         ),
         (
             "torch.export._trace._export(m, args=[x])",
-            {"function": "torch.export.export", "inputs": "list", "callee": "torch.export._trace._export",
+            {"function": "torch.export.export", "inputs": "list",
              "private": True},
         ),
     ],

@@ -95,7 +95,6 @@ class ServedTensor(Struct, frozen=True):
         dims: the shape in the model, with -1 for any size. If the server forms batches, the batch axis is
             left out.
         ragged: whether the server joins requests of different shapes in a batch.
-        optional: whether requests may omit the tensor.
     """
 
     role: Role
@@ -103,7 +102,6 @@ class ServedTensor(Struct, frozen=True):
     data_type: str
     dims: tuple[int, ...]
     ragged: bool
-    optional: bool
 
 
 class ServerConfiguration(Struct, frozen=True):

@@ -52,7 +52,6 @@ _TENSOR = {
     "dims": (4, _INT64, "*"),
     "reshape": (5, _MESSAGE, "Reshape"),
     "allow_ragged_batch": (7, _BOOL, ""),
-    "optional": (8, _BOOL, ""),
 }
 _LISTS = (
     "agents", "control", "control_input", "cpu_execution_accelerator", "graph_lower_bound", "graph_spec",
@@ -214,7 +213,6 @@ def _tensors(listed: Any, role: Role) -> list[ServedTensor]:
             data_type=_TYPES[tensor.data_type],
             dims=tuple(tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims),
             ragged=tensor.allow_ragged_batch,
-            optional=tensor.optional,
         )
         for tensor in listed
     ]

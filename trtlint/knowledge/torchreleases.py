@@ -100,7 +100,6 @@ class TorchArgument(Struct, frozen=True):
     """An argument of a Torch-TensorRT function in one release.
 
     Attributes:
-        name: the name of the argument.
         read: whether the release reads the argument.
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
@@ -110,7 +109,6 @@ class TorchArgument(Struct, frozen=True):
             the line in the last release that reads the argument.
     """
 
-    name: str
     read: bool
     first: str
     last: str
@@ -172,11 +170,10 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
                 reading[version] = table, row
     order = [each for each in torch_releases() if each.version in reading]
     if not order:
-        return TorchArgument(name, False, "", "", "", "")
+        return TorchArgument(False, "", "", "", "")
     at = next((each for each in order if each.version == release.version), order[-1])
     table, row = reading[at.version]
     return TorchArgument(
-        name,
         release.version in reading,
         order[0].line,
         order[-1].line,

@@ -128,7 +128,6 @@ class TorchCall(Struct, frozen=True):
             TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
-        code: the text of this line.
         callee: the function as written in the source text.
     """
 
@@ -141,7 +140,6 @@ class TorchCall(Struct, frozen=True):
     scripted: bool
     source: str
     line: int
-    code: str
     callee: str
 
     def argument(self, name: str) -> Argument | None:
@@ -182,7 +180,6 @@ def script_in(text: str, source: str = "") -> ScriptParts:
         imports = {**pasted.IMPORTS, **imports}
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
         return (), (), ()
-    lines = text.splitlines()
     calls: list[TorchCall] = []
     uses: list[TorchUse] = []
     marks: list[ScriptMark] = []
@@ -196,8 +193,7 @@ def script_in(text: str, source: str = "") -> ScriptParts:
                 continue
             call = _call(node, place)
             if call is not None:
-                code = lines[call.line - 1].strip() if call.line <= len(lines) else ""
-                calls.append(replace(call, source=source, code=code))
+                calls.append(replace(call, source=source))
             elif (use := use_of(node, place, _front_end)) is not None:
                 uses.append(replace(use, source=source))
             if (mark := mark_of(node, place)) is not None:
@@ -273,7 +269,6 @@ def _call(node: ast.Call, place: Place) -> TorchCall | None:
         scripted=scripted,
         source="",
         line=node.lineno,
-        code="",
         callee=ast.unparse(node.func),
     )
 

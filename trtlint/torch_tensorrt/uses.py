@@ -114,7 +114,6 @@ class TorchUse(Struct, frozen=True):
         dynamic: true if the saved program certainly has dynamic sizes.
         source: the file; empty for a call given as text.
         line: the line.
-        callee: the function as written in the source text.
     """
 
     function: Function
@@ -133,7 +132,6 @@ class TorchUse(Struct, frozen=True):
     dynamic: bool
     source: str
     line: int
-    callee: str
 
 
 class _Call(NamedTuple):
@@ -192,7 +190,6 @@ def use_of(node: ast.Call, place: Place, front_end: FrontEnd) -> TorchUse | None
         dynamic=saved is not None and _is_dynamic(saved, place, _DYNAMIC_DEPTH, iter(range(_MOST_STEPS))),
         source="",
         line=node.lineno,
-        callee=ast.unparse(node.func),
     )
 
 
