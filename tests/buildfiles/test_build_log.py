@@ -67,8 +67,7 @@ def test_settings_and_records() -> None:
     assert (s.constraints, s.tf32, s.strongly_typed, s.opset) == ("obey", True, False, 17)
     assert (s.optimization_level, s.status, s.found["sm"], s.found["version"]) == (5, "passed", 8, 1)
     assert log.options["Device Information"]["Compute Capability"] == "8.9"
-    record = log.first("tactic_memory")
-    assert record
+    record = log.records["tactic_memory"][0]
     assert (record.line, record.severity, record.groups["bytes"]) == (13, "W", "1700241408")
     assert record.context == "/a/Conv + /a/Relu"
     (dump,) = log.dumps
@@ -132,8 +131,7 @@ def test_the_way_a_log_is_stored_does_not_matter() -> None:
 def test_prefix_shapes(line: str, severity: str, tool: str) -> None:
     message = "Detected layernorm nodes in FP16: a, b"
     log = read("program output\n" + line.format(message) + "\n")
-    record = log.first("norm_fp16")
-    assert record
+    record = log.records["norm_fp16"][0]
     assert (record.line, record.severity, record.message) == (2, severity, message)
     assert record.groups["nodes"] == "a, b"
     assert log.settings.tool == tool
@@ -159,10 +157,9 @@ def test_continuation_lines_belong_to_their_message() -> None:
         "[V] Parsing node: a [Add]\n"
         "program output after a verbose line\n"
     )
-    failed, named, error = log.first("parsing_failed"), log.first("failed_node"), log.first("parser_error")
-    assert failed
-    assert named
-    assert error
+    failed, named, error = (
+        log.records[name][0] for name in ("parsing_failed", "failed_node", "parser_error")
+    )
     assert failed.groups == {"number": "1", "op": "Foo", "output": "y"}
     assert named.groups["name"] == "n/Foo"
     assert error.groups["code"] == "6"

@@ -229,14 +229,11 @@ def test_text_and_json_of_one_engine_agree(shared: Path) -> None:
 def test_failed_parses_name_their_node(shared: Path, version: str) -> None:
     folder = shared / "data" / "logs"
     mixed = read_log(folder / f"own-trtrtx{version}-mixed-verbose.log")
-    failed = mixed.first("parsing_failed")
-    assert failed
+    failed = mixed.records["parsing_failed"][0]
     assert failed.groups["output"] == "/bad/Add_output_0"
-    wrong = mixed.first("type_error")
-    assert wrong
+    wrong = mixed.records["type_error"][0]
     assert wrong.groups["node"] == "/bad/Add"
-    named = read_log(folder / f"own-trtrtx{version}-unsup-verbose.log").first("failed_node")
-    assert named
+    named = read_log(folder / f"own-trtrtx{version}-unsup-verbose.log").records["failed_node"][0]
     assert named.groups["name"] == "/custom/MyCustomOp"
 
 

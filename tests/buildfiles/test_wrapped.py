@@ -55,8 +55,7 @@ def read(text: str) -> Log:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_message_is_found_whatever_is_around_it(shape: str) -> None:
     log = read("a line of the program\n" + shape.format(MESSAGE) + "\nanother line\n")
-    record = log.first("engine_damaged")
-    assert record is not None
+    record = log.records["engine_damaged"][0]
     assert (record.line, record.severity) == (2, "E")
 
 
@@ -103,8 +102,7 @@ def test_a_traceback_that_is_indented_ends_where_it_began() -> None:
         '      File "trt.py", line 10, in <module>\n'
         "    ModuleNotFoundError: No module named 'tensorrt_bindings'\n"
     )
-    record = log.first("api_gone")
-    assert record is not None
+    record = log.records["api_gone"][0]
     assert (record.line, record.groups["module"]) == (4, "tensorrt_bindings")
 
 
@@ -114,8 +112,7 @@ def test_the_parser_of_old_releases_has_no_prefix() -> None:
         "ERROR: ModelImporter.cpp:124 In function parseGraph:\n"
         "[5] Assertion failed: ctx->tensors().count(inputName)\n"
     )
-    record = log.first("parser_error")
-    assert record is not None
+    record = log.records["parser_error"][0]
     assert record.groups["what"] == "Assertion failed: ctx->tensors().count(inputName)"
     assert log.records["parsing_failed"][0].groups["op"] == "Resize"
 
@@ -125,10 +122,9 @@ def test_the_parser_of_old_releases_has_no_prefix() -> None:
 )
 def test_the_last_line_and_blank_ones_are_unwrapped(wrapper: str) -> None:
     skipped = "[12/17/2024-08:28:29] [E] Error[9]: Error Code: 9: Skipping tactic 0x0 due to exception a"
-    assert read(f"{wrapper}{skipped}\n").first("unfinished_failing") is not None
+    assert "unfinished_failing" in read(f"{wrapper}{skipped}\n").records
     repeated = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Found duplicate region name x"
-    record = read(f"{wrapper}{repeated}\n{wrapper}\n").first("duplicate_name")
-    assert record is not None
+    record = read(f"{wrapper}{repeated}\n{wrapper}\n").records["duplicate_name"][0]
     assert record.groups["region"] == "x"
 
 

@@ -77,11 +77,6 @@ class Log(Struct, frozen=True):
         """True if any line of the log looks like the output of a TensorRT build."""
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
-    def first(self, pattern: str) -> Record | None:
-        """Return the first record of a pattern, or None if there is none."""
-        found = self.records.get(pattern)
-        return found[0] if found else None
-
     def telling(self, tells: Tells) -> Iterator[Record]:
         """Yield the records whose entry in the pattern table has the role ``tells``, entry by entry."""
         for pattern in table().patterns:
