@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -109,7 +108,7 @@ class _Compilation:
         def watched_support(module: Any, *arguments: Any, **keywords: Any) -> Any:
             found = support(module, *arguments, **keywords)
             say({"stage": "partition", **operators(self._torch, module)})
-            say({"supported": found[0], "total": found[1]})
+            say({"supported": found[0]})
             return found
 
         display = compiler.dryrun_stats_display
@@ -179,13 +178,11 @@ class _Compilation:
         config.num_compute_capabilities = 1
         major, minor = self._torch.cuda.get_device_capability()
         config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{major}{minor}"), 0)
-        began = time.monotonic()
         try:
             plan = interpreter.builder.build_serialized_network(network, config)
         except Exception as error:  # noqa: BLE001
-            return {"built": False, "errors": [_said(error)], "seconds": time.monotonic() - began}
-        found = {"built": plan is not None, "seconds": time.monotonic() - began}
-        return found if plan is not None else {**found, "errors": _errors_since(begin)}
+            return {"built": False, "errors": [_said(error)]}
+        return {"built": True} if plan is not None else {"built": False, "errors": _errors_since(begin)}
 
 
 def _value(torch: Any, value: Any) -> Any:
