@@ -326,22 +326,12 @@ def test_the_mask_of_attention() -> None:
     ]
     found = read(*layers)
     assert [each["settings"] for each in found] == [
-        {"norm_op": "SOFTMAX", "causal": True, "mask": 0, "group": 0},
-        {"group": 0},
-        {"causal": False, "mask": None, "group": 1},
-        {"mask": None, "group": 2},
+        {"norm_op": "SOFTMAX", "causal": True, "mask": 0},
+        {},
+        {"causal": False, "mask": None},
+        {"mask": None},
     ]
     assert [each["inputs"] for each in found] == [[1], [], [0], []]
-
-
-def test_layers_of_conditionals_and_loops_have_groups() -> None:
-    first, second = SimpleNamespace(), SimpleNamespace()
-    layers = [
-        ILayer("CONDITIONAL_INPUT", "a", [], [], conditional=first),
-        ILayer("RECURRENCE", "b", [], [], loop=second),
-        ILayer("CONDITIONAL_INPUT", "c", [], [], conditional=first),
-    ]
-    assert [each["settings"] for each in read(*layers)] == [{"group": 0}, {"group": 1}, {"group": 0}]
 
 
 @pytest.mark.parametrize(("limit", "fits"), [(2, True), (1, False)])

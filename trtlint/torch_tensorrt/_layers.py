@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trtlint.network.settings import ATTENTION, CLASSES, GROUPS, SETTINGS, read_settings
+from trtlint.network.settings import ATTENTION, CLASSES, SETTINGS, read_settings
 
 MOST_LAYERS = 30_000
 MOST_VALUES = 4 << 20
@@ -39,7 +39,6 @@ class LayerReader:
         self._classes = {name.lower(): getattr(trt, name) for name in dir(trt) if name.endswith("Layer")}
         self._held: list[Any] = []
         self._positions: dict[int, int] = {}
-        self._groups: dict[int, int] = {}
         self._tensors: list[list[Any]] = []
         self._sent = 0
 
@@ -79,8 +78,6 @@ class LayerReader:
                 settings.update(read_settings(layer.attention, ATTENTION))
                 mask = getattr(layer.attention, "mask", None)
                 settings["mask"] = None if mask is None else self._tensor(mask)
-            if kind in GROUPS:
-                settings["group"] = self._group(getattr(layer, GROUPS[kind]))
         ports = range(min(layer.num_inputs, _MOST_PORTS))
         inputs = [None if (each := layer.get_input(port)) is None else self._tensor(each) for port in ports]
         outputs = [
@@ -94,10 +91,6 @@ class LayerReader:
             "settings": settings,
             "node": self._owners.get(index, -1),
         }
-
-    def _group(self, found: Any) -> int:
-        self._held.append(found)
-        return self._groups.setdefault(id(found), len(self._groups))
 
     def _weights(self, kind: str, layer: Any) -> dict[str, Any]:
         if kind == "CONSTANT":
