@@ -246,6 +246,18 @@ def test_values_that_do_not_fit_their_shape(
         assert list(array.shape) == dims
 
 
+def test_elements_that_protobuf_cannot_decode(tmp_path: Path) -> None:
+    size = 2000
+    cut_off = field(5, b"\x01" * (size - 1) + b"\x80")  # int32_data
+    tensor = TensorProto(name="w", dims=[size], data_type=TensorProto.FLOAT16).SerializeToString() + cut_off
+    model_ = read(write(tmp_path, number(1, 8) + field(8, b"\x10\x11") + field(7, field(5, tensor))))
+    assert model_.tensors.array(stored(model_)) is None
+    assert model_.tensors.notes == [
+        "the values of tensor 'w' are unknown: the stored data do not match the shape [2000] and element "
+        "type 10 of the tensor"
+    ]
+
+
 def external(name: str, **entries: str) -> TensorProto:
     tensor = TensorProto(
         name=name, dims=[300], data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL

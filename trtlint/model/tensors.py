@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 from trtlint.files import lfs
@@ -47,6 +48,8 @@ _BITS = {
 
 _MOST_NOTES = 50
 """Limit of notes about one file."""
+_MALFORMED = (ValueError, TypeError, KeyError, OverflowError, NotImplementedError, ModelError, DecodeError)
+"""Exceptions of onnx, numpy and protobuf for malformed tensors."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
@@ -126,7 +129,7 @@ class TensorStore:
         shape = tuple(tensor.dims)
         try:
             array = None if any(dim < 0 for dim in shape) else self._read(tensor)
-        except (ValueError, TypeError, KeyError, OverflowError, NotImplementedError, OSError, ModelError):
+        except (OSError, *_MALFORMED):
             array = None
         if array is not None and array.size == math.prod(shape):
             return array.reshape(shape)
