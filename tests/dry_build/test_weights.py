@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 
 from tests.dry_build.models import BUILT, with_external, write
 from trtlint.dry_build import weights
-from trtlint.dry_build.weights import WeightsError, staged
+from trtlint.dry_build.errors import DryBuildError
+from trtlint.dry_build.weights import staged
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_tensors_of_64_kib_are_small(
 def test_nothing_outside_of_the_folder_is_given_to_the_parser(
     tmp_path: Path, scratch: Path, location: str
 ) -> None:
-    with pytest.raises(WeightsError, match="outside the model's folder"):
+    with pytest.raises(DryBuildError, match="outside the model's folder"):
         staged(with_external(tmp_path, location=location), scratch)
 
 
@@ -205,7 +206,7 @@ def test_data_in_the_model_file_itself_stay_there(tmp_path: Path, scratch: Path)
 
 def test_data_that_no_file_can_hold_are_an_error(tmp_path: Path, scratch: Path) -> None:
     model = stored(tmp_path, ("a.bin", (1 << 63) - 64, 16))
-    with pytest.raises(WeightsError, match="cannot replace the external data of the model by zeros: "):
+    with pytest.raises(DryBuildError, match="cannot replace the external data of the model by zeros: "):
         staged(model, scratch)
 
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserMessage, Stage, UsedShape
 from trtlint.dry_build.shapes import ShapeRange
-from trtlint.dry_build.weights import StagedModel, WeightsError, staged
+from trtlint.dry_build.weights import StagedModel, staged
 from trtlint.dry_build.wheels import Wheels, find
 from trtlint.knowledge.rtx import builder
 from trtlint.process.spawn import Limits, ProcessResult, run
@@ -110,10 +110,7 @@ def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
         ModelError: the file is not a model.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
-        try:
-            model_given = staged(model, Path(folder))
-        except WeightsError as error:
-            raise DryBuildError(str(error)) from None
+        model_given = staged(model, Path(folder))
         _require_memory(model_given.size, request)
         document = {
             "model": str(model_given.path),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from trtlint.errors import ExperimentError
+from trtlint.dry_build.errors import DryBuildError
 from trtlint.files.problem import reason_of
 from trtlint.files.regular import open_regular
 
@@ -29,10 +29,6 @@ HUGE = 256 << 20
 """Zeros replace external data files of this size, in bytes, or larger."""
 _COPIED = 64 << 10
 """Tensors up to this size, in bytes, are copied into the file that contains zeros elsewhere."""
-
-
-class WeightsError(ExperimentError):
-    """Error: the model cannot be prepared for the parser.  The message is the reason."""
 
 
 class StagedModel(Struct, frozen=True):
@@ -64,7 +60,7 @@ def staged(model: Path, folder: Path) -> StagedModel:
         folder: an empty folder.
 
     Raises:
-        WeightsError: the external data are outside the folder of the model, or too large for the disk.
+        DryBuildError: the external data are outside the folder of the model, or too large for the disk.
         ModelError: the file is not a model.
     """
     from trtlint.model.reader import decode, read
@@ -92,7 +88,7 @@ def staged(model: Path, folder: Path) -> StagedModel:
                 _link(path.parent / location, target)
     except (OSError, ValueError, OverflowError) as error:
         reason = reason_of(error)
-        raise WeightsError(f"cannot replace the external data of the model by zeros: {reason}") from None
+        raise DryBuildError(f"cannot replace the external data of the model by zeros: {reason}") from None
     return StagedModel(folder / model.name, zeros, tuple(files), size)
 
 
@@ -124,7 +120,7 @@ def _require_inside(location: str) -> None:
     """Raise an error if a location of external data is outside the folder of the model."""
     path = PurePosixPath(location.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in location or Path(location).is_absolute():
-        raise WeightsError(f"the external data file {location!r} of the model is outside the model's folder")
+        raise DryBuildError(f"the external data file {location!r} of the model is outside the model's folder")
 
 
 def _link(source: Path, target: Path) -> None:

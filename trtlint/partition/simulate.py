@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trtlint.dry_build.errors import DryBuildError
-from trtlint.dry_build.weights import WeightsError, staged
+from trtlint.dry_build.weights import staged
 from trtlint.dry_build.wheels import Wheels
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.regions import parts_with_bodies, shapeless_words
@@ -55,10 +54,7 @@ def simulate(
         ModelError: the file is not a model.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
-        try:
-            given = staged(model, Path(folder))
-        except WeightsError as error:
-            raise DryBuildError(str(error)) from None
+        given = staged(model, Path(folder))
         request = {
             "model": str(given.path),
             "provider": provider,
