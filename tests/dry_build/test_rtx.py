@@ -208,8 +208,8 @@ BEGIN: list[dict[str, Any]] = [
 ]
 
 
-def build_of(*shapes: Any, chosen: tuple[str, ...] = (), values: tuple[Any, ...] = ()) -> dict[str, Any]:
-    return {"stage": "build", "shapes": list(shapes), "values": list(values), "chosen": list(chosen)}
+def build_of(chosen: tuple[str, ...] = (), **kinds: dict[str, Any]) -> dict[str, Any]:
+    return {"stage": "build", "shapes": {}, "values": {}, "chosen": chosen, **kinds}
 
 
 def test_a_model_of_fixed_sizes_is_built_once_without_a_profile(worker: Worker) -> None:
@@ -253,13 +253,16 @@ def test_a_thousand_errors_of_the_parser_are_sent_with_4000_characters_each(work
 
 
 def test_shapes_of_the_user_and_values_of_shape_tensors_are_the_profile(worker: Worker) -> None:
-    given = [["x", [[1, 4], [2, 4], [3, 4]]], ["n", [[1, 2], [3, 4], [5, 6]]]]
+    given = [
+        {"name": "x", "shapes": [[1, 4], [2, 4], [3, 4]]},
+        {"name": "n", "shapes": [[1, 2], [3, 4], [5, 6]]},
+    ]
     said = worker.run(
         lambda _: OTHER, tensor("x", -1, 4), tensor("n", 2, dtype="int64", is_shape=True), shapes=given
     )
-    shapes = ["x", ((1, 4), (2, 4), (3, 4))]
-    values = ["n", ((1, 2), (3, 4), (5, 6))]
-    document = build_of(shapes, values=(values,))
+    shapes = {"x": ((1, 4), (2, 4), (3, 4))}
+    values = {"n": ((1, 2), (3, 4), (5, 6))}
+    document = build_of(shapes=shapes, values=values)
     assert said == [*BEGIN, document, {**document, "built": False}]
     (config,) = worker.configs
     assert config.profiles == [
@@ -270,7 +273,7 @@ def test_shapes_of_the_user_and_values_of_shape_tensors_are_the_profile(worker: 
 def test_a_profile_may_hold_values_alone(worker: Worker) -> None:
     said = worker.run(lambda _: "", tensor("n", 2, dtype="int64", is_shape=True))
     ones = ((1, 1),) * 3
-    document = build_of(chosen=("n",), values=(["n", ones],))
+    document = build_of(chosen=("n",), values={"n": ones})
     assert said == [*BEGIN, document, {**document, "built": True}]
     assert worker.configs[0].profiles == [[("values", "n", *ones)]]
 
@@ -285,15 +288,15 @@ def size_of(profiles: list[Any]) -> int:
 
 def tries(said: list[dict[str, Any]]) -> list[tuple[int, Any]]:
     """Return the size and the result of each build, after the first messages."""
-    return [(each["shapes"][0][1][1][-1], each["built"]) for each in said if "built" in each]
+    return [(each["shapes"]["x"][1][-1], each["built"]) for each in said if "built" in each]
 
 
 def test_sizes_are_tried_until_one_fits(worker: Worker) -> None:
     said = worker.run(
         lambda profiles: SIZES if size_of(profiles) != 32 else "", tensor("x", 1, 5, -1, dtype="int32")
     )
-    one, two, three = ([["x", ((1, 5, size),) * 3]] for size in (128, 64, 32))
-    begin = {"stage": "build", "values": [], "chosen": ["x"]}
+    one, two, three = ({"x": ((1, 5, size),) * 3} for size in (128, 64, 32))
+    begin = build_of(("x",))
     assert said == [
         *BEGIN,
         {**begin, "shapes": one},

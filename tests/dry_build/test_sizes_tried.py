@@ -17,8 +17,8 @@ from trtlint.process import Cause
 from trtlint.process.spawn import ProcessResult
 
 REFUSED = "IElementWiseLayer pos: broadcast dimensions must be conformable"
-FIRST = {"stage": "build", "shapes": [["x", [[1, 224], [1, 224], [1, 224]]]], "values": [], "chosen": ["x"]}
-SECOND = {**FIRST, "shapes": [["x", [[1, 64], [1, 64], [1, 64]]]]}
+FIRST = {"stage": "build", "shapes": {"x": [[1, 224], [1, 224], [1, 224]]}, "values": {}, "chosen": ["x"]}
+SECOND = {**FIRST, "shapes": {"x": [[1, 64], [1, 64], [1, 64]]}}
 ANSWERS: tuple[dict[str, Any], ...] = (
     {"stage": "parse"},
     {"parsed": True, "errors": []},

@@ -88,15 +88,9 @@ class Asked:
         proto = onnx.parser.parse_model(HEAD + given) if isinstance(given, str) else given
         onnx.save(proto, self._path)
         messages: list[dict[str, Any]] = []
-        request = {
-            "model": str(self._path),
-            "rewrite": False,
-            "provider": "tensorrt",
-            "min_nodes": 1,
-            "max_rounds": 1000,
-            "exclude": [],
-        }
-        _parser.work({**request, **settings}, messages.append)
+        request: dict[str, Any] = {"model": str(self._path), "rewrite": False, "provider": "tensorrt"}
+        request |= {key: settings.pop(key) for key in ("rewrite", "provider") if key in settings}
+        _parser.work({**request, "settings": settings}, messages.append)
         assert messages[:-1] == [{"stage": "rewrite"}, {"stage": "parse"}]
         assert self.library.paths <= {str(self._path)}
         return messages

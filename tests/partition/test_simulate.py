@@ -283,7 +283,7 @@ def test_the_request_of_a_simulation(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(simulate_module, "run", run)
     path = write(tmp_path, TWO_UNIQUES)
-    settings = ProviderSettings(min_nodes=2, max_rounds=3, exclude=frozenset({"B", "A"}))
+    settings = ProviderSettings(min_nodes=2, max_rounds=3, exclude=frozenset({"A"}))
     wheels = Wheels("1.7.1", "/wheels")
     simulate(path, "tensorrt", wheels, settings, limits=Limits(7, 1 << 30), rewrite=False)
     simulate(path, "nv-tensorrt-rtx", wheels, ProviderSettings())
@@ -291,17 +291,13 @@ def test_the_request_of_a_simulation(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "model": str(path),
         "provider": "tensorrt",
         "rewrite": False,
-        "min_nodes": 2,
-        "max_rounds": 3,
-        "exclude": ["A", "B"],
+        "settings": {"min_nodes": 2, "max_rounds": 3, "exclude": ["A"], "profile": False},
     }
     second = {
         "model": str(path),
         "provider": "nv-tensorrt-rtx",
         "rewrite": True,
-        "min_nodes": 1,
-        "max_rounds": 1000,
-        "exclude": [],
+        "settings": {"min_nodes": 1, "max_rounds": 1000, "exclude": [], "profile": False},
     }
     more = {"paths": ("/wheels",), "environment": {"CUDA_VISIBLE_DEVICES": ""}}
     module = "trtlint.partition._parser"

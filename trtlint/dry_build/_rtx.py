@@ -15,6 +15,8 @@ from itertools import islice
 from math import prod
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from trtlint.dry_build.hints import FEW, Hints, NetworkSizes, hints_of, is_about_sizes
 from trtlint.dry_build.shapes import MOST, Input, ShapeChoice, ShapeRange, choices
 
@@ -39,7 +41,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability
-            times ten) and ``shapes`` (a list of names with three shapes each).
+            times ten) and ``shapes`` (a list with the fields of each ShapeRange).
         say: function that receives ``{"stage": ...}`` at the start of a stage, and the result at the end of
             the stage.
     """
@@ -56,7 +58,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     if not parsed or request["level"] != "build":
         return
     inputs = [_input(trt, network.get_input(index)) for index in range(network.num_inputs)]
-    given = [ShapeRange(name, _range(shapes)) for name, shapes in request["shapes"]]
+    given = convert(request["shapes"], list[ShapeRange])
     _Builds(trt, builder, network, request["sm"], say).run(inputs, given)
 
 
@@ -105,7 +107,7 @@ class _Builds:
     def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
         """Build the network with one set of input shapes. Return the result, and the log of a failure."""
         self._rewind()
-        said = {"stage": "build", **_document(choice)}
+        said = {"stage": "build", **to_builtins(choice)}
         self._say(said)
         try:
             built = self._build(choice)
@@ -223,16 +225,3 @@ def _input(trt: Any, tensor: Any) -> Input:
         integer=tensor.dtype in whole,
         is_shape=bool(tensor.is_shape_tensor),
     )
-
-
-def _range(shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    smallest, usual, largest = (tuple(map(int, shape)) for shape in shapes)
-    return smallest, usual, largest
-
-
-def _document(choice: ShapeChoice) -> dict[str, Any]:
-    return {
-        "shapes": [[name, shapes] for name, shapes in choice.shapes.items()],
-        "values": [[name, values] for name, values in choice.values.items()],
-        "chosen": list(choice.chosen),
-    }

@@ -15,14 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserMessage, Stage, UsedShape
 from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import StagedModel, staged
-from trtlint.dry_build.wheels import Wheels, find
+from trtlint.dry_build.wheels import HIDE_GPUS, Wheels, find
 from trtlint.knowledge.rtx import builder
 from trtlint.process.spawn import Limits, ProcessResult, run
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
 
 _WORK = "trtlint.dry_build._rtx"
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""Environment variables that hide GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
 """Measured memory, in bytes, that a build needs in addition to its weights (see benchmarks)."""
 _TIMES = 4
@@ -116,10 +114,10 @@ def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
             "model": str(model_given.path),
             "level": request.level,
             "sm": request.built_sm,
-            "shapes": [[given.name, given.shapes] for given in request.shapes],
+            "shapes": to_builtins(request.shapes),
         }
         ended = run(
-            _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=_HIDDEN
+            _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=HIDE_GPUS
         )
     parsed_to = _log_size_before_retry_crash(ended)
     if parsed_to is not None:
@@ -223,7 +221,7 @@ def _log_size_before_retry_crash(ended: ProcessResult) -> int | None:
 
 
 def _shapes(state: dict[str, Any], kind: str) -> Iterable[UsedShape]:
-    for name, (smallest, usual, largest) in state.get(kind, ()):
+    for name, (smallest, usual, largest) in state.get(kind, {}).items():
         yield UsedShape(
             name, tuple(smallest), tuple(usual), tuple(largest), name in state["chosen"], kind == "values"
         )

@@ -16,6 +16,8 @@ from trtlint.dry_build.errors import WheelError
 from trtlint.knowledge.extras import how_to_install
 from trtlint.knowledge.releases import releases
 
+HIDE_GPUS = {"CUDA_VISIBLE_DEVICES": ""}
+"""Environment variables that hide GPUs, so that the wheels give the same result on every machine."""
 _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
 
 

@@ -13,15 +13,13 @@ from typing import Any
 from msgspec import Struct, convert, to_builtins
 
 from trtlint.dry_build.agreement import PROBE, Agreement
-from trtlint.dry_build.wheels import Wheels
+from trtlint.dry_build.wheels import HIDE_GPUS, Wheels
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.network.child"
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""Environment variables that hide GPUs, so that the parser behaves the same on every machine."""
 _MOST_FILES = 1024
 _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -115,7 +113,7 @@ def compare_network(
             limits,
             log=Path(folder, "log"),
             paths=(wheels.folder,),
-            environment=_HIDDEN,
+            environment=HIDE_GPUS,
             listen=hear,
         )
     return _agreement(ended, request, inputs, wheels, limits)

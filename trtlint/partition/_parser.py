@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.numpy_helper
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.errors import ExperimentError
 from trtlint.model.graph import WITH_BODIES
@@ -46,8 +46,8 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: the keys ``model`` (a path), ``rewrite`` (whether to apply ONNX Runtime's rewrites),
-            ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``. The last three keys are fields of
-            :class:`trtlint.partition.result.ProviderSettings`.
+            ``provider``, and ``settings`` (the fields of
+            :class:`~trtlint.partition.result.ProviderSettings`).
         say: function that receives the stage, then the result.
     """
     path = Path(request["model"])
@@ -55,7 +55,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     read = _read(path, rewrite=bool(request["rewrite"]))
     model = _inferred(read.model)
     say({"stage": "parse"})
-    settings = ProviderSettings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
+    settings = convert(request["settings"], ProviderSettings)
     parser = _Parser(model, path, settings)
     scopes: list[dict[str, Any]] = []
     dividing = _GraphDivider(parser, settings, plugin=request["provider"] == "nv-tensorrt-rtx", found=scopes)

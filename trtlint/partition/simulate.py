@@ -7,17 +7,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from trtlint.dry_build.weights import staged
-from trtlint.dry_build.wheels import Wheels
+from trtlint.dry_build.wheels import HIDE_GPUS, Wheels
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.regions import parts_with_bodies, shapeless_words
 from trtlint.partition.result import Partition, ProviderSettings, RemainingNode
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.partition._parser"
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 
 
 class Simulation(Struct, frozen=True):
@@ -59,11 +58,9 @@ def simulate(
             "model": str(given.path),
             "provider": provider,
             "rewrite": rewrite,
-            "min_nodes": settings.min_nodes,
-            "max_rounds": settings.max_rounds,
-            "exclude": sorted(settings.exclude),
+            "settings": to_builtins(settings),
         }
-        ended = run(_WORK, request, limits or Limits(), paths=(wheels.folder,), environment=_HIDDEN)
+        ended = run(_WORK, request, limits or Limits(), paths=(wheels.folder,), environment=HIDE_GPUS)
     return _read(ended, provider, wheels.version)
 
 
