@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from trtlint.dry_build.agreement import Agreement, AmbiguousTensor, ComputationFailure, TensorDifference
 from trtlint.dry_build.result import DryBuildResult, UsedShape
@@ -156,7 +157,7 @@ def test_a_result_comes_back_from_its_document() -> None:
     result = DryBuildResult(
         "1.7", shapes=(shape("a", chosen=True),), zeros=("a.bin",), last_lines=("x",), tried=3
     )
-    assert DryBuildResult.of(result.document) == result
-    assert DryBuildResult.of({"version": "1.7"}) == DryBuildResult("1.7")
+    assert convert(result.document, DryBuildResult) == result
+    assert convert({"version": "1.7"}, DryBuildResult) == DryBuildResult("1.7")
     with pytest.raises(ValueError, match="unknown field `other`"):
-        DryBuildResult.of({"version": "1.7", "other": 1})
+        convert({"version": "1.7", "other": 1}, DryBuildResult)

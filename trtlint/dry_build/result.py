@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.process import Cause
@@ -124,15 +123,6 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the result as JSON data."""
         data: dict[str, Any] = to_builtins(self)
         return data
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> DryBuildResult:
-        """Create a result from JSON data.  Missing keys get default values.
-
-        Raises:
-            ValueError: the data are invalid.
-        """
-        return convert(document, cls)
 
 
 class DryBuild(Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.result import DryBuildResult
 from trtlint.files.problem import first_few
+from trtlint.target.parsing import sm_words
 
 _LONGEST = 300
 """Maximum length of a quoted builder error, in characters."""
@@ -23,8 +24,8 @@ def _notes(result: DryBuildResult) -> Iterator[str]:
     yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result)}"
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
-            f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without a "
-            f"GPU of this SM; the dry build uses SM {_sm(result.sm)}, the nearest supported SM"
+            f"TensorRT-RTX {result.version} cannot build for {sm_words(result.asked_sm)} without a "
+            f"GPU of this SM; the dry build uses {sm_words(result.sm)}, the nearest supported SM"
         )
     if result.network is not None:
         yield f"comparison with ONNX, TensorRT-RTX {result.network.release}: {_agreement(result.network)}"
@@ -101,7 +102,3 @@ def _shapes(result: DryBuildResult) -> str:
         return f", for {named}"
     other = "the builder may fuse other layers" if result.built else "the result may differ"
     return f", for {named} (default input shapes; with other shapes, {other})"
-
-
-def _sm(sm: int) -> str:
-    return f"{sm // 10}.{sm % 10}"

@@ -146,7 +146,7 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     ``record`` is the build that the remaining blocks describe, such as the log; None without such blocks.
     """
     try:
-        result = DryBuildResult.of(json.loads(text))
+        result = convert(json.loads(text), DryBuildResult)
     except (ValueError, RecursionError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from trtlint.dry_build.agreement import Agreement
@@ -143,7 +144,7 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
         for name, known_by in document["companions"]:
             if cache.companion(model, name) != known_by:
                 return None
-        result = replace(DryBuildResult.of(document["result"]), asked_sm=request.sm)
+        result = replace(convert(document["result"], DryBuildResult), asked_sm=request.sm)
         log.write_bytes(zlib.decompressobj().decompress(packed, _LARGEST_LOG))
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error, cache.UncertainError, OSError):
         return None
