@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from msgspec import Struct
 
-from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
+from trtlint.compare.reference import evaluator_of
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.tensors import Array
 from trtlint.model.widening import Types
@@ -52,7 +52,9 @@ class LoadedModel:
         self._model = model
         self._way = way
         self._random = random
-        self._loaded: Any = _reference(model) if way.reference else _session(model, optimized=way.optimized)
+        self._loaded: Any = (
+            evaluator_of(onnx.load(model)) if way.reference else _session(model, optimized=way.optimized)
+        )
         self._fresh = True
 
     def run(self, batches: Sequence[Feeds]) -> list[dict[str, Array]]:
@@ -80,20 +82,6 @@ class LoadedModel:
         if self._way.reference:
             return [str(name) for name in self._loaded.output_names]
         return [str(output.name) for output in self._loaded.get_outputs()]
-
-
-def _reference(model: Path) -> Any:
-    """Load a model into ONNX's reference evaluator.
-
-    Raises:
-        ValueError: the model has an operator that the evaluator computes incorrectly.
-    """
-    from onnx.reference import ReferenceEvaluator
-
-    proto = onnx.load(model)
-    if has_scan_outputs(proto):
-        raise ValueError("ONNX's reference evaluator stacks the scan outputs of a Loop incorrectly")
-    return ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops()))
 
 
 def _session(model: Path, *, optimized: bool) -> Any:

@@ -42,6 +42,20 @@ def has_scan_outputs(proto: ModelProto) -> bool:
     return any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in proto.graph.node)
 
 
+def evaluator_of(proto: ModelProto) -> Any:
+    """Load a model into ONNX's reference evaluator, with the workarounds of this module.
+
+    Raises:
+        ValueError: the evaluator would compute a Loop of the model incorrectly.
+        Exception: any error of the evaluator.  It means that the evaluator does not support the model.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    if has_scan_outputs(proto):
+        raise ValueError("ONNX's reference evaluator stacks the scan outputs of a Loop incorrectly")
+    return ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops()))
+
+
 @cache
 def more_ops() -> tuple[Any, ...]:
     """Return implementations of operators that :class:`onnx.reference.ReferenceEvaluator` computes wrongly.

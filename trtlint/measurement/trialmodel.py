@@ -18,7 +18,7 @@ from trtlint.errors import ExperimentError
 from trtlint.measurement.choosing import ChoosingNodes, find_choices
 from trtlint.measurement.compared import ComparedTensors, find_compared
 from trtlint.measurement.folding import Folding, find_folding
-from trtlint.model.external import unreadable_values
+from trtlint.model.external import set_place, unreadable_values
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
 from trtlint.model.protos import opsets, text
@@ -101,10 +101,7 @@ class TrialModel(Struct, frozen=True):
             return numpy_helper.from_array(array, text(tensor.name))
         path, offset, length = place
         found = TensorProto(dims=tensor.dims, data_type=tensor.data_type, name=tensor.name)
-        found.data_location = TensorProto.EXTERNAL
-        location = str(path.relative_to(path.anchor))
-        for key, value in (("location", location), ("offset", str(offset)), ("length", str(length))):
-            found.external_data.add(key=key, value=value)
+        set_place(found, str(path.relative_to(path.anchor)), offset, length)
         return found
 
 

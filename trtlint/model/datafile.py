@@ -17,7 +17,7 @@ from trtlint.model.assembly import ComputedPiece
 from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
-from trtlint.model.external import unreadable_values
+from trtlint.model.external import set_place, unreadable_values
 from trtlint.model.protos import text
 from trtlint.model.tensors import LEFT, TensorStore, stored_size
 
@@ -100,9 +100,7 @@ def write_data(file: BinaryIO, name: str, tensors: Iterable[tuple[TensorProto, C
         file.write(b"\0" * gap)
         offset += gap
         elements.write(file)
-        del tensor.external_data[:]
-        for key, value in (("location", name), ("offset", offset), ("length", elements.size)):
-            tensor.external_data.add(key=key, value=str(value))
+        set_place(tensor, name, offset, elements.size)
         offset += elements.size
 
 

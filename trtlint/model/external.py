@@ -6,6 +6,7 @@ https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import onnx
 
@@ -28,6 +29,23 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
     if not location or offset < 0 or (length is not None and length < 0):
         return None
     return location, offset, length
+
+
+def set_place(
+    tensor: onnx.TensorProto, location: str, offset: int | None = None, length: int | None = None
+) -> None:
+    """Mark a tensor as external data, and store the location, offset and length of the data."""
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    del tensor.external_data[:]
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
+        if value is not None:
+            tensor.external_data.add(key=key, value=str(value))
+
+
+def external_size(tensors: Iterable[onnx.TensorProto]) -> int:
+    """Return the number of bytes of external data, not counting tensors without a stated length."""
+    places = filter(None, map(place_of, tensors))
+    return sum(length or 0 for _, _, length in places)
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:

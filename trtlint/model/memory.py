@@ -19,7 +19,7 @@ from onnx import numpy_helper
 from trtlint.errors import ArgumentError
 from trtlint.model import reader
 from trtlint.model.errors import ModelError
-from trtlint.model.external import place_of
+from trtlint.model.external import place_of, set_place
 from trtlint.model.reader import RawModel
 from trtlint.model.tensors import LEFT, Array, TensorStore, stored_size
 
@@ -188,9 +188,7 @@ def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> No
 
     The external offset of the tensor is the index of ``values`` in ``held``.
     """
-    target.data_location = onnx.TensorProto.EXTERNAL
-    for key, value in (("location", LEFT), ("offset", str(len(held)))):
-        target.external_data.add(key=key, value=value)
+    set_place(target, LEFT, len(held))
     held.append(values)
 
 

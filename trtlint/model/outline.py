@@ -17,6 +17,7 @@ from onnx import defs
 
 from trtlint.files.replace import require_output
 from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
+from trtlint.model.external import set_place
 from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
@@ -112,9 +113,7 @@ def _empty(tensor: onnx.TensorProto) -> None:
         return
     for field in _PAYLOADS:
         tensor.ClearField(field)
-    tensor.data_location = onnx.TensorProto.EXTERNAL
-    del tensor.external_data[:]
-    tensor.external_data.add(key="location", value=LEFT_OUT)
+    set_place(tensor, LEFT_OUT)
 
 
 def _with_elements(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:

@@ -24,6 +24,7 @@ from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import open_view
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
+from trtlint.model.external import set_place
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
 
@@ -321,9 +322,6 @@ def _stub(offset: int, length: int) -> bytes:
 
     The fields mark the tensor as external data.
     """
-    place = {"location": LEFT, "offset": str(offset), "length": str(length)}
-    entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
-    external = onnx.TensorProto.EXTERNAL
-    return bytes(
-        onnx.TensorProto(data_location=external, external_data=entries).SerializeToString(deterministic=True)
-    )
+    tensor = onnx.TensorProto()
+    set_place(tensor, LEFT, offset, length)
+    return bytes(tensor.SerializeToString(deterministic=True))

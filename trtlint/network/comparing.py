@@ -20,6 +20,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
+from trtlint.model.external import external_size
 from trtlint.model.protos import opsets
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
@@ -90,7 +91,7 @@ class NetworkComparer:
         self.by_reference = False
         proto = linked(path)
         self._candidates = candidates(proto, network)
-        self._weights = _bytes(proto)
+        self._weights = external_size(proto.graph.initializer)
         self._expected, self._proto = self._choose_runtime(path, proto)
         proto = self._proto
         self._regions = Regions(proto)
@@ -382,13 +383,3 @@ def _largest(array: Array) -> float:
 def _involves_double(expected: Array, known: Mapping[str, Array]) -> bool:
     """Return whether a tensor or one of its source tensors has the type DOUBLE."""
     return any(array.dtype == np.float64 for array in (expected, *known.values()))
-
-
-def _bytes(proto: ModelProto) -> int:
-    """Return the size of a model's external data in bytes."""
-    return sum(
-        int(entry.value)
-        for tensor in proto.graph.initializer
-        for entry in tensor.external_data
-        if entry.key == "length"
-    )

@@ -15,11 +15,12 @@ import onnx
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from trtlint.compare.alike import IR_VERSION
-from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
+from trtlint.compare.reference import evaluator_of
 from trtlint.errors import ExperimentError
 from trtlint.files.telemetry import onnx_runtime
+from trtlint.measurement.seeds import draws
 from trtlint.model.contents import all_tensors, nodes
-from trtlint.model.operators import RANDOM
+from trtlint.model.external import set_place
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.widening import Types, widen_model
@@ -75,18 +76,10 @@ def _relink(tensor: TensorProto, store: TensorStore, *, copied: bool) -> None:
         values = store.array(tensor)
         if values is None:
             raise WeightsMissingError(f"the values of {tensor.name!r} cannot be read")
-        name = tensor.name
-        tensor.CopyFrom(numpy_helper.from_array(values, name))
+        tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
         return
     path, offset, length = place
-    del tensor.external_data[:]
-    for key, value in (("location", str(path.relative_to(_ROOT))), ("offset", offset), ("length", length)):
-        tensor.external_data.add(key=key, value=str(value))
-
-
-def draws(proto: ModelProto) -> bool:
-    """Return whether a model contains operators that draw random numbers."""
-    return any(node.op_type in RANDOM for node in nodes(proto))
+    set_place(tensor, str(path.relative_to(_ROOT)), offset, length)
 
 
 def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
@@ -131,17 +124,13 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
         ValueError: the evaluator is too slow for the model, or is known to compute the model incorrectly.
         Exception: any error of the evaluator.  It means that the evaluator does not support the model.
     """
-    from onnx.reference import ReferenceEvaluator
-
     if model.stat().st_size > _MOST_FOR_REFERENCE:
         raise ValueError("the model is too large for ONNX's reference evaluator")
     proto = onnx.load(model)
-    if has_scan_outputs(proto):
-        raise ValueError("ONNX's reference evaluator stacks the scan outputs of a Loop incorrectly")
     bound_loops(proto)
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
-    return _Reference(ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops())), names)
+    return _Reference(evaluator_of(proto), names)
 
 
 class TensorSource(Protocol):
@@ -166,7 +155,7 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
         Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the model.
     """
     whole = session(proto, names, weights)
-    budget = None if draws(proto) else max(_LEAST, weights // 4)
+    budget = None if any(map(draws, nodes(proto))) else max(_LEAST, weights // 4)
     return Parts(
         proto,
         names,

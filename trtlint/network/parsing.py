@@ -20,7 +20,7 @@ from onnx import ModelProto
 
 from trtlint.files.regular import open_regular
 from trtlint.model.contents import all_tensors
-from trtlint.model.external import place_of
+from trtlint.model.external import place_of, set_place
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import is_left
 from trtlint.network.layers import Array
@@ -136,8 +136,7 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
         place = raw.tensors.place(tensor)
         if place is not None and place[2] >= _LEAST and names[tensor.name] == 1:
             found.append((str(tensor.name), files.bytes_of(*place)))
-            del tensor.external_data[:]
-            tensor.external_data.add(key="location", value=_OUTSIDE)
+            set_place(tensor, _OUTSIDE)
     for tensor in all_tensors(proto):
         stored = place_of(tensor) if is_left(tensor) else None
         if stored is not None and stored[2] is not None:

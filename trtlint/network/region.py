@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
+from trtlint.compare.reference import evaluator_of
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
 from trtlint.network.twins import Initializers
@@ -86,8 +86,6 @@ class Regions:
             values: the tensors that the nodes read, by name.
             types: types that replace types of the nodes; None to keep the types of the nodes.
         """
-        from onnx.reference import ReferenceEvaluator
-
         if any(name not in values for name in region.inputs):
             return None
         if sum(array.nbytes for array in values.values()) > _MOST_BYTES:
@@ -105,12 +103,9 @@ class Regions:
         model = helper.make_model(
             graph, opset_imports=list(self._proto.opset_import), functions=list(self._proto.functions)
         )
-        if has_scan_outputs(model):
-            return None
         try:
             with np.errstate(all="ignore"):
-                evaluator = ReferenceEvaluator(with_initial_conditions(model), new_ops=list(more_ops()))
-                found: Any = evaluator.run(None, {name: values[name] for name in region.inputs})
+                found: Any = evaluator_of(model).run(None, {name: values[name] for name in region.inputs})
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - ONNX's reference raises many classes for unsupported nodes
