@@ -13,15 +13,16 @@ import numpy as np
 import onnx
 from onnx.external_data_helper import load_external_data_for_model
 
-from trtlint.measurement.narrowing import STATISTICS, RewrittenModel
-from trtlint.measurement.session import Array, Feeds
+from trtlint.measurement.narrowing import RewrittenModel
+from trtlint.measurement.session import Array, Feeds, Session
 from trtlint.measurement.trialmodel import TrialError
+from trtlint.model.external import external_size
 
 _MOST_BYTES = 64 << 20
 """Largest size of the model and its external weights, in bytes."""
 
 
-class ReferenceSession:
+class ReferenceSession(Session):
     """A rewritten model that the reference evaluator runs.
 
     Args:
@@ -34,14 +35,14 @@ class ReferenceSession:
     def __init__(self, rewritten: RewrittenModel) -> None:
         from onnx.reference import ReferenceEvaluator
 
+        super().__init__(rewritten)
         model = onnx.ModelProto.FromString(rewritten.data)
-        if len(rewritten.data) + _external_bytes(model) > _MOST_BYTES:
+        if len(rewritten.data) + external_size(model.graph.initializer) > _MOST_BYTES:
             raise TrialError(
                 f"the model is larger than {_MOST_BYTES >> 20} MB, the limit for ONNX's reference evaluator"
             )
         if any(_begins_without_condition(node) for node in model.graph.node):
             raise TrialError("ONNX's reference evaluator runs no iteration of a Loop that has no condition")
-        self._rewritten = rewritten
         try:
             load_external_data_for_model(model, Path.cwd().anchor)
             self._evaluator: Any = ReferenceEvaluator(model, new_ops=[gather_elements()])
@@ -50,25 +51,15 @@ class ReferenceSession:
                 f"ONNX's reference evaluator cannot load the model: {type(error).__name__}: {error}"
             ) from error
 
-    def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
-        """Run the model on one batch, as :meth:`~trtlint.measurement.session.RehearsalSession.run` does.
-
-        Raises:
-            TrialError: the evaluator cannot run the model on these inputs.
-        """
-        names = [*self._rewritten.fetched.values(), *([STATISTICS] if self._rewritten.probes else [])]
-        if not names:
-            return {}, np.zeros((0, self._rewritten.figures), np.float32)
+    def _compute(self, feeds: Feeds) -> list[Any]:
         try:
             with np.errstate(all="ignore"):
-                found = self._evaluator.run(names, dict(feeds))
+                found: list[Any] = self._evaluator.run(self._outputs, dict(feeds))
         except Exception as error:
             raise TrialError(
                 f"ONNX's reference evaluator cannot run the model: {type(error).__name__}: {error}"
             ) from error
-        figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
-        named = dict(zip(self._rewritten.fetched, found, strict=True))
-        return named, np.asarray(figures, np.float32).reshape(-1, self._rewritten.figures)
+        return found
 
 
 def _begins_without_condition(node: onnx.NodeProto) -> bool:
@@ -93,12 +84,3 @@ def gather_elements() -> Any:
             return (np.take_along_axis(data[read], indices, axis),)
 
     return GatherElements
-
-
-def _external_bytes(model: onnx.ModelProto) -> int:
-    return sum(
-        int(entry.value)
-        for tensor in model.graph.initializer
-        for entry in tensor.external_data
-        if entry.key == "length" and entry.value.isdigit()
-    )

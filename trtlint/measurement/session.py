@@ -6,6 +6,7 @@ https://onnxruntime.ai/docs/api/python/api_summary.html
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,50 @@ _LINES = 2
 """Maximum number of lines that an error quotes from ONNX Runtime's message."""
 
 
-class RehearsalSession:
+class Session(ABC):
+    """A rewritten model that is loaded into a program, which runs the model.
+
+    Args:
+        rewritten: the model.
+    """
+
+    def __init__(self, rewritten: RewrittenModel) -> None:
+        self._rewritten = rewritten
+        self._outputs = [*rewritten.fetched.values(), *([STATISTICS] if rewritten.probes else [])]
+
+    def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
+        """Run the model on one batch.
+
+        Returns:
+            The compared outputs and the choices by name, and the statistics, one row for each measured
+            tensor.
+
+        Raises:
+            TrialError: the program cannot run the model on these inputs.
+        """
+        # If no output is requested, ONNX Runtime returns all outputs.
+        found = self._compute(feeds) if self._outputs else []
+        figures = found.pop() if self._rewritten.probes else []
+        named = dict(zip(self._rewritten.fetched, found, strict=True))
+        return named, np.asarray(figures, np.float32).reshape(-1, self._rewritten.figures)
+
+    @abstractmethod
+    def _compute(self, feeds: Feeds) -> list[Any]:
+        """Return the values of ``_outputs`` for one batch."""
+
+
+class RehearsalSession(Session):
     """A rewritten model that is loaded into ONNX Runtime.
 
     Args:
         rewritten: the model.
 
     Raises:
-        RefusedError: ONNX Runtime refuses the model.
+        ModelNotLoadedError: ONNX Runtime refuses the model.
     """
 
     def __init__(self, rewritten: RewrittenModel) -> None:
+        super().__init__(rewritten)
         onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL
@@ -53,8 +87,6 @@ class RehearsalSession:
         options.add_session_config_entry("session.disable_prepacking", "1")
         folder = Path.cwd().anchor
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
-        self._rewritten = rewritten
-        self._outputs = [*rewritten.fetched.values(), *([STATISTICS] if rewritten.probes else [])]
         try:
             self._session = onnxruntime.InferenceSession(
                 rewritten.data, options, providers=["CPUExecutionProvider"]
@@ -62,28 +94,14 @@ class RehearsalSession:
         except Exception as error:  # ONNX Runtime exports no common exception class
             raise ModelNotLoadedError(f"ONNX Runtime cannot load the model: {_reason(error)}") from error
 
-    def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
-        """Run the model on one batch.
-
-        Returns:
-            The compared outputs and the choices by name, and the statistics, one row for each measured
-            tensor.
-
-        Raises:
-            TrialError: ONNX Runtime cannot run the model on these inputs.
-        """
-        # If no output is requested, ONNX Runtime returns all outputs.
-        if not self._outputs:
-            return {}, np.zeros((0, self._rewritten.figures), np.float32)
+    def _compute(self, feeds: Feeds) -> list[Any]:
         try:
-            found = self._session.run(self._outputs, dict(feeds))
+            found: list[Any] = self._session.run(self._outputs, dict(feeds))
         except Exception as error:
             raise TrialError(
                 f"ONNX Runtime cannot run the model on these inputs: {_reason(error)}"
             ) from error
-        figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
-        named = dict(zip(self._rewritten.fetched, found, strict=True))
-        return named, figures.reshape(-1, self._rewritten.figures)
+        return found
 
 
 def _reason(error: Exception) -> str:

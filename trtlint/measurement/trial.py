@@ -15,7 +15,7 @@ from trtlint.measurement.measurement import Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, RewrittenModel, SecondLook
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.session import Array, RehearsalSession
+from trtlint.measurement.session import Array, RehearsalSession, Session
 from trtlint.measurement.trialmodel import TrialModel
 from trtlint.measurement.trivial import trivial
 
@@ -109,7 +109,7 @@ class Trial:
         """The names of the outputs with choices (of operators such as TopK) that a simulation sets."""
         return frozenset(self.ranged.choices[0])
 
-    def _session(self, rewritten: RewrittenModel) -> RehearsalSession | ReferenceSession:
+    def _session(self, rewritten: RewrittenModel) -> Session:
         return ReferenceSession(rewritten) if self.by_reference else RehearsalSession(rewritten)
 
     def _range(self) -> RangeRun:
