@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from trtlint.model.contents import all_tensors, attributes, graphs, nodes, sparse_tensors, tensors
+from trtlint.model.contents import all_tensors, attributes, graphs, nodes, reads, sparse_tensors, tensors
 
 
 def tensor(name: str) -> onnx.TensorProto:
@@ -71,3 +71,19 @@ def test_tensors(model: onnx.ModelProto) -> None:
     assert sorted(each.values.name for each in sparse_tensors(model)) == sorted(f"{name}v" for name in found)
     pairs = [f"{name}{part}" for name in found for part in "vi"]
     assert sorted(each.name for each in all_tensors(model)) == sorted(dense + pairs)
+
+
+def test_what_a_node_reads() -> None:
+    graph = onnx.parser.parse_graph(
+        """g (float[2] x, bool c) => (float[2] y) {
+        y = If (c, ) <
+            then_branch = t () => (float[2] u) < float[2] w = {1, 2} > { a = Add (x, w) u = Mul (a, p) },
+            else_branch = e () => (float[2] outer) {
+                z = my.F (q) <n = 1, body = b (float[2] v) => (float[2] s) { s = Add (v, r) }> }> }"""
+    )
+    assert list(reads(graph.node[0])) == ["c", "x", "p", "q", "r", "outer"]
+    two = onnx.NodeProto(input=["a", ""])
+    attribute = two.attribute.add(name="graphs", type=onnx.AttributeProto.GRAPHS)
+    attribute.graphs.add().node.add(input=["b"])
+    attribute.graphs.add().node.add(input=["d"])
+    assert list(reads(two)) == ["a", "b", "d"]

@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from trtlint.network import region
 from trtlint.network.parsing import WeightFiles
-from trtlint.network.region import Regions, constants, reads
+from trtlint.network.region import Regions, constants
 from trtlint.network.twins import Initializers
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "my" : 1]>'
@@ -151,19 +151,3 @@ def test_known_tensors(tmp_path: Path) -> None:
     assert found == {"w": [3], "far": [9], "k": 2}
     assert list(constants(proto, ["k"], stored)) == ["k"]
     assert constants(proto, [], stored) == {}
-
-
-def test_what_a_node_reads() -> None:
-    graph = parsed(
-        """g (float[2] x, bool c) => (float[2] y) {
-        y = If (c, ) <
-            then_branch = t () => (float[2] u) < float[2] w = {1, 2} > { a = Add (x, w) u = Mul (a, p) },
-            else_branch = e () => (float[2] outer) {
-                z = my.F (q) <n = 1, body = b (float[2] v) => (float[2] s) { s = Add (v, r) }> }> }"""
-    ).graph
-    assert reads(graph.node[0]) == ["c", "x", "p", "q", "r", "outer"]
-    two = onnx.NodeProto(input=["a", ""])
-    attribute = two.attribute.add(name="graphs", type=onnx.AttributeProto.GRAPHS)
-    attribute.graphs.add().node.add(input=["b"])
-    attribute.graphs.add().node.add(input=["d"])
-    assert reads(two) == ["a", "b", "d"]

@@ -6,8 +6,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from trtlint.partition import naming, origins
-from trtlint.partition.naming import operator, path_of, reads
+from trtlint.partition import origins
+from trtlint.partition.naming import operator, path_of
 from trtlint.partition.origins import mark, merged
 from trtlint.partition.regions import Operator
 
@@ -37,15 +37,6 @@ def test_what_a_node_and_its_bodies_read() -> None:
     assert operator(second) == Operator("", "If", outside, ("b",))
     assert operator(last) == Operator("", "Add", ("a", "b"), ("y",))
     assert operator(helper.make_node("Split", ["a", ""], ["", "b"])).outputs == ("b",)
-
-
-def test_bodies_that_are_too_deep_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    node = parsed(TEXT).graph.node[1]
-    found = {}
-    for most in (-1, 0, 1):
-        monkeypatch.setattr(naming, "MOST_BODIES", most)
-        found[most] = [name for name in reads(node) if name in "pqrsz"]
-    assert found == {-1: [], 0: ["p", "q"], 1: ["p", "q", "r", "s", "z"]}
 
 
 @pytest.mark.parametrize(

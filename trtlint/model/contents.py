@@ -61,6 +61,16 @@ def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
         yield sparse.indices
 
 
+def reads(node: onnx.NodeProto) -> Iterator[str]:
+    """Yield the names of the values that a node reads, including values that its bodies read."""
+    yield from filter(None, node.input)
+    for body in _bodies([node]):
+        own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
+        own.update(name for inner in body.node for name in inner.output)
+        yield from (name for inner in body.node for name in reads(inner) if name not in own)
+        yield from (value.name for value in body.output if value.name not in own)
+
+
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
     # Do not use the declared type of an attribute: if the type is wrong, the search would skip a body.
     for node in nodes:

@@ -254,9 +254,8 @@ class _Inliner:
                 attribute.name = name
             bound.append(attribute)
         if len(bound) < len(node.attribute):
-            kept = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in bound]
             del node.attribute[:]
-            node.attribute.extend(kept)
+            node.attribute.extend(bound)
         for body in bodies_of(node):
             self._bind_body(body, names, attributes, path)
 

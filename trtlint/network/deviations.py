@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto
 
+from trtlint.model.contents import reads
 from trtlint.network.judge import Difference
 from trtlint.network.layers import Array
-from trtlint.network.region import reads
 from trtlint.network.types import is_float, wide
 
 Inputs = Sequence[Array | None]

@@ -18,8 +18,8 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.contents import nodes as all_nodes
+from trtlint.model.contents import reads
 from trtlint.network.layers import Array
-from trtlint.network.region import reads
 from trtlint.network.types import BY_BITS, NATIVE
 
 _FIRST = 32

@@ -13,6 +13,7 @@ from msgspec import Struct
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.compare.reference import evaluator_of
+from trtlint.model.contents import reads
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
 from trtlint.network.twins import Initializers
@@ -127,16 +128,4 @@ def constants(proto: ModelProto, names: Sequence[str], stored: Initializers) -> 
             for attribute in node.attribute:
                 if attribute.name == "value" and attribute.t.data_location != TensorProto.EXTERNAL:
                     found[node.output[0]] = numpy_helper.to_array(attribute.t)
-    return found
-
-
-def reads(node: NodeProto) -> list[str]:
-    """Return the names of the tensors that a node reads, including the tensors that its subgraphs read."""
-    found = [name for name in node.input if name]
-    for attribute in node.attribute:
-        for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-            own = {each.name for each in (*body.input, *body.initializer)}
-            own.update(name for inner in body.node for name in inner.output)
-            found += [name for inner in body.node for name in reads(inner) if name not in own]
-            found += [each.name for each in body.output if each.name not in own]
     return found

@@ -19,10 +19,11 @@ import onnx.numpy_helper
 from msgspec import Struct, convert
 
 from trtlint.errors import ExperimentError
+from trtlint.model.contents import reads
 from trtlint.model.graph import WITH_BODIES
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
-from trtlint.partition.naming import MARK, MOST_BODIES, bodies, operator, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, bodies, operator, path_of
 from trtlint.partition.origins import Merged, mark, merged
 from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Region, interface_words, join, runs
 from trtlint.partition.result import ProviderSettings
@@ -306,9 +307,8 @@ def _store_constants(graph: onnx.GraphProto) -> None:
             (stored.name,) = node.output
             graph.initializer.append(stored)
     if len(kept) < len(graph.node):
-        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
         del graph.node[:]
-        graph.node.extend(copies)
+        graph.node.extend(kept)
 
 
 def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
@@ -318,14 +318,14 @@ def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
     (given,) = node.attribute
     if given.name == "value":
         return onnx.TensorProto.FromString(given.t.SerializeToString())
-    if given.name in ("value_float", "value_int"):
-        number = np.float32(given.f) if given.name == "value_float" else np.int64(given.i)
-        return onnx.numpy_helper.from_array(np.asarray(number))
-    if given.name in ("value_floats", "value_ints"):
-        if given.name == "value_floats":
-            return onnx.numpy_helper.from_array(np.array(given.floats, np.float32))
-        return onnx.numpy_helper.from_array(np.array(given.ints, np.int64))
-    return None
+    numbers: Mapping[str, Any] = {
+        "value_float": np.float32(given.f),
+        "value_int": np.int64(given.i),
+        "value_floats": np.array(given.floats, np.float32),
+        "value_ints": np.array(given.ints, np.int64),
+    }
+    found = numbers.get(given.name)
+    return None if found is None else onnx.numpy_helper.from_array(np.asarray(found))
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import onnx
 
+from trtlint.model.contents import reads
 from trtlint.partition.regions import Operator
 
 MOST_BODIES = 20
@@ -39,19 +40,3 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
 def bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
     """Yield the attributes that contain a subgraph."""
     return (each for each in node.attribute if each.HasField("g"))
-
-
-def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
-    """Yield the names of the values that a node reads.
-
-    If a subgraph of the node reads values of outer graphs, these values are included.
-    """
-    yield from filter(None, node.input)
-    if depth > MOST_BODIES:
-        return
-    for each in bodies(node):
-        own = {value.name for value in each.g.input} | {tensor.name for tensor in each.g.initializer}
-        own.update(name for inner in each.g.node for name in inner.output)
-        for inner in each.g.node:
-            yield from (name for name in reads(inner, depth + 1) if name not in own)
-        yield from (value.name for value in each.g.output if value.name not in own)

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 import onnx
 
-from trtlint.model import contents
+from trtlint.model.contents import graphs, nodes, reads
 from trtlint.model.graph import WITH_BODIES
-from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
 """Pattern of the suffix that ONNX Runtime appends to the name of a copied DequantizeLinear.
@@ -64,9 +64,9 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
         folds into constants or only removes.
     """
     producers = {name: path for path, node in before.items() for name in node.output if name}
-    after_nodes = list(contents.nodes(after))
+    after_nodes = list(nodes(after))
     kept = {node.doc_string[len(MARK) :] for node in after_nodes if node.doc_string.startswith(MARK)}
-    stored = {tensor.name for graph in contents.graphs(after) for tensor in graph.initializer}
+    stored = {tensor.name for graph in graphs(after) for tensor in graph.initializer}
     for node in after_nodes:
         if node.doc_string.startswith(MARK):
             continue

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from trtlint.facts.blocks.sizes import bytes_of
 from trtlint.knowledge.providers import Provider
+from trtlint.model.contents import reads
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import text
 from trtlint.model.values import Constants
 from trtlint.partition.folding import RemovedNodes, removed
-from trtlint.partition.naming import reads
 from trtlint.partition.profiles import shape_input, shape_input_words
 from trtlint.partition.regions import (
     NO_INTERFACE,

@@ -144,13 +144,11 @@ def _remove_casts(graph: onnx.GraphProto) -> bool:
     _rename(graph, names)
     own = {id(node) for node in inserted}
     kept = [node for node in graph.node if id(node) not in own]
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
     del graph.node[:]
-    graph.node.extend(copies)
+    graph.node.extend(kept)
     types = [value for value in graph.value_info if not value.name.startswith(_CASTS)]
-    copied_types = [onnx.ValueInfoProto.FromString(value.SerializeToString()) for value in types]
     del graph.value_info[:]
-    graph.value_info.extend(copied_types)
+    graph.value_info.extend(types)
     return True
 
 
