@@ -35,7 +35,8 @@ class UnfoldableError(TrtlintError):
     """Error: a result cannot be computed.  It is too large, or a required operand is unknown."""
 
 
-Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
+Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Any]
+"""Function that computes the output of a node from its inputs, as a masked array or a plain array."""
 
 
 def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
@@ -50,7 +51,7 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
         return None
     try:
         with np.errstate(all="ignore"):
-            result = folder(node, inputs)
+            result = ma.asarray(folder(node, inputs))
     # numpy raises ValueError, TypeError, IndexError, OverflowError, RuntimeError (too many axes), ...
     # on operands of invalid models.  This function does not validate models.
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, UnfoldableError):
@@ -76,11 +77,6 @@ def fill_of(value: object) -> np.ndarray[Any, Any] | None:
     except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
         return None
     return fill if fill.size == 1 else None
-
-
-def _masked(array: Any) -> Array:
-    result: Array = ma.asarray(array)
-    return result
 
 
 def _known(array: Array | None) -> Array:
@@ -128,7 +124,7 @@ def _bounded(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _unary(function: Callable[[Array], Any]) -> Folder:
     def folder(_node: Node, inputs: Sequence[Array | None]) -> Array:
-        return _masked(function(_need(inputs, 0)))
+        return function(_need(inputs, 0))
 
     return folder
 
@@ -139,7 +135,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
         for port in range(1, len(inputs)):
             other = _need(inputs, port)
             _bounded(np.broadcast_shapes(result.shape, other.shape))
-            result = _masked(function(result, other))
+            result = function(result, other)
         return result
 
     return folder
@@ -150,8 +146,8 @@ def _divide(a: Array, b: Array) -> Array:
         # ONNX truncates integer division towards zero, numpy rounds towards minus infinity.
         floor = a // b
         rounded_down = (floor * b != a) & ((a < 0) != (b < 0))
-        return _masked((floor + rounded_down).astype(a.dtype))
-    return _masked(ma.true_divide(a, b))
+        return (floor + rounded_down).astype(a.dtype)
+    return ma.true_divide(a, b)
 
 
 def _mod(node: Node, inputs: Sequence[Array | None]) -> Array:
@@ -160,13 +156,13 @@ def _mod(node: Node, inputs: Sequence[Array | None]) -> Array:
 
 
 def _reciprocal(a: Array) -> Array:
-    return _masked(ma.true_divide(ma.ones(a.shape, a.dtype), a))
+    return ma.true_divide(ma.ones(a.shape, a.dtype), a)
 
 
 def _power(a: Array, b: Array) -> Array:
     if np.any(np.abs(np.asarray(b, dtype=np.float64)) > 64):
         raise UnfoldableError
-    return _masked(ma.power(a, b).astype(a.dtype))
+    return ma.power(a, b).astype(a.dtype)
 
 
 def _numpy_dtype(onnx_type: int) -> np.dtype[Any]:
@@ -185,11 +181,11 @@ def _numpy_dtype(onnx_type: int) -> np.dtype[Any]:
 
 
 def _cast(node: Node, inputs: Sequence[Array | None]) -> Array:
-    return _masked(_need(inputs, 0).astype(_numpy_dtype(node.attribute("to", 0))))
+    return _need(inputs, 0).astype(_numpy_dtype(node.attribute("to", 0)))
 
 
 def _cast_like(_node: Node, inputs: Sequence[Array | None]) -> Array:
-    return _masked(_need(inputs, 0).astype(_need(inputs, 1).dtype))
+    return _need(inputs, 0).astype(_need(inputs, 1).dtype)
 
 
 def _shape(node: Node, _inputs: Sequence[Array | None]) -> Array:
@@ -199,17 +195,17 @@ def _shape(node: Node, _inputs: Sequence[Array | None]) -> Array:
     dims = value.shape[slice(node.attribute("start", 0), node.attribute("end"))]
     known = [dim if isinstance(dim, int) else 0 for dim in dims]
     mask = [not isinstance(dim, int) for dim in dims]
-    return _masked(ma.MaskedArray(np.array(known, dtype=np.int64), mask=np.array(mask, dtype=bool)))
+    return ma.MaskedArray(np.array(known, dtype=np.int64), mask=np.array(mask, dtype=bool))
 
 
 def _size(node: Node, inputs: Sequence[Array | None]) -> Array:
-    return _masked(np.prod(_ints(_shape(node, inputs)), dtype=np.int64))
+    return np.prod(_ints(_shape(node, inputs)), dtype=np.int64)
 
 
 def _gather(node: Node, inputs: Sequence[Array | None]) -> Array:
     data, indices = _need(inputs, 0), np.asarray(_known(_need(inputs, 1)))
     _bounded((data.size, indices.size))
-    return _masked(data.take(indices, axis=node.attribute("axis", 0)))
+    return data.take(indices, axis=node.attribute("axis", 0))
 
 
 def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
@@ -229,23 +225,23 @@ def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
             # ONNX clamps the start to the first element, and the end to the place before the first element.
             start, end = max(start, -size), None if ends[position] < -size else ends[position]
         index[axis] = slice(start, end, step)
-    return _masked(data[tuple(index)])
+    return data[tuple(index)]
 
 
 def _concat(node: Node, inputs: Sequence[Array | None]) -> Array:
     parts = [_need(inputs, port) for port in range(len(inputs))]
     _bounded([sum(part.size for part in parts)])
-    return _masked(ma.concatenate(parts, axis=node.attribute("axis", 0)))
+    return ma.concatenate(parts, axis=node.attribute("axis", 0))
 
 
 def _unsqueeze(node: Node, inputs: Sequence[Array | None]) -> Array:
     data, axes = _need(inputs, 0), _axes(node, inputs, 1) or []
-    return _masked(np.expand_dims(data, tuple(axes)))
+    return np.expand_dims(data, tuple(axes))
 
 
 def _squeeze(node: Node, inputs: Sequence[Array | None]) -> Array:
     axes = _axes(node, inputs, 1)
-    return _masked(ma.squeeze(_need(inputs, 0), axis=None if axes is None else tuple(axes)))
+    return ma.squeeze(_need(inputs, 0), axis=None if axes is None else tuple(axes))
 
 
 def _reshape(node: Node, inputs: Sequence[Array | None]) -> Array:
@@ -257,14 +253,14 @@ def _reshape(node: Node, inputs: Sequence[Array | None]) -> Array:
 
 
 def _transpose(node: Node, inputs: Sequence[Array | None]) -> Array:
-    return _masked(ma.transpose(_need(inputs, 0), node.attribute("perm")))
+    return ma.transpose(_need(inputs, 0), node.attribute("perm"))
 
 
 def _range(_node: Node, inputs: Sequence[Array | None]) -> Array:
     start, limit, delta = (np.asarray(_known(_need(inputs, port))).reshape(-1)[0] for port in range(3))
     if (limit - start) / delta > MAX_ELEMENTS:
         raise UnfoldableError
-    return _masked(np.arange(start, limit, delta))
+    return np.arange(start, limit, delta)
 
 
 def _constant_of_shape(node: Node, inputs: Sequence[Array | None]) -> Array:
@@ -272,20 +268,20 @@ def _constant_of_shape(node: Node, inputs: Sequence[Array | None]) -> Array:
     fill = fill_of(node.attribute("value"))
     if fill is None:
         raise UnfoldableError
-    return _masked(np.full(shape, fill[0]))
+    return np.full(shape, fill[0])
 
 
 def _expand(_node: Node, inputs: Sequence[Array | None]) -> Array:
     data = _need(inputs, 0)
     shape = _bounded(np.broadcast_shapes(data.shape, _bounded(_ints(_need(inputs, 1)))))
     mask = np.broadcast_to(ma.getmaskarray(data), shape)
-    return _masked(ma.MaskedArray(np.broadcast_to(np.asarray(data), shape), mask=mask))
+    return ma.MaskedArray(np.broadcast_to(np.asarray(data), shape), mask=mask)
 
 
 def _where(_node: Node, inputs: Sequence[Array | None]) -> Array:
     condition, a, b = (_need(inputs, port) for port in range(3))
     _bounded(np.broadcast_shapes(condition.shape, a.shape, b.shape))
-    return _masked(ma.where(condition, a, b))
+    return ma.where(condition, a, b)
 
 
 def _reduce(function: Callable[..., Any]) -> Folder:
@@ -294,7 +290,7 @@ def _reduce(function: Callable[..., Any]) -> Folder:
         everything = () if node.attribute("noop_with_empty_axes", 0) else None
         axis = tuple(axes) if axes else everything
         result = function(np.asarray(data), axis=axis, keepdims=bool(node.attribute("keepdims", 1)))
-        return _masked(result.astype(data.dtype))
+        return result.astype(data.dtype)
 
     return folder
 
