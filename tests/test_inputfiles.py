@@ -32,7 +32,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_arrays_are_read_back() -> None:
     batch = {"x/0": np.arange(6).reshape(2, 3), "flag": True, "text": np.array(["a", "bc"])}
     with input_files([batch, "a.npz"]) as files:
-        ((_, found),) = read_feeds(Inputs(files.names[:1]), None)
+        ((_, found),) = read_feeds(Inputs(files.names[:1]))
         folder = Path(files.names[0]).parent
         assert files.shown(f"{files.names[0]}: no input") == "inputs[0]: no input"
         assert files.names[1:] == ("a.npz",)

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import zipfile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def encoded(array: np.ndarray[Any, Any]) -> dict[str, str]:
 
 def test_an_archive_is_a_batch(tmp_path: Path) -> None:
     files = [archive(tmp_path / f"{index}.npz", **BATCH) for index in range(3)]
-    found = list(read_feeds(Inputs(tuple(files)), 2))
+    found = list(read_feeds(Inputs(tuple(files[:2]))))
     assert [file for file, _ in found] == files[:2]
     batch = fitted(INPUTS, found[0][1], files[0])
     assert {name: array.dtype for name, array in batch.items()} == {
@@ -58,7 +59,7 @@ def test_the_json_of_polygraphy_is_a_list_of_batches(tmp_path: Path) -> None:
     file = tmp_path / "inputs.json"
     batches = [{name: encoded(array) for name, array in BATCH.items()}] * 2
     file.write_text(json.dumps(batches), encoding="ascii")
-    found = list(read_feeds(Inputs(lists=(str(file),)), None))
+    found = list(read_feeds(Inputs(lists=(str(file),))))
     assert len(found) == 2
     assert np.array_equal(found[1][1]["x"], BATCH["x"])
 
@@ -67,7 +68,7 @@ def test_it_is_the_json_that_polygraphy_writes(tmp_path: Path) -> None:
     polygraphy = pytest.importorskip("polygraphy.json")
     file = str(tmp_path / "inputs.json")
     polygraphy.save_json([BATCH], file)
-    ((_, batch),) = read_feeds(Inputs(lists=(file,)), None)
+    ((_, batch),) = read_feeds(Inputs(lists=(file,)))
     assert np.array_equal(batch["ids"], BATCH["ids"])
 
 
@@ -79,8 +80,9 @@ def test_a_script_yields_batches(tmp_path: Path) -> None:
         "def other():\n    for n in range(1, 100):\n        yield {'x': np.zeros((n, 3))}\n",
         encoding="ascii",
     )
-    assert len(list(read_feeds(Inputs(script=str(script)), None))) == 1
-    assert [batch["x"].shape[0] for _, batch in read_feeds(Inputs(script=f"{script}:other"), 3)] == [1, 2, 3]
+    assert len(list(read_feeds(Inputs(script=str(script))))) == 1
+    batches = islice(read_feeds(Inputs(script=f"{script}:other")), 3)
+    assert [batch["x"].shape[0] for _, batch in batches] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["gone.py", "no_python", "folder.py"])
@@ -88,7 +90,7 @@ def test_a_script_must_be_a_python_file(name: str, tmp_path: Path) -> None:
     (tmp_path / "no_python").write_text("def load_data():\n    yield {}\n", encoding="ascii")
     (tmp_path / "folder.py").mkdir()
     with pytest.raises(InputsError, match="not a Python file"):
-        list(read_feeds(Inputs(script=str(tmp_path / name)), None))
+        list(read_feeds(Inputs(script=str(tmp_path / name))))
 
 
 def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
@@ -102,12 +104,12 @@ def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
     text = "import numpy as np\nimport {}\ndef load_data():\n    yield {{'x': np.zeros((1, 3))}}\n"
     script.write_text(text.format("beside_the_loader"), encoding="ascii")
     before = list(sys.path)
-    assert len(list(read_feeds(Inputs(script=str(script)), None))) == 1
+    assert len(list(read_feeds(Inputs(script=str(script))))) == 1
     assert sys.path == before
     script.write_text(text.format("in_the_current_folder"), encoding="ascii")
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
     with pytest.raises(InputsError, match="No module named 'in_the_current_folder'"):
-        list(read_feeds(Inputs(script=str(script)), None))
+        list(read_feeds(Inputs(script=str(script))))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said:
         ".py": Inputs(script=str(file)),
     }
     with pytest.raises(InputsError) as error:
-        list(read_feeds(given[file.suffix], None))
+        list(read_feeds(given[file.suffix]))
     assert str(file) in str(error.value)
     assert said in str(error.value)
 
@@ -249,13 +251,13 @@ def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said:
 def test_one_array_without_a_name_is_named(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones(2))
     with pytest.raises(InputsError, match=r"x\.npy: one array without a name; save the array with np\.savez"):
-        list(read_feeds(Inputs((str(tmp_path / "x.npy"),)), None))
+        list(read_feeds(Inputs((str(tmp_path / "x.npy"),))))
 
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
     file = archive(tmp_path / "a.npz", x=np.array([{"a": 1}], dtype=object))
     with pytest.raises(InputsError):
-        list(read_feeds(Inputs((file,)), None))
+        list(read_feeds(Inputs((file,))))
 
 
 def declared(shape: str, kind: str = "<f4") -> bytes:
@@ -268,7 +270,7 @@ def test_objects_in_an_archive_are_named(tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     np.savez(file, x=np.zeros(2, np.float32), y=np.array([{}, 3], dtype=object))
     with pytest.raises(InputsError, match=r"a\.npz: array 'y' holds Python objects; save an array"):
-        list(read_feeds(Inputs((str(file),)), None))
+        list(read_feeds(Inputs((str(file),))))
 
 
 @pytest.mark.parametrize(
@@ -291,11 +293,11 @@ def test_arrays_that_are_not_what_they_say_are_refused(member: bytes, flags: int
     data[data.find(b"PK\x01\x02") + 8] |= flags
     file.write_bytes(data)
     with pytest.raises(InputsError, match=r"a\.npz: not an \.npz file of arrays$"):
-        list(read_feeds(Inputs((str(file),)), None))
+        list(read_feeds(Inputs((str(file),))))
     if not flags:
         list_.write_text(json.dumps([{"x": {"array": base64.b64encode(member).decode()}}]), encoding="ascii")
         with pytest.raises(InputsError, match=r"input 'x' is not a Polygraphy-encoded array$"):
-            list(read_feeds(Inputs(lists=(str(list_),)), None))
+            list(read_feeds(Inputs(lists=(str(list_),))))
 
 
 def test_no_more_is_unpacked_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +310,7 @@ def test_no_more_is_unpacked_than_may_be(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(feeds, "_MOST_BYTES", 1 << 22)
     monkeypatch.setattr(np.lib.format, "read_array", unpacked)
     with pytest.raises(InputsError, match="more than 0 GB of arrays"):
-        list(read_feeds(Inputs((file,)), None))
+        list(read_feeds(Inputs((file,))))
 
 
 def test_batches_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +341,7 @@ def test_values_of_json_are_bounded_before_they_are_made(
     monkeypatch.setattr(feeds, "_MOST_VALUES", 20_000)
     monkeypatch.setattr(json, "loads", decoded)
     with pytest.raises(InputsError, match="more than 20,000 JSON values, not counting the array data"):
-        list(read_feeds(Inputs(lists=(str(file),)), None))
+        list(read_feeds(Inputs(lists=(str(file),))))
 
 
 def test_files_without_a_batch_are_refused(tmp_path: Path) -> None:
@@ -351,7 +353,7 @@ def test_files_without_a_batch_are_refused(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(InputsError, match=r"nowhere\.npz: No such file"):
-        list(read_feeds(Inputs(("nowhere.npz",)), None))
+        list(read_feeds(Inputs(("nowhere.npz",))))
 
 
 def test_made_up_inputs_fit_and_are_the_same_again() -> None:
@@ -373,8 +375,8 @@ def test_the_size_in_the_header_of_an_archive_is_limited(tmp_path: Path, size: i
     data[place : place + 4] = size.to_bytes(4, "little")
     Path(file).write_bytes(data)
     if fits:
-        ((name, batch),) = read_feeds(Inputs((file,)), None)
+        ((name, batch),) = read_feeds(Inputs((file,)))
         assert (name, batch["x"].tolist()) == (file, [1.0, 1.0])
     else:
         with pytest.raises(InputsError, match=r"a\.npz: more than 2 GB of arrays$"):
-            list(read_feeds(Inputs((file,)), None))
+            list(read_feeds(Inputs((file,))))

@@ -17,7 +17,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +48,18 @@ Each value needs up to 100 bytes of memory.
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 
 
-def read_feeds(given: Inputs, most: int | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the file name and the arrays of each batch in the given files.
-
-    Args:
-        given: the files that the user named.
-        most: largest number of batches; None for the general limit.
+def read_feeds(given: Inputs) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the file name and the arrays of each batch in the files that the user named.
 
     Raises:
         InputsError: a file cannot be read.
     """
-    scripts = () if given.script is None else (given.script,)
-    batches = chain(
-        ((file, _archive(file)) for file in given.files),
-        ((file, batch) for file in given.lists for batch in _list(file)),
-        ((script, batch) for script in scripts for batch in _batches_of_script(script)),
-    )
-    return islice(batches, MOST_BATCHES if most is None else most)
+    for file in given.files:
+        yield file, _archive(file)
+    for file in given.lists:
+        yield from ((file, batch) for batch in _list(file))
+    if given.script is not None:
+        yield from ((given.script, batch) for batch in _batches_of_script(given.script))
 
 
 def _archive(file: str) -> Feeds:
@@ -193,7 +188,7 @@ def given_feeds(
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
-    for file, batch in read_feeds(given, MOST_BATCHES + 1 if most is None else most):
+    for file, batch in islice(read_feeds(given), MOST_BATCHES + 1 if most is None else most):
         if len(found) == MOST_BATCHES and most is None:
             note(f"only the first {MOST_BATCHES:,} batches of inputs were used; --batches changes this limit")
             break

@@ -109,11 +109,7 @@ def _reduced(op: str, tensor: str, axis: int, write: FormulaWriter) -> str:
     return write.add(op, [tensor, write.constant([axis], np.int64)], keepdims=1)
 
 
-def _matmul(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
-    return write.add_copy(node.proto, inputs, node)[0]
-
-
-def _gemm(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
+def _matrix_product(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if len(inputs) < _WITH_BIAS or not inputs[2]:
         return write.add_copy(node.proto, inputs, node)[0]
     if node.number("beta", 1.0) != 1.0:
@@ -149,8 +145,8 @@ domain.
 
 ROUNDED: Mapping[str, Formula] = {
     "Softmax": _softmax,
-    "MatMul": _matmul,
-    "Gemm": _gemm,
+    "MatMul": _matrix_product,
+    "Gemm": _matrix_product,
     "Conv": _convolution,
     "ConvTranspose": _convolution,
 }
