@@ -14,7 +14,7 @@ from onnx import TensorProto, numpy_helper
 from tests.model.wirebytes import field, number, varint
 from trtlint.model import tensors as module
 from trtlint.model.errors import ModelError
-from trtlint.model.tensors import LEFT, LEFT_OUT, TensorStore, _varints, read_message
+from trtlint.model.tensors import LEFT, LEFT_OUT, TensorStore, read_message
 
 
 def external(name: str, dims: list[int], kind: int, **entries: str) -> TensorProto:
@@ -265,21 +265,3 @@ def test_elements_of_a_serialized_tensor(kind: int, payload: bytes, values: list
     found = read_message(tensor, data)
     assert found.tolist() == values
     assert found.dtype == numpy_helper.to_array(decoded).dtype
-
-
-@pytest.mark.parametrize("values", [[0], [1, 127, 128], [2**64 - 1, 0, 2**63, 300], [2**35] * 3])
-def test_packed_numbers(values: list[int]) -> None:
-    assert _varints(memoryview(b"".join(map(varint, values)))).tolist() == values
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "a protobuf integer is cut off"),
-        (b"\x01\x80", "a protobuf integer is cut off"),
-        (b"\xff" * 10 + b"\x01", "a protobuf integer has more than ten bytes"),
-    ],
-)
-def test_packed_numbers_without_an_end(data: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        _varints(memoryview(data))

@@ -18,6 +18,7 @@ import onnx
 
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node
+from trtlint.model.protos import DTYPES
 
 # The type hints of numpy.ma are incomplete and differ between numpy versions.
 Array: TypeAlias = Any
@@ -166,16 +167,7 @@ def _power(a: Array, b: Array) -> Array:
 
 
 def _numpy_dtype(onnx_type: int) -> np.dtype[Any]:
-    if onnx_type not in (
-        onnx.TensorProto.FLOAT,
-        onnx.TensorProto.FLOAT16,
-        onnx.TensorProto.DOUBLE,
-        onnx.TensorProto.INT32,
-        onnx.TensorProto.INT64,
-        onnx.TensorProto.INT8,
-        onnx.TensorProto.UINT8,
-        onnx.TensorProto.BOOL,
-    ):
+    if DTYPES.get(onnx_type) not in ("f32", "f16", "f64", "i32", "i64", "i8", "u8", "bool"):
         raise UnfoldableError
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(onnx_type))
 

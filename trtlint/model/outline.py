@@ -19,31 +19,16 @@ from trtlint.files.replace import require_output
 from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
 from trtlint.model.external import set_place
 from trtlint.model.operators import TORCH_TENSORRT
-from trtlint.model.protos import domain_of, text
+from trtlint.model.protos import NUMBERS, domain_of, text
 from trtlint.model.reader import decode, read
-from trtlint.model.tensors import LEFT_OUT
+from trtlint.model.tensors import LEFT_OUT, PAYLOADS
 from trtlint.model.writer import data_files_of
 
 _KEPT_NUMBERS = 16
 """Largest number of elements of a float tensor that is kept.  Examples are scales, epsilons and limits."""
 _KEPT_BYTES = 1024
 """Size in bytes of the largest integer tensor that is kept.  Examples are shapes, axes, starts and ends."""
-_WHOLE = frozenset(
-    {
-        onnx.TensorProto.BOOL,
-        onnx.TensorProto.INT8,
-        onnx.TensorProto.INT16,
-        onnx.TensorProto.INT32,
-        onnx.TensorProto.INT64,
-        onnx.TensorProto.UINT8,
-        onnx.TensorProto.UINT16,
-        onnx.TensorProto.UINT32,
-        onnx.TensorProto.UINT64,
-    }
-)
-_PAYLOADS = (
-    "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
-)  # fmt: skip
+_WHOLE = frozenset(NUMBERS[name] for name in ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"))
 _TEXTS = frozenset({"value_string", "value_strings", "stopwords", "pool_strings", "pattern", "delimiter"})
 """ONNX attributes whose texts can have any content.
 
@@ -106,12 +91,12 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 def _empty(tensor: onnx.TensorProto) -> None:
     """Remove the elements of a tensor if they may be weights."""
     count = math.prod(max(dim, 0) for dim in tensor.dims)
-    stored = sum(len(getattr(tensor, field)) for field in _PAYLOADS)
+    stored = sum(len(getattr(tensor, field)) for field in PAYLOADS)
     inline = tensor.data_location != onnx.TensorProto.EXTERNAL
     whole = tensor.data_type in _WHOLE and stored <= _KEPT_BYTES
     if inline and tensor.data_type != onnx.TensorProto.STRING and (whole or count <= _KEPT_NUMBERS):
         return
-    for field in _PAYLOADS:
+    for field in PAYLOADS:
         tensor.ClearField(field)
     set_place(tensor, LEFT_OUT)
 

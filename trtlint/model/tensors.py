@@ -23,7 +23,7 @@ from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.external import misplaced, place_of
 from trtlint.model.protos import text
-from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
+from trtlint.model.wire import LENGTH, Buffer, fields
 
 LEFT = "\0"
 """External data location of a tensor that was left in the model file.  No file name can contain a NUL."""
@@ -31,12 +31,12 @@ LEFT = "\0"
 LEFT_OUT = "trtlint-left-out"
 """External data location of a tensor that :mod:`trtlint.model.outline` removed."""
 
-_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA = 9, 4, 10, 6
-_INT32_DATA, _INT64_DATA, _UINT64_DATA = 5, 7, 11
-PAYLOAD_FIELDS = frozenset(
-    {_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA, _INT32_DATA, _INT64_DATA, _UINT64_DATA}
-)
+PAYLOADS = (
+    "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
+)  # fmt: skip
 """The TensorProto fields that hold elements."""
+PAYLOAD_FIELDS = frozenset(onnx.TensorProto.DESCRIPTOR.fields_by_name[name].number for name in PAYLOADS)
+"""The numbers of the fields in ``PAYLOADS``."""
 DATA_LOCATION_FIELD = onnx.TensorProto.DATA_LOCATION_FIELD_NUMBER
 
 _BITS = {
@@ -216,7 +216,7 @@ class TensorStore:
         if len(data) != stored_size(tensor):
             self.note(f"external data {location!r} changed while the model was linted: values are unknown")
             return None
-        direct = _direct(tensor, _RAW_DATA)
+        direct = _direct(tensor, onnx.TensorProto.RAW_DATA_FIELD_NUMBER)
         if direct is not None:
             return np.frombuffer(data, direct)
         inline = onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=bytes(data))
@@ -286,9 +286,7 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
         direct = _direct(tensor, number)
         if direct is not None:
             return np.frombuffer(data[begin:end], direct)
-        if number == _INT64_DATA:
-            return _varints(memoryview(data[begin:end])).view(np.int64)
-    # Rare: small types in 32-bit numbers, unpacked numbers, strings, types that share bytes.
+    # Rare: small types in 32-bit numbers, packed or unpacked integers, strings, types that share bytes.
     return np.asarray(numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data[:]))))
 
 
@@ -325,14 +323,7 @@ def _plausible(tensor: onnx.TensorProto) -> bool:
     count = int(math.prod(tensor.dims))
     if tensor.HasField("raw_data"):
         return stored_size(tensor) in (-1, len(tensor.raw_data))
-    stored = max(
-        len(tensor.int32_data),
-        len(tensor.float_data),
-        len(tensor.int64_data),
-        len(tensor.double_data),
-        len(tensor.uint64_data),
-        len(tensor.string_data),
-    )
+    stored = max(len(getattr(tensor, name)) for name in PAYLOADS)
     return count <= stored * (8 // _BITS.get(tensor.data_type, 8))
 
 
@@ -352,32 +343,13 @@ def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
     if tensor.data_type in _BITS:
         return None
     stored = {
-        _FLOAT_DATA: (onnx.TensorProto.FLOAT, onnx.TensorProto.COMPLEX64),
-        _DOUBLE_DATA: (onnx.TensorProto.DOUBLE, onnx.TensorProto.COMPLEX128),
+        onnx.TensorProto.FLOAT_DATA_FIELD_NUMBER: (onnx.TensorProto.FLOAT, onnx.TensorProto.COMPLEX64),
+        onnx.TensorProto.DOUBLE_DATA_FIELD_NUMBER: (onnx.TensorProto.DOUBLE, onnx.TensorProto.COMPLEX128),
     }
-    if number == _RAW_DATA or tensor.data_type in stored.get(number, ()):
+    if number == onnx.TensorProto.RAW_DATA_FIELD_NUMBER or tensor.data_type in stored.get(number, ()):
         dtype = _dtype(tensor.data_type)
         return None if dtype is None else dtype.newbyteorder("<")
     return None
-
-
-def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Decode the variable-length integers of a packed protobuf field."""
-    raw = np.frombuffer(data, np.uint8)
-    last = np.flatnonzero(raw < 0x80)
-    if not last.size or last[-1] != raw.size - 1:
-        raise ValueError("a protobuf integer is cut off")
-    first = np.concatenate(([0], last[:-1] + 1))
-    length = last - first + 1
-    values = np.zeros(last.size, np.uint64)
-    longest = int(np.max(length))
-    if longest > LONGEST_VARINT:
-        raise ValueError("a protobuf integer has more than ten bytes")
-    for step in range(longest):
-        more = length > step
-        part = raw[first[more] + step].astype(np.uint64) & np.uint64(0x7F)
-        values[more] |= part << np.uint64(7 * step)
-    return values
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:

@@ -17,7 +17,7 @@ Buffer = bytes | memoryview | View
 Field = tuple[int, int, int, int, int]
 """Field number, wire type, offset of the tag, offset of the value, end offset of the value."""
 
-LONGEST_VARINT = 10
+_LONGEST_VARINT = 10
 _FIXED = {FIXED32: 4, FIXED64: 8}
 
 
@@ -28,7 +28,7 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
         ModelError: the integer has more than ten bytes, or extends past ``end``.
     """
     value, start = 0, pos
-    while pos < end and pos - start < LONGEST_VARINT:
+    while pos < end and pos - start < _LONGEST_VARINT:
         byte = data[pos]
         value |= (byte & 0x7F) << (7 * (pos - start))
         pos += 1
