@@ -181,7 +181,7 @@ class TestGpus:
         ],
     )
     def test_unsupported(self, version: str | None, gpu: str | None, words: str | None) -> None:
-        assert Target(version=version, gpu=gpu).unsupported() == words
+        assert Target(version=version, gpu=gpu).gpu_notice == words
 
     @pytest.mark.parametrize(
         ("version", "gpu", "words"),
@@ -193,7 +193,7 @@ class TestGpus:
         ],
     )
     def test_unsupported_by_tensorrt_rtx(self, version: str, gpu: str, words: str | None) -> None:
-        assert Target("tensorrt-rtx", version, gpu=gpu).unsupported() == words
+        assert Target("tensorrt-rtx", version, gpu=gpu).gpu_notice == words
 
 
 class TestFlags:

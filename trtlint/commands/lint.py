@@ -88,7 +88,7 @@ def _refuse_contradictions(options: LintOptions) -> None:
 def _warn(tasks: Iterable[Task]) -> None:
     """Print one warning for each unsupported target."""
     for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
-        if sentence := target.unsupported():
+        if sentence := target.gpu_notice:
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 

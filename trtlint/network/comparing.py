@@ -77,6 +77,9 @@ class NetworkComparer:
         files: the files with weights, which are mapped into memory.
         progress: function that receives the finished share of the work, 0 to 1.
 
+    Attributes:
+        proto: the model, with its large tensors as external data.
+
     Raises:
         NotComparableError: ONNX Runtime rejects the model.
     """
@@ -92,8 +95,8 @@ class NetworkComparer:
         proto = linked(path)
         self._candidates = candidates(proto, network)
         self._weights = external_size(proto.graph.initializer)
-        self._expected, self._proto = self._choose_runtime(path, proto)
-        proto = self._proto
+        self._expected, proto = self._choose_runtime(path, proto)
+        self.proto = proto
         self._regions = Regions(proto)
         self._initializers = Initializers(proto, files)
         self._twins = Twins(proto, network, self._candidates, self._initializers)
@@ -111,13 +114,8 @@ class NetworkComparer:
         """Return the types of the model's inputs."""
         return {
             info.name: np.dtype(helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
-            for info in self._proto.graph.input
+            for info in self.proto.graph.input
         }
-
-    @property
-    def proto(self) -> ModelProto:
-        """Return the model, with its large tensors as external data."""
-        return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
         """Compare network and model on one set of inputs. Return ONNX Runtime's error, or an empty string.
@@ -151,7 +149,7 @@ class NetworkComparer:
 
     def agreement(self) -> dict[str, Any]:
         """Return the results as JSON data.  The keys are fields of :class:`Agreement`."""
-        graph = self._proto.graph
+        graph = self.proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
         names = list(dict.fromkeys(outputs))
@@ -291,7 +289,7 @@ class NetworkComparer:
         inputs = [known.get(each) for each in node.input]
         explained = deviation(node, inputs, values, found, self._opset)
         if node.op_type == "Loop" and got.ndim == expected.ndim > 0:
-            cut = is_cut(self._proto.graph, name, got, expected)
+            cut = is_cut(self.proto.graph, name, got, expected)
             explained = "extra rows at the end of a Loop output, which a Slice removes" if cut else explained
         if explained:
             self._found.deviations.add(explained)
@@ -369,7 +367,7 @@ class NetworkComparer:
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ONNX's values of ``names``, by name. Tensors that no runtime can compute are left out."""
         found = {name: array for name, array in self._feeds.items() if name in names}
-        found.update(constants(self._proto, names, self._initializers))
+        found.update(constants(self.proto, names, self._initializers))
         found.update(self._expected.of([name for name in names if name not in found]))
         return found
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.numpy_helper
-from msgspec import Struct, convert
+from msgspec import Struct, convert, to_builtins
 
 from trtlint.errors import ExperimentError
 from trtlint.model.contents import reads
@@ -251,10 +251,7 @@ class _GraphDivider:
                     for index, node in enumerate(nodes)
                     if not node.doc_string.startswith(MARK)
                 ],
-                "parts": joined.parts,
-                "small": joined.small,
-                "cyclic": joined.cyclic,
-                "joined": joined.joined,
+                **to_builtins(joined),
                 "whole": whole,
                 "rejected": rejected,
             }

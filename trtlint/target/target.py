@@ -183,7 +183,7 @@ class Target(Struct, frozen=True):
     @property
     def gpu_supported(self) -> bool | None:
         """True if the version supports the GPU; None if the version or the GPU is unknown."""
-        return None if self.version is None or self.sm is None else self.unsupported() is None
+        return None if self.version is None or self.sm is None else self.gpu_notice is None
 
     @property
     def gpu_notice(self) -> str | None:
@@ -191,7 +191,22 @@ class Target(Struct, frozen=True):
 
         The value is None if the version may support the GPU.
         """
-        return self.unsupported()
+        entry = self._architecture
+        if entry is None or self.version is None:
+            return None
+        gpu = sm_words(entry.sm) + (f" ({self.gpu})" if self.gpu else "")
+        product = PRODUCTS[self.product]
+        newest, oldest = self.releases[-1].number, self.releases[0].number
+        first, last = entry.first, entry.last
+        if self.product == "tensorrt-rtx":
+            if entry.rtx is None:
+                return f"{gpu} is not in any support matrix of {product}"
+            first, last = entry.rtx, None
+        if first is not None and newest < Version(first):
+            return f"{product} {self.version} does not support {gpu}: support came with {first}"
+        if last is not None and oldest.release[:2] > Version(last).release[:2]:
+            return f"{product} {self.version} does not support {gpu}: support ended with {last}"
+        return None
 
     @property
     def fp16(self) -> bool | None:
@@ -293,25 +308,6 @@ class Target(Struct, frozen=True):
     def releases(self) -> tuple[Release, ...]:
         """The known releases that ``version`` stands for. Without a version, all releases of the product."""
         return releases_matching(self.version, self.product)
-
-    def unsupported(self) -> str | None:
-        """Return the reason why the version does not support the GPU, or None if it may support the GPU."""
-        entry = self._architecture
-        if entry is None or self.version is None:
-            return None
-        gpu = sm_words(entry.sm) + (f" ({self.gpu})" if self.gpu else "")
-        product = PRODUCTS[self.product]
-        newest, oldest = self.releases[-1].number, self.releases[0].number
-        first, last = entry.first, entry.last
-        if self.product == "tensorrt-rtx":
-            if entry.rtx is None:
-                return f"{gpu} is not in any support matrix of {product}"
-            first, last = entry.rtx, None
-        if first is not None and newest < Version(first):
-            return f"{product} {self.version} does not support {gpu}: support came with {first}"
-        if last is not None and oldest.release[:2] > Version(last).release[:2]:
-            return f"{product} {self.version} does not support {gpu}: support ended with {last}"
-        return None
 
     @property
     def words(self) -> str:
