@@ -31,7 +31,7 @@ def _shape(layer: Layer, inputs: Inputs) -> list[Array]:
 def _shuffle(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute a shuffle layer: transpose, reshape, transpose."""
     x = _transposed(inputs[0], layer.get("first_transpose"))
-    dims = _values(inputs[1]) if len(inputs) > 1 and inputs[1] is not None else layer.get("reshape_dims")
+    dims = _integers_of(layer, inputs, 1, "reshape_dims")
     if dims is not None:
         zero_copies = bool(layer.get("zero_is_placeholder", True))
         sizes = [x.shape[at] if dim == 0 and zero_copies else dim for at, dim in enumerate(dims)]
@@ -144,11 +144,9 @@ def _gather(layer: Layer, inputs: Inputs) -> list[Array]:
         return [np.take(data, index.astype(np.int64), axis=axis)]
     outer = data.shape[:batch]
     rows = [np.take(data[at], index[at].astype(np.int64), axis=axis - batch) for at in np.ndindex(*outer)]
-    return [np.stack(rows).reshape((*outer, *rows[0].shape)) if rows else _none_gathered(data, index, axis)]
-
-
-def _none_gathered(data: Array, index: Array, axis: int) -> Array:
-    return np.zeros((*data.shape[:axis], *index.shape[1:], *data.shape[axis + 1 :]), data.dtype)
+    if not rows:
+        return [np.zeros((*data.shape[:axis], *index.shape[1:], *data.shape[axis + 1 :]), data.dtype)]
+    return [np.stack(rows).reshape((*outer, *rows[0].shape))]
 
 
 def _gather_nd(data: Array, index: Array, batch: int) -> Array:

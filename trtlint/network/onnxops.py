@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ _MOST_KEPT = 256
 _OPSET = 20
 LARGE = 1 << 16
 """Number of elements above which ONNX Runtime (with all CPUs) is faster than several NumPy steps."""
-_kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
@@ -30,13 +29,9 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
         Exception: any error of ONNX Runtime.  It means that ONNX Runtime rejects the inputs.
         MemoryError: there is too little memory.
     """
-    types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs]
-    ranks = [array.ndim for array in inputs]
-    key = json.dumps([op, types, ranks, dict(attributes)], sort_keys=True)
-    session = _kept.pop(key, None) or _session(op, types, ranks, attributes)
-    _kept[key] = session
-    if len(_kept) > _MOST_KEPT:
-        _kept.popitem(last=False)
+    types = tuple(helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs)
+    ranks = tuple(array.ndim for array in inputs)
+    session = _session(op, types, ranks, json.dumps(dict(attributes), sort_keys=True))
     value = onnx_runtime().OrtValue.ortvalue_from_numpy
     arrays = (np.asarray(array, order="C") for array in inputs)
     feeds = {f"i{port}": value(array) for port, array in enumerate(arrays)}
@@ -53,14 +48,17 @@ def erf(x: Array) -> Array:
     return compute("Erf", [x.astype(np.float32, copy=False)], {})
 
 
-def _session(op: str, types: Sequence[int], ranks: Sequence[int], attributes: Mapping[str, Any]) -> Any:
+@lru_cache(maxsize=_MOST_KEPT)
+def _session(op: str, types: tuple[int, ...], ranks: tuple[int, ...], attributes: str) -> Any:
+    """Return a session that runs one operator.  ``attributes`` are its attributes in JSON."""
     names = [f"i{port}" for port in range(len(types))]
     inputs = [
         helper.make_tensor_value_info(name, element, [None] * rank)
         for name, element, rank in zip(names, types, ranks, strict=True)
     ]
     output = helper.make_empty_tensor_value_info("o")
-    graph = helper.make_graph([helper.make_node(op, names, ["o"], **attributes)], "one", inputs, [output])
+    node = helper.make_node(op, names, ["o"], **json.loads(attributes))
+    graph = helper.make_graph([node], "one", inputs, [output])
     model = helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", _OPSET)])
     inferred = onnx.shape_inference.infer_shapes(model)
     runtime = onnx_runtime()

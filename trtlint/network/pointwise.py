@@ -24,7 +24,12 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
     function = _ACTIVATIONS.get(kind)
     if function is None:
         raise NotComputedError(f"the activation {kind}")
-    found = function(x, _like(x, layer.get("alpha", 0.0)), _like(x, layer.get("beta", 0.0)))
+    alpha, beta = (_like(x, layer.get(name, 0.0)) for name in ("alpha", "beta"))
+    if kind in _SLOW_IN_NUMPY and x.dtype == np.float32 and x.size > LARGE:
+        attributes = {"alpha": float(alpha), "beta": float(beta)} if kind == "HARD_SIGMOID" else {}
+        found = compute(_SLOW_IN_NUMPY[kind], [x], attributes)
+    else:
+        found = function(x, alpha, beta)
     return [narrowed(np.asarray(found), layer.types[0])]
 
 
@@ -41,24 +46,6 @@ def _bounds(dtype: np.dtype[Any]) -> tuple[float, float]:
         return 0.0, 1.0
     info = np.iinfo(dtype)
     return float(info.min), float(np.nextafter(np.float64(info.max), 0) if info.bits > 32 else info.max)
-
-
-def _sigmoid(x: Array) -> Array:
-    if x.dtype == np.float32 and x.size > LARGE:
-        return compute("Sigmoid", [x], {})
-    return np.asarray(1 / (1 + np.exp(-x)))
-
-
-def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
-    if x.dtype == np.float32 and x.size > LARGE:
-        return compute("HardSigmoid", [x], {"alpha": float(alpha), "beta": float(beta)})
-    return np.asarray(_bounded(np.minimum(1, alpha * x + beta), x.dtype.type(0)))
-
-
-def _tanh(x: Array) -> Array:
-    if x.dtype == np.float32 and x.size > LARGE:
-        return compute("Tanh", [x], {})
-    return np.asarray(np.tanh(x))
 
 
 def _softplus(x: Array, alpha: Any, beta: Any) -> Array:
@@ -80,17 +67,19 @@ def _bounded(x: Any, least: Any) -> Any:
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 
+_SLOW_IN_NUMPY = {"SIGMOID": "Sigmoid", "TANH": "Tanh", "HARD_SIGMOID": "HardSigmoid"}
+"""Activations that ONNX Runtime computes for large tensors, each with its ONNX operator."""
 _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
     "RELU": lambda x, _, __: np.maximum(x, x.dtype.type(0)),
-    "SIGMOID": lambda x, _, __: _sigmoid(x),
-    "TANH": lambda x, _, __: _tanh(x),
+    "SIGMOID": lambda x, _, __: 1 / (1 + np.exp(-x)),
+    "TANH": lambda x, _, __: np.tanh(x),
     "LEAKY_RELU": lambda x, a, __: np.where(x >= 0, x, a * x),
     "ELU": lambda x, a, __: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
     "SELU": lambda x, a, b: b * np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))),
     "SOFTSIGN": lambda x, _, __: x / (1 + np.abs(x)),
     "SOFTPLUS": _softplus,
     "CLIP": lambda x, a, b: _bounded(np.minimum(b, x), a),
-    "HARD_SIGMOID": lambda x, a, b: _hard_sigmoid(x, a, b),
+    "HARD_SIGMOID": lambda x, a, b: _bounded(np.minimum(1, a * x + b), x.dtype.type(0)),
     "SCALED_TANH": lambda x, a, b: a * np.tanh(b * x),
     "THRESHOLDED_RELU": lambda x, a, __: np.where(x > a, x, x.dtype.type(0)),
     "GELU_ERF": _gelu,

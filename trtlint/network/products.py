@@ -18,10 +18,11 @@ _MOST_PLACES = 1 << 16
 
 
 def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
-    if all(array.ndim > 1 and array.size and is_float(array.dtype) for array in inputs):
-        return [narrowed(_product(layer, *map(wide, inputs)), layer.types[0])]
     left, right = map(wide, inputs)
-    return [narrowed(_multiplied(layer, left, right), layer.types[0])]
+    vectors = "VECTOR" in (layer.get("op0"), layer.get("op1"))
+    large = all(array.ndim > 1 and array.size and is_float(array.dtype) for array in inputs)
+    multiply = _product if large and not vectors else _multiplied
+    return [narrowed(multiply(layer, left, right), layer.types[0])]
 
 
 def _multiplied(layer: Layer, left: Array, right: Array) -> Array:
@@ -43,15 +44,9 @@ def _multiplied(layer: Layer, left: Array, right: Array) -> Array:
 def _product(layer: Layer, left: Array, right: Array) -> Array:
     """Multiply matrices with ONNX Runtime, which is much faster than NumPy for batches."""
     turned = [layer.get(name) == "TRANSPOSE" for name in ("op0", "op1")]
-    if "VECTOR" in (layer.get("op0"), layer.get("op1")):
-        return _multiplied(layer, left, right)
     if left.ndim == right.ndim == 2:
         return compute("Gemm", [left, right], {"transA": int(turned[0]), "transB": int(turned[1])})
-    operands = [
-        np.ascontiguousarray(np.swapaxes(array, -1, -2)) if each else array
-        for array, each in zip((left, right), turned, strict=True)
-    ]
-    return compute("MatMul", operands, {})
+    return compute("MatMul", [_operand(left, layer.get("op0")), _operand(right, layer.get("op1"))], {})
 
 
 def _operand(array: Array, operation: str) -> Array:
@@ -119,19 +114,16 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
     found: dict[str, Array] = {}
     if kind in ("MAX", "MAX_AVERAGE_BLEND"):
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        parts = _by_window_position(_framed(x, pads, window, stride, sizes, lowest), window, stride, sizes)
-        found["MAX"] = _greatest(parts)
+        found["MAX"] = _greatest(_by_window_position(x, pads, window, stride, sizes, lowest))
     if kind in ("AVERAGE", "MAX_AVERAGE_BLEND"):
-        parts = _by_window_position(_framed(x, pads, window, stride, sizes, 0), window, stride, sizes)
+        total = sum(_by_window_position(x, pads, window, stride, sizes, 0))
         counted = np.ones(spatial, np.float32)
         if not layer.get("average_count_excludes_padding", True):
             counted = np.pad(counted, pads, constant_values=1)
-            frame = _framed(counted, [(0, 0)] * len(pads), window, stride, sizes, 0)
-        else:
-            frame = _framed(counted, pads, window, stride, sizes, 0)
-        counts = sum(_by_window_position(frame, window, stride, sizes))
+            pads = [(0, 0)] * len(pads)
+        counts = sum(_by_window_position(counted, pads, window, stride, sizes, 0))
         with np.errstate(all="ignore"):
-            found["AVERAGE"] = np.asarray(sum(parts) / np.asarray(counts))
+            found["AVERAGE"] = np.asarray(total / np.asarray(counts))
     if kind == "MAX_AVERAGE_BLEND":
         share = np.float32(layer.get("blend_factor", 0.0))
         found[kind] = (1 - share) * found["MAX"] + share * found["AVERAGE"]
@@ -166,15 +158,18 @@ def _windows(
     return pads, sizes
 
 
-def _framed(
+def _by_window_position(
     x: Array,
     pads: Sequence[tuple[int, int]],
     window: Sequence[int],
     stride: Sequence[int],
     sizes: Sequence[int],
     value: float,
-) -> Array:
-    """Pad an array with ``value``. Add more padding if the last window is incomplete.
+) -> Iterator[Array]:
+    """Yield one array for each position in a window.
+
+    The array has the elements that all windows have at this position.  If the last window is incomplete, it
+    gets more padding.
 
     Args:
         x: the array.
@@ -189,22 +184,7 @@ def _framed(
         length = x.shape[x.ndim - len(pads) + axis] + first
         needed = (sizes[axis] - 1) * stride[axis] + window[axis]
         widths.append((first, max(last, needed - length)))
-    return np.pad(x, widths, constant_values=value) if any(map(any, widths)) else x
-
-
-def _by_window_position(
-    x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
-) -> Iterator[Array]:
-    """Yield one array for each position in a window.
-
-    The array has the elements that all windows have at this position.
-
-    Args:
-        x: the padded array.
-        window: sizes of the window.
-        stride: distance between windows on each axis.
-        sizes: number of windows along each axis.
-    """
+    x = np.pad(x, widths, constant_values=value) if any(map(any, widths)) else x
     for place in product(*map(range, window)):
         cut: list[Any] = [...]
         cut += [

@@ -43,12 +43,14 @@ def _reduce(layer: Layer, inputs: Inputs) -> list[Array]:
     if operation in ("SUM", "PROD"):
         given["dtype"] = x.dtype  # NumPy would widen whole numbers
     if operation in ("MAX", "MIN"):
-        lowest = np.inf if operation == "MIN" else -np.inf
-        given["initial"] = lowest if is_float(x.dtype) else _extreme(x.dtype, operation)
+        given["initial"] = _extreme(x.dtype, operation)
     return [narrowed(np.asarray(_REDUCTIONS[operation](x, **given)), layer.types[0])]
 
 
 def _extreme(dtype: np.dtype[Any], operation: str) -> Any:
+    """Return the result of a MIN or MAX of no elements."""
+    if is_float(dtype):
+        return np.inf if operation == "MIN" else -np.inf
     if dtype.kind == "b":
         return operation == "MIN"
     info = np.iinfo(dtype)
