@@ -158,7 +158,7 @@ def test_vertices_and_the_vertices_that_read_them() -> None:
 
 
 def test_words() -> None:
-    assert shapeless_words([]) == ""
+    assert shapeless_words("") == ""
     words = "has no full shape: Please run shape inference on the onnx model first"
-    assert shapeless_words(["q", "r"]) == f"tensor q {words}"
+    assert shapeless_words("q") == f"tensor q {words}"
     assert interface_words("x", "f64") == "the provider accepts no f64 inputs or outputs, such as x"

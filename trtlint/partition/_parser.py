@@ -32,7 +32,6 @@ from trtlint.partition.rewriting import shapes_of
 
 _MOST_CALLS = 3000
 """Largest number of parser calls for one model."""
-_MOST_SHAPELESS = 20
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
@@ -67,7 +66,7 @@ def work(request: dict[str, Any], say: Say) -> None:
             "calls": parser.calls,
             "rewritten": read.rewritten,
             "merged": read.merged,
-            "shapeless": list(parser.shapeless)[:_MOST_SHAPELESS],
+            "shapeless": parser.shapeless,
         }
     )
 
@@ -101,7 +100,12 @@ def _read(path: Path, *, rewrite: bool) -> _ProviderModel:
 
 
 class _Parser:
-    """Calls NVIDIA's parser for regions of one model."""
+    """Calls NVIDIA's parser for regions of one model.
+
+    Attributes:
+        calls: number of parser calls.
+        shapeless: the first region input without a full shape; empty if there is none.
+    """
 
     def __init__(self, model: onnx.ModelProto, path: Path, settings: ProviderSettings) -> None:
         self._trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -109,7 +113,7 @@ class _Parser:
         self._builder = self._trt.Builder(self._logger)
         self.model, self._path, self._settings = model, path, settings
         self.calls = 0
-        self.shapeless: dict[str, None] = {}
+        self.shapeless = ""
 
     def taken(
         self, nodes: Sequence[onnx.NodeProto], region: Region, around: _GraphContext
@@ -173,7 +177,7 @@ class _Parser:
     def _value(self, name: str, types: Types, *, strict: bool) -> onnx.ValueInfoProto:
         known = types.get(name)
         if strict and not _has_shape(known):
-            self.shapeless[name] = None
+            self.shapeless = self.shapeless or name
         value = onnx.ValueInfoProto(name=name)
         if known is not None:
             value.type.CopyFrom(known)

@@ -158,23 +158,22 @@ class _Prediction:
             return shapeless_words(self._shapeless())
         return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
-    def _shapeless(self) -> list[str]:
-        """Return the names of region inputs without a known shape, for regions in the main graph."""
+    def _shapeless(self) -> str:
+        """Return the name of a region input without a full shape in the main graph, or an empty string."""
         nodes = self._scopes.get("", [])
         offered = [position for position, node in enumerate(nodes) if node not in self._refused]
         if len(offered) == len(nodes):
-            return []
-        found: dict[str, None] = {}
+            return ""
         for region in runs(offered):
-            inside = {id(value) for position in region for value in nodes[position].outputs}
+            inside = {value for position in region for value in nodes[position].outputs}
             for value in (each for position in region for each in nodes[position].inputs):
-                if value is None or id(value) in inside:
+                if value is None or value in inside:
                     continue
                 if value.producer is not None and value.producer.path in self._gone:
                     continue
                 if value.shape is None or None in value.shape:
-                    found[value.name] = None
-        return list(found)
+                    return value.name
+        return ""
 
     def _left(self, node: Node) -> RemainingNode:
         reason = self._reasons.get(node, Reason(""))

@@ -219,17 +219,17 @@ def interface_words(name: str, dtype: str) -> str:
     return f"the provider accepts no {dtype} inputs or outputs, such as {name}"
 
 
-def shapeless_words(names: Sequence[str]) -> str:
-    """Explain why the TensorRT provider fails because of inputs without shapes.
+def shapeless_words(name: str) -> str:
+    """Explain why the TensorRT provider fails because of the region input ``name``, which has no full shape.
 
-    ``names`` are the names of these inputs.  If there are none, the function returns an empty string.
+    If ``name`` is empty, the function returns an empty string.
 
     From the second parser call on, every input of a region needs a shape.  Each dimension must have a size or
     a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
     """
-    if not names:
+    if not name:
         return ""
-    return f"tensor {names[0]} has no full shape: Please run shape inference on the onnx model first"
+    return f"tensor {name} has no full shape: Please run shape inference on the onnx model first"
 
 
 def borders(
