@@ -543,12 +543,12 @@ def test_declared_types_of_the_main_graph_are_set_aside() -> None:
     node, name = field(1, field(4, b"Relu")), field(2, b"main")
     graph = first + node + second + first + name
     found = structure(HEAD + field(7, graph))
-    assert (found.data, found.declared) == (HEAD + field(7, node + name), first + second + first)
+    assert (found.data, found.declared) == (HEAD + field(7, node + name), field(7, first + second + first))
     found = structure(HEAD + field(7, graph), whole=True)
-    assert (found.data, found.declared) == (HEAD + field(7, graph), b"")
+    assert (found.data, found.declared) == (HEAD + field(7, graph), field(7, b""))
     large = node * 1000
     found = structure(HEAD + field(7, first + large + number(13, 1)))
-    assert (found.data, found.declared) == (HEAD + field(7, large + number(13, 1)), first)
+    assert (found.data, found.declared) == (HEAD + field(7, large + number(13, 1)), field(7, first))
 
 
 @pytest.mark.parametrize("whole", [True, False])

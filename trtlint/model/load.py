@@ -19,7 +19,7 @@ from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED, FunctionCall, InliningResult, inline
 from trtlint.model.misreading import Misreading
 from trtlint.model.protos import DTYPES, NOT_TENSORS, bodies_of, domain_of, opsets, text
-from trtlint.model.reader import RawModel, decode, decode_graph, read
+from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.retype import retype
 from trtlint.model.scopes import add_outer_values, remove_outer_values
 from trtlint.model.tensors import TensorStore
@@ -194,7 +194,7 @@ def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlini
     """
     data = raw.data
     inlined = NOTHING_INLINED
-    declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
+    declared = {text(info.name): info.type for info in decode(raw.declared).graph.value_info}
     if raw.has_functions or (declared and raw.domains):
         proto = decode(data)
         if raw.has_functions:

@@ -13,7 +13,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -27,8 +26,6 @@ from trtlint.model.errors import ModelError
 from trtlint.model.external import set_place
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
-
-_Proto = TypeVar("_Proto", onnx.ModelProto, onnx.GraphProto)
 
 KEPT = 1024
 """Bytes of the largest tensor payload that is kept: scalars, axes, shapes, small vectors."""
@@ -92,8 +89,9 @@ class RawModel(Struct, frozen=True):
             at the location :data:`~trtlint.model.tensors.LEFT`.
         tensors: reads the values of any tensor of the model.
         has_functions: whether the model defines functions.
-        declared: declared types of intermediate values in the main graph (``value_info``), as fields of a
-            serialized GraphProto.  ``data`` does not contain these types, so inference does not rely on them.
+        declared: declared types of intermediate values in the main graph (``value_info``), as a serialized
+            ModelProto that has only these types.  ``data`` does not contain these types, so inference does
+            not rely on them.
         domains: the operator domains that the model imports, except ONNX's domain.
     """
 
@@ -169,7 +167,7 @@ def read_structure(data: Buffer, tensors: TensorStore, *, whole: bool = False) -
         compact,
         tensors,
         has_functions=_FUNCTIONS in compactor.seen,
-        declared=b"".join(compactor.declared),
+        declared=record(_GRAPH_FIELD, b"".join(compactor.declared)),
         domains=frozenset(compactor.domains - {"", "ai.onnx"}),
     )
 
@@ -180,21 +178,8 @@ def decode(data: bytes) -> onnx.ModelProto:
     Raises:
         ModelError: the bytes are not a ModelProto.
     """
-    return _decode(data, onnx.ModelProto)
-
-
-def decode_graph(data: bytes) -> onnx.GraphProto:
-    """Decode a serialized GraphProto.
-
-    Raises:
-        ModelError: the bytes are not a GraphProto.
-    """
-    return _decode(data, onnx.GraphProto)
-
-
-def _decode(data: bytes, kind: type[_Proto]) -> _Proto:
     try:
-        return kind.FromString(data)
+        return onnx.ModelProto.FromString(data)
     except (DecodeError, ValueError) as error:  # the exception depends on the protobuf implementation
         raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
 

@@ -78,10 +78,8 @@ class NetworkReader:
         return Layer(index, name, kind, inputs, outputs, types, settings, group)
 
     def _group(self, found: Any) -> int:
-        if id(found) not in self._groups:
-            self._held.append(found)
-            self._groups[id(found)] = len(self._groups)
-        return self._groups[id(found)]
+        self._held.append(found)
+        return self._groups.setdefault(id(found), len(self._groups))
 
     def _attention(self, attention: Any) -> dict[str, Any]:
         """Return the settings of an attention layer. Tensors are given as positions in the network."""
