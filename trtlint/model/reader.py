@@ -118,25 +118,18 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
             status = os.fstat(file.fileno())
             if status.st_size == 0:
                 raise ModelError("the file is empty")
-            data = open_view(file, status.st_size)
+            tensors = TensorStore(path, status)
             try:
-                return read_structure(data, TensorStore(path, status), whole=whole)
+                return read_structure(open_view(file, status.st_size), tensors, whole=whole)
             finally:
-                _require_unchanged(status, os.fstat(file.fileno()))
+                # If the file changed, the data may mix an old and a new version of the file.
+                if not tensors.is_of(os.fstat(file.fileno())):
+                    raise ModelError("the file changed while it was read")
     except IrregularError as error:
         reason = "this folder contains no *.onnx file" if has_no_model(path) else error.strerror
         raise ModelError(reason) from error
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror or error}") from error
-
-
-def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
-    """Raise an error if the file changed while it was read.
-
-    The data may then mix an old and a new version of the file.
-    """
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise ModelError("the file changed while it was read")
 
 
 def read_structure(data: Buffer, tensors: TensorStore, *, whole: bool = False) -> RawModel:

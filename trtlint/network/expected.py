@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import onnx
@@ -115,7 +115,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     return runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
+def by_reference(model: Path, names: Sequence[str]) -> _Reference:
     """Return an object that computes tensors of a model with ONNX's reference evaluator.
 
     ``names`` are the tensors to return.
@@ -133,17 +133,7 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
     return _Reference(evaluator_of(proto), names)
 
 
-class TensorSource(Protocol):
-    """Interface of objects that compute tensors of an ONNX model."""
-
-    def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Compute the tensors for one set of inputs, and yield them in groups, by name."""
-
-    def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute the tensors ``names`` again. ``feeds`` are the inputs of a previous run."""
-
-
-def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
+def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> Parts:
     """Return an object that computes tensors of a model with ONNX Runtime.
 
     Args:
@@ -195,7 +185,7 @@ class ExpectedTensors:
         names: the tensors that callers will request.
     """
 
-    def __init__(self, source: TensorSource, names: Sequence[str]) -> None:
+    def __init__(self, source: Parts | _Reference, names: Sequence[str]) -> None:
         self._source = source
         self._names = frozenset(names)
         self._feeds: Feeds = {}

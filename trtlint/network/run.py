@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,22 +54,14 @@ The function returns the output if the output is already known, else None.
 """
 
 
-class _BlockTensors:
+class _BlockTensors(ChainMap[int, Value]):
     """The tensors of one block. A block is one loop iteration, or all layers outside loops.
 
     Layers of the block can also read the tensors of the outer blocks.
     """
 
-    def __init__(self, outer: _BlockTensors | None = None) -> None:
-        self.values: dict[int, Value] = {}
-        self._outer = outer
-
-    def get(self, tensor: int) -> Value:
-        if tensor in self.values:
-            return self.values[tensor]
-        return (
-            MissingTensor("no layer computes the tensor") if self._outer is None else self._outer.get(tensor)
-        )
+    def __missing__(self, tensor: int) -> Value:
+        return MissingTensor("no layer computes the tensor")
 
 
 class Runner:
@@ -105,7 +98,7 @@ class Runner:
             for tensor in self._network.inputs:
                 known = self._network.tensors[tensor]
                 given = feeds.get(known.name)
-                scope.values[tensor] = (
+                scope[tensor] = (
                     MissingTensor("no value was given")
                     if given is None
                     else narrowed(np.asarray(given), known.dtype)
@@ -125,20 +118,20 @@ class Runner:
                 found = self._step(step, scope) if known is None else [known]
                 del known
             for tensor, value in zip(step.gives, found, strict=True):
-                scope.values[tensor] = value if watch is None else watch(tensor, self._givers[tensor], value)
+                scope[tensor] = value if watch is None else watch(tensor, self._givers[tensor], value)
             del found
             for tensor in last:
-                scope.values.pop(tensor, None)
+                scope.pop(tensor, None)
 
     def _foreseen(self, step: ScheduledStep, scope: _BlockTensors) -> Array | None:
         if self._foresee is None or step.loop is not None or len(step.gives) != 1:
             return None
         layer = step.layer
-        return self._foresee(layer, [None if each is None else scope.get(each) for each in layer.inputs])
+        return self._foresee(layer, [None if each is None else scope[each] for each in layer.inputs])
 
     def _skips(self, scope: _BlockTensors, branch: int, taken: bool) -> bool:
         condition = self._conditions.get(branch)
-        value = MissingTensor("") if condition is None else scope.get(condition)
+        value = MissingTensor("") if condition is None else scope[condition]
         return isinstance(value, np.ndarray) and bool(value.item()) != taken
 
     def _step(self, step: ScheduledStep, scope: _BlockTensors) -> Sequence[Value]:
@@ -159,18 +152,18 @@ class Runner:
     def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
         """Compute the output of a conditional: the value of the branch that the condition selects."""
         condition = self._conditions.get(layer.group)
-        value = MissingTensor("a condition is missing") if condition is None else scope.get(condition)
+        value = MissingTensor("a condition is missing") if condition is None else scope[condition]
         if isinstance(value, MissingTensor):
             return MissingTensor(value.reason)
         tensor = layer.inputs[0 if bool(value.item()) else 1]
-        chosen = MissingTensor("a branch is missing") if tensor is None else scope.get(tensor)
+        chosen = MissingTensor("a branch is missing") if tensor is None else scope[tensor]
         return chosen if isinstance(chosen, MissingTensor) else narrowed(chosen, layer.types[0])
 
     def _loop(self, block: Block, scope: _BlockTensors) -> Sequence[Value]:
         loop = _Loop(block.bounds, scope)
         turn = 0
         while True:
-            inner = _BlockTensors(scope)
+            inner = scope.new_child()
             loop.begin(inner, turn)
             if loop.counted_out(turn):
                 break
@@ -217,15 +210,15 @@ class _Loop:
             inner: the tensors of the iteration.
             turn: number of the iteration, from 0.
         """
-        inner.values.update(self._state)
+        inner.update(self._state)
         for layer in self._of_kind("ITERATOR"):
             (tensor,), (output,) = layer.inputs, layer.outputs
             source, axis = _of(self._scope, tensor), int(layer.get("axis", 0))
             if isinstance(source, MissingTensor):
-                inner.values[output] = source
+                inner[output] = source
             elif turn < source.shape[axis]:
                 at = source.shape[axis] - 1 - turn if layer.get("reverse") else turn
-                inner.values[output] = np.take(source, at, axis=axis)
+                inner[output] = np.take(source, at, axis=axis)
 
     def counted_out(self, turn: int) -> bool:
         """Return whether the trip count is reached after ``turn`` iterations."""
@@ -280,16 +273,16 @@ class _Loop:
 
 
 def _of(scope: _BlockTensors, tensor: int | None) -> Value:
-    return MissingTensor("an input is not connected") if tensor is None else scope.get(tensor)
+    return MissingTensor("an input is not connected") if tensor is None else scope[tensor]
 
 
 def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     """Compute the outputs of a layer. If an input is :class:`MissingTensor`, all outputs are missing, too."""
-    inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
+    inputs: list[Any] = [None if tensor is None else scope[tensor] for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":
         for name in ("mask", "normalization_quantize_scale"):
             tensor = layer.settings.get(name)
-            inputs.append(None if tensor is None else scope.get(tensor))
+            inputs.append(None if tensor is None else scope[tensor])
     missing = next((each for each in inputs if isinstance(each, MissingTensor)), None)
     if missing is not None:
         return [MissingTensor(missing.reason)] * len(layer.outputs)
