@@ -22,6 +22,7 @@ from trtlint.model.elements import Value as Value
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import MOST_DIMENSIONS, bodies, text
 from trtlint.model.schemas import required_inputs
+from trtlint.model.unique_names import UniqueNames
 
 if TYPE_CHECKING:
     import networkx
@@ -68,9 +69,8 @@ class Graph:
         self._owners: dict[str, Node] = {}
         self._bodies: dict[str, Body] = {}
         self._names: dict[str, Mapping[str, Value]] = {}
-        self._taken: set[str] = set()
         self.sparse: dict[Value, onnx.SparseTensorProto] = {}
-        self._repeats: dict[str, int] = defaultdict(int)
+        self._paths = UniqueNames()
         order: list[Node] = []
         scope = _GraphBuilder(self, proto, "", None, order)
         self._names[""] = scope.names
@@ -145,20 +145,13 @@ class Graph:
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
         """Return a unique path for a node.  If the name is taken, ``#2``, ``#3``, ... is appended."""
-        base = (f"{scope[-_LONGEST_SCOPE:]}/" if scope else "") + (
-            text(proto.name) or f"{text(proto.op_type)}_{index}"
-        )
-        path = base
-        while path in self._taken:
-            self._repeats[base] += 1
-            path = f"{base}#{self._repeats[base] + 1}"
-        self._taken.add(path)
-        return path
+        name = text(proto.name) or f"{text(proto.op_type)}_{index}"
+        return self._paths.add(f"{scope[-_LONGEST_SCOPE:]}/{name}" if scope else name)
 
     @property
     def has_repeated_names(self) -> bool:
         """True if two nodes of one graph (the main graph or one body) have the same name."""
-        return bool(self._repeats)
+        return bool(self._paths.repeats)
 
     def add_body(self, scope: str, owner: Node, body: Body, names: Mapping[str, Value]) -> None:
         """Record the body ``scope`` of the operator ``owner``, and the values of this body by name."""

@@ -29,6 +29,7 @@ from trtlint.model.protos import (
     opsets,
     text,
 )
+from trtlint.model.unique_names import UniqueNames
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
@@ -113,8 +114,7 @@ class _Inliner:
         self.calls: dict[FunctionKey, FunctionCall] = {}
         self.paths: list[str] = []
         self._depth = 0
-        self._taken: set[str] = set(_names(proto.graph))
-        self._repeats: dict[str, int] = {}
+        self._value_names = UniqueNames(_names(proto.graph))
         self._left = _MOST_BYTES
         self._import_opsets(proto)
         self._check_size(proto)
@@ -277,13 +277,9 @@ class _Inliner:
 
     def _fresh(self, name: str, path: str) -> str:
         """Return a value name that does not exist in the model."""
-        fresh = base = f"{path}/{name}"
+        base = f"{path}/{name}"
         self._spend(len(base))
-        while fresh in self._taken:
-            self._repeats[base] = count = self._repeats.get(base, 1) + 1
-            fresh = f"{base}#{count}"
-        self._taken.add(fresh)
-        return fresh
+        return self._value_names.add(base)
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -1,20 +1,44 @@
-"""Give values names that are unique in the whole model, for shape inference.
+"""Make names unique.
 
-ONNX lets two bodies of one ``If`` use the same value names
-(https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  ONNX's inference stores the
-elements of shape tensors by name, in one table for all graphs
+For shape inference, the names of values must be unique in the whole model.  But ONNX lets two bodies of one
+``If`` use the same value names (https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).
+ONNX's inference stores the elements of shape tensors by name, in one table for all graphs
 (https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So without unique names,
 inference would use a shape from one body for the other body.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableSequence
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 
 import onnx
 
 from trtlint.model.protos import bodies_of, defined, named_parts, text
+
+
+class UniqueNames:
+    """Makes names unique by a number: the second ``a`` becomes ``a#2``, the third ``a#3``.
+
+    Args:
+        taken: names that are already in use.
+
+    Attributes:
+        repeats: how often a name was already in use, for each such name.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self.repeats: Counter[str] = Counter()
+
+    def add(self, name: str) -> str:
+        """Return the name, with a number if it is already in use."""
+        unique = name
+        while unique in self._taken:
+            self.repeats[name] += 1
+            unique = f"{name}#{self.repeats[name] + 1}"
+        self._taken.add(unique)
+        return unique
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:

@@ -8,13 +8,13 @@ condition. But reports name the nodes in the file.  So trtlint stores the path o
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 
 import onnx
 
 from trtlint.model.contents import graphs, nodes, reads
 from trtlint.model.graph import WITH_BODIES
+from trtlint.model.unique_names import UniqueNames
 from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
@@ -31,25 +31,21 @@ Merged = dict[str, list[list[str]]]
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
     """Write the path of each node into its ``doc_string``.  Return all nodes by their paths."""
     found: dict[str, onnx.NodeProto] = {}
-    _mark(graph, "", found, Counter(), 0)
+    _mark(graph, "", found, UniqueNames(), 0)
     return found
 
 
 def _mark(
-    graph: onnx.GraphProto, scope: str, found: dict[str, onnx.NodeProto], repeats: Counter[str], depth: int
+    graph: onnx.GraphProto, scope: str, found: dict[str, onnx.NodeProto], paths: UniqueNames, depth: int
 ) -> None:
     for index, node in enumerate(graph.node):
-        base = path_of(node, index, scope)
-        path = base
-        while path in found:
-            repeats[base] += 1
-            path = f"{base}#{repeats[base] + 1}"
+        path = paths.add(path_of(node, index, scope))
         found[path] = node
         node.doc_string = MARK + path
     if depth < MOST_BODIES:
         for node in graph.node:
             for each in bodies(node):
-                _mark(each.g, f"{path_of(node, 0, scope)}/{each.name}", found, repeats, depth + 1)
+                _mark(each.g, f"{path_of(node, 0, scope)}/{each.name}", found, paths, depth + 1)
 
 
 def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merged:
