@@ -2,7 +2,7 @@
 
 A model with dynamic sizes can contain a table that allows only one size. An example is the position table of
 a vision transformer. This table has ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224. The build process
-imports this module, so the module uses only the standard library.
+imports this module, so the module imports only msgspec and the standard library.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class UsedShape(Struct, frozen=True):
     def words(self) -> str:
         """Format the shape as text, such as ``x=1x3x224x224``.
 
-        If the smallest and the largest shape differ, the text also contains these.
+        If the smallest and the largest shape differ, the text contains all three shapes.
         """
         ends = [self.opt] if self.min == self.max else [self.min, self.opt, self.max]
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"

@@ -6,8 +6,8 @@ The builder needs a shape for every input with a dynamic dimension. The first sh
 - the same size for dimensions with the same name
 
 If the builder rejects these sizes, trtlint tries other sizes: sizes that constants suggest, half sizes,
-one size for all axes, and common sizes. The build process imports this module, so the module uses only the
-standard library.
+one size for all axes, and common sizes. The build process imports this module, so the module imports only
+msgspec, the standard library and :mod:`trtlint.dry_build.hints`.
 """
 
 from __future__ import annotations

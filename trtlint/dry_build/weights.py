@@ -93,7 +93,7 @@ def staged(model: Path, folder: Path) -> StagedModel:
 
 
 def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _DataRange]]:
-    """Yield all tensors with external data, including tensors in subgraphs and functions."""
+    """Yield the file and the byte range of each tensor with external data, in all parts of a model."""
     import onnx
 
     from trtlint.model.contents import all_tensors

@@ -5,6 +5,7 @@ The sums are computed as in ONNX's reference evaluator with half precision
 number of elements, and rounded again.
 
 Normalization operators are not decomposed, because their internal numbers are FP32:
+
 - TensorRT's layer computes in FP32 by default, for tensors of any type
   (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html).
 - ONNX computes LayerNormalization and RMSNormalization in FP32 (``stash_type``).
@@ -21,10 +22,9 @@ from trtlint.measurement.writing import FormulaWriter
 from trtlint.model.graph import Node
 
 _INPUT_AXES_SUM = 13
-"""First opset in which ReduceSum reads its axes from an input. All other reductions read axes from an input
-since opset 18.
-"""
+"""First opset in which ReduceSum reads its axes from an input."""
 _INPUT_AXES = 18
+"""First opset in which all other reductions read their axes from an input."""
 _OPTIONAL_BIAS = 11
 """First opset in which Gemm does not require C (https://onnx.ai/onnx/operators/onnx__Gemm.html)."""
 _WITH_BIAS = 3

@@ -34,7 +34,7 @@ class Probe(Struct, frozen=True):
         node: path of the node; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` if there is no node.
         tensor: name of the tensor.
-        column: index of the tensor in the measured statistics.
+        column: index of the row of statistics. Tensors with the same elements share a row.
         narrow: true if the tensor gets the narrow type in a build.
         inside: name of the internal number; empty for the output of the operator.
     """

@@ -26,7 +26,7 @@ _LINES = 2
 
 
 class Session(ABC):
-    """A rewritten model that is loaded into a program, which runs the model.
+    """A rewritten model that is loaded into ONNX Runtime or ONNX's reference evaluator.
 
     Args:
         rewritten: the model.
@@ -44,7 +44,7 @@ class Session(ABC):
             tensor.
 
         Raises:
-            TrialError: the program cannot run the model on these inputs.
+            TrialError: the model cannot be run on these inputs.
         """
         # If no output is requested, ONNX Runtime returns all outputs.
         found = self._compute(feeds) if self._outputs else []
@@ -64,7 +64,7 @@ class RehearsalSession(Session):
         rewritten: the model.
 
     Raises:
-        ModelNotLoadedError: ONNX Runtime refuses the model.
+        ModelNotLoadedError: ONNX Runtime rejects the model.
     """
 
     def __init__(self, rewritten: RewrittenModel) -> None:

@@ -27,8 +27,8 @@ class RangeRun(Struct, frozen=True):
 
     Attributes:
         probes: the measured tensors and internal numbers.
-        figures: for each probe, a row with the largest number, the smallest number and the sum of magnitudes
-            over all batches.
+        figures: rows with the largest number, the smallest number and the sum of magnitudes over all batches.
+            The row of a probe has the index :attr:`Probe.column`.
         outputs: the float outputs of each batch, or the tensors that are compared instead.
         choices: for each batch, the indices that operators such as TopK choose.
     """

@@ -27,16 +27,12 @@ with an empty name, and the operator depends on an omitted input.
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
-    """Return the operators at which an old TensorRT parser fails to sort the graph, with the reasons.
+    """Return the operators at which an old TensorRT parser fails to sort the graph, each with the reason.
 
     Args:
         graph: the graph.  Calls of model-local functions are already replaced by the bodies of the functions.
         calls: the names of the replaced calls.  The parser does not sort the nodes that come from
             these calls.
-
-    Returns:
-        The reason for each operator: ``twice`` if two outputs have an empty name, ``cycle`` if the operator
-        seems to depend on itself.
     """
     found: dict[Node, Clash] = {}
     inlined = tuple(f"{path}/" for path in calls)

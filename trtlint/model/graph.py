@@ -38,7 +38,10 @@ WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 """The operators that contain graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})
 _BODY_PORT = -1
-"""Port of an edge from a body's output to the operator that owns the body."""
+"""Target port of the edge from the first output of a body to the operator that owns the body.
+
+The edges from the following outputs have the ports -2, -3, ...
+"""
 
 
 class Graph:
@@ -105,7 +108,8 @@ class Graph:
         """The graph as a multigraph.  It is built on first use, because the import of networkx is slow.
 
         The nodes are :class:`Node` objects.  The edges have ``value``, ``source_port`` and ``target_port``.
-        The target port is -1 for an edge from a body's output to the operator that owns the body.
+        An edge from a body's output to the operator that owns the body has a negative target port: -1 for
+        the first output, -2 for the second output, and so on.
         """
         return self._multigraph(self.nodes)
 

@@ -355,8 +355,8 @@ def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
     """Return two results: ``length`` bytes of a file, and the size and modification time of the file.
 
-    The result has no bytes if the file is too short.  The function reads the file instead of mapping it into
-    memory, see :mod:`trtlint.files.view`.
+    If the file is too short, the function returns no bytes.  The function does not map the file into memory;
+    :mod:`trtlint.files.view` explains why.
 
     Raises:
         OSError: the file cannot be read.

@@ -23,7 +23,7 @@ With this limit, the total time of all searches grows only linearly with the num
 
 
 class Watch(Struct, eq=False):
-    """The result of :func:`watching`.
+    """Record of whether a search reached its limit, see :func:`watching`.
 
     Attributes:
         cut: whether a search reached its limit.

@@ -79,7 +79,8 @@ def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) 
     return bool(np.array_equal(one, other))
 
 
-def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opset: int) -> bool:
+def _undefined_rounding(_: NodeProto, __: Inputs, got: Array, expected: Array, opset: int) -> bool:
+    """Return whether the opset does not define how Resize rounds, so that the elements may differ."""
     return opset <= _RESIZE_10 and got.shape == expected.shape
 
 
@@ -122,7 +123,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
     ),
     "Clip": ("a Clip whose minimum is above its maximum", _crossed_bounds),
     **dict.fromkeys(("TopK", "ArgMax", "ArgMin"), ("the choice among equal elements", _ties)),
-    **dict.fromkeys(("Resize", "Upsample"), ("the rounding of Resize in opset 10", _rounding_unsaid)),
+    **dict.fromkeys(("Resize", "Upsample"), ("the rounding of Resize in opset 10", _undefined_rounding)),
     **dict.fromkeys(
         ("Softmax", "LogSoftmax", "Attention", "MultiHeadAttention"),
         ("softmax rows whose keys are all masked", _masked_rows),
