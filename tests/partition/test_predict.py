@@ -402,10 +402,10 @@ def test_a_prediction(tmp_path: Path) -> None:
             RemainingNode("w", "Tan", "no Tan"),
         ),
         borders=(
-            Border("p", False, 64),
-            Border("q", True, 64),
-            Border("r", False, 64),
-            Border("t", True, 64),
+            Border("p", 64),
+            Border("q", 64),
+            Border("r", 64),
+            Border("t", 64),
         ),
         splits=(
             Split("Sin", ("u1", "u2"), ("BLD1", "BLD2", "BLD4"), "no Sin", ("a-fix", "b-fix"), 2, 2, 192),
@@ -494,7 +494,7 @@ def test_borders_of_bodies_that_are_divided(tmp_path: Path) -> None:
             RemainingNode("branch/else_branch/n3", "Abs"),
             RemainingNode("branch", "If"),
         ),
-        borders=(Border("p", False, 16),),
+        borders=(Border("p", 16),),
         splits=(
             Split("Unique", ("branch/then_branch/n1",), ("BLD1", "BLD2"), "no Sin", ("a-fix",), 1, 0, 16),
         ),

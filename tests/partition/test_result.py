@@ -13,7 +13,7 @@ def test_a_partition_as_a_document() -> None:
         (("a", "b"), ("c",)),
         (RemainingNode("u", "Unique"), RemainingNode("v", "Unique")),
         folded=("k", "l", "m"),
-        borders=(Border("p", True, 16), Border("q", False, None), Border("r", False, 4)),
+        borders=(Border("p", 16), Border("q", None), Border("r", 4)),
         splits=(split,),
         joined=True,
         dropped=("why",),

@@ -146,10 +146,16 @@ class _NameHider:
             self._words[word] = f"w{letters}"
         return self._words[word]
 
+    def _hide_name(
+        self, part: onnx.GraphProto | onnx.FunctionProto | onnx.ValueInfoProto | onnx.NodeProto
+    ) -> None:
+        """Hide the name of a part of the model, and remove its texts and metadata."""
+        part.ClearField("doc_string")
+        del part.metadata_props[:]
+        part.name = self.name(part.name)
+
     def _graph(self, graph: onnx.GraphProto) -> None:
-        graph.ClearField("doc_string")
-        del graph.metadata_props[:]
-        graph.name = self.name(graph.name)
+        self._hide_name(graph)
         for value in (*graph.input, *graph.output, *graph.value_info):
             self._value(value)
         for annotation in graph.quantization_annotation:
@@ -158,9 +164,7 @@ class _NameHider:
                 entry.value = self.name(entry.value)
 
     def _function(self, function: onnx.FunctionProto) -> None:
-        function.ClearField("doc_string")
-        del function.metadata_props[:]
-        function.name = self.name(function.name)
+        self._hide_name(function)
         for names in (function.input, function.output):
             names[:] = [self.name(name) for name in names]
         function.attribute[:] = [self.name(name) for name in function.attribute]
@@ -172,9 +176,7 @@ class _NameHider:
             self._value(value)
 
     def _value(self, value: onnx.ValueInfoProto) -> None:
-        value.ClearField("doc_string")
-        del value.metadata_props[:]
-        value.name = self.name(value.name)
+        self._hide_name(value)
         self._type(value.type)
 
     def _type(self, type_: onnx.TypeProto) -> None:
@@ -192,9 +194,7 @@ class _NameHider:
                 dim.dim_param = self.name(dim.dim_param)
 
     def _node(self, node: onnx.NodeProto, *, called: bool) -> None:
-        node.ClearField("doc_string")
-        del node.metadata_props[:]
-        node.name = self.name(node.name)
+        self._hide_name(node)
         if called:
             node.op_type = self.name(node.op_type)
         for names in (node.input, node.output):

@@ -143,9 +143,7 @@ class _Prediction:
             tuple(tuple(node.path for node in part) for part in parts),
             tuple(self._left(node) for node in left),
             folded=self._folded,
-            borders=tuple(
-                Border(value.name, into, bytes_of(value)) for value, into in dict(crossing).items()
-            ),
+            borders=tuple(Border(value.name, bytes_of(value)) for value in dict(crossing)),
             splits=self._splits(left, crossing),
             joined=any(scope.joined.joined for scope in found.values()),
             dropped=dropped,

@@ -79,12 +79,10 @@ class Border(Struct, frozen=True):
 
     Attributes:
         value: name of the tensor.
-        into: True if the tensor flows into the part, False if out of the part.
         bytes: size in bytes; None if a dimension is dynamic.
     """
 
     value: str
-    into: bool
     bytes: int | None
 
 

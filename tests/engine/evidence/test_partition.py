@@ -54,7 +54,7 @@ def test_a_simulation_gets_the_reasons_of_the_prediction() -> None:
         (("a",),),
         (RemainingNode("b", "Unique", "no Unique", ("BLD201",)), RemainingNode("d", "NonZero", "no NonZero")),
         folded=("z",),
-        borders=(Border("v", True, 4),),
+        borders=(Border("v", 4),),
         splits=(Split("Unique", ("b",)), Split("NonZero", ("d",)), Split("Mod", ("b", "d"))),
         failure="fails",
     )
@@ -75,7 +75,7 @@ def test_a_simulation_gets_the_reasons_of_the_prediction() -> None:
             RemainingNode("e", "Mod", "NVIDIA's parser refuses the operator"),
         ),
         folded=("z",),
-        borders=(Border("v", True, 4),),
+        borders=(Border("v", 4),),
         splits=(Split("Unique", ("b",)), Split("Mod", ("b", "d"))),
         failure="fails",
         calls=3,
