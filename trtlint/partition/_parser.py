@@ -23,9 +23,8 @@ from trtlint.model.contents import reads
 from trtlint.model.graph import WITH_BODIES
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
-from trtlint.partition.naming import MARK, MOST_BODIES, bodies, operator, path_of
-from trtlint.partition.origins import Merged, mark, merged
-from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Region, interface_words, join, runs
+from trtlint.partition.origins import MARK, MOST_BODIES, Merged, bodies, mark, merged, path_of
+from trtlint.partition.regions import NO_INTERFACE, UNTAKEN, Operator, Region, interface_words, join, runs
 from trtlint.partition.result import ProviderSettings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
@@ -244,7 +243,7 @@ class _GraphDivider:
                 regions += self._parser.taken(nodes, region, around)
         except _EndedError:
             regions = []
-        joined = join([operator(node) for node in nodes], regions, self._settings)
+        joined = join([_operator(node) for node in nodes], regions, self._settings)
         whole = sum(map(len, joined.parts)) == len(nodes)
         self._found.append(
             {
@@ -278,6 +277,11 @@ class _GraphDivider:
             return True
         known = (types[name] for name in (*node.input, *node.output) if name in types)
         return not any(DTYPES.get(each.tensor_type.elem_type) in UNTAKEN for each in known)
+
+
+def _operator(node: onnx.NodeProto) -> Operator:
+    """Return a node as execution providers get it: name, operator, inputs and outputs."""
+    return Operator(node.name, node.op_type, tuple(reads(node)), tuple(filter(None, node.output)))
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:

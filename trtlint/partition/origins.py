@@ -1,4 +1,4 @@
-"""Find the original node in the file for each node that ONNX Runtime rewrote.
+"""Name nodes, and find the original node in the file for each node that ONNX Runtime rewrote.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
 condition. But reports name the nodes in the file.  So trtlint stores the path of each node in the
@@ -8,15 +8,18 @@ condition. But reports name the nodes in the file.  So trtlint stores the path o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import onnx
 
 from trtlint.model.contents import graphs, nodes, reads
 from trtlint.model.graph import WITH_BODIES
 from trtlint.model.unique_names import UniqueNames
-from trtlint.partition.naming import MARK, MOST_BODIES, bodies, path_of
 
+MOST_BODIES = 20
+"""Largest depth of nested subgraphs."""
+MARK = "trtlint.path:"
+"""Prefix of the ``doc_string`` in which a node's path in the original file is stored."""
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
 """Pattern of the suffix that ONNX Runtime appends to the name of a copied DequantizeLinear.
 
@@ -26,6 +29,25 @@ https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 
 Merged = dict[str, list[list[str]]]
 """For the path of each remaining node, the path and operator type of each node that was merged into it."""
+
+
+def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
+    """Return the path of a node for reports.
+
+    If the ``doc_string`` of the node holds a path, return this path. Otherwise, make the path from ``scope``
+    and the name of the node.  The name of an unnamed node is made from its operator type and ``index``.
+
+    ``index`` is the position of the node in its graph, and ``scope`` the path of the graph.
+    """
+    if node.doc_string.startswith(MARK):
+        return node.doc_string[len(MARK) :]
+    own = node.name or f"{node.op_type}_{index}"
+    return f"{scope}/{own}" if scope else own
+
+
+def bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
+    """Yield the attributes that contain a subgraph."""
+    return (each for each in node.attribute if each.HasField("g"))
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.partition.naming import bodies
+from trtlint.partition.origins import bodies
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Prefixes of the names that ONNX Runtime gives to added Casts and to their results.

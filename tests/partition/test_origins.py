@@ -7,8 +7,8 @@ import pytest
 from onnx import helper
 
 from trtlint.partition import origins
-from trtlint.partition.naming import operator, path_of
-from trtlint.partition.origins import mark, merged
+from trtlint.partition._parser import _operator
+from trtlint.partition.origins import mark, merged, path_of
 from trtlint.partition.regions import Operator
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>'
@@ -32,11 +32,11 @@ def parsed(text: str) -> onnx.ModelProto:
 
 def test_what_a_node_and_its_bodies_read() -> None:
     first, second, last = parsed(TEXT).graph.node
-    assert operator(first) == Operator("n", "Neg", ("x",), ("a",))
+    assert _operator(first) == Operator("n", "Neg", ("x",), ("a",))
     outside = ("c", "a", "p", "q", "r", "s", "a", "m", "k", "x", "z", "outer")
-    assert operator(second) == Operator("", "If", outside, ("b",))
-    assert operator(last) == Operator("", "Add", ("a", "b"), ("y",))
-    assert operator(helper.make_node("Split", ["a", ""], ["", "b"])).outputs == ("b",)
+    assert _operator(second) == Operator("", "If", outside, ("b",))
+    assert _operator(last) == Operator("", "Add", ("a", "b"), ("y",))
+    assert _operator(helper.make_node("Split", ["a", ""], ["", "b"])).outputs == ("b",)
 
 
 @pytest.mark.parametrize(
