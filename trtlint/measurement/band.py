@@ -1,8 +1,8 @@
 """Error band of FP16, BF16 or TF32: the range of errors that builds of a model may have.
 
-A rounding model is an assumption about the numbers that a build rounds: the results of all operators, only
-some of these results, or partial sums in addition to the results. The band contains one error for each
-rounding model.
+A rounding model is an assumption about the numbers that a build rounds. A build can round the results of all
+operators, only some of these results, or also partial sums. The band contains one error for each rounding
+model.
 """
 
 from __future__ import annotations

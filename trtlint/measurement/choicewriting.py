@@ -20,8 +20,10 @@ _DATA = {"TopK": 0, "NonMaxSuppression": 1}
 def write_choice(node: Node, inputs: Sequence[str], write: FormulaWriter) -> tuple[str, str]:
     """Add an operator that chooses elements, and set its indices to the choice of FP32.
 
-    In two cases, the operator keeps its own choice instead: if a tensor has another shape than in FP32, or if
-    the operator compares numbers that are infinite or NaN.
+    The operator keeps its own choice in two cases:
+
+    - A tensor has another shape than in FP32.
+    - The operator compares numbers that are infinite or NaN.
 
     Args:
         node: the operator.

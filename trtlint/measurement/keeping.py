@@ -69,7 +69,7 @@ def least(
     """Find a small set of units that passes, by bisection.
 
     The search tries to remove a range of consecutive units. If the remaining units do not pass, the search
-    splits the range into two halves of about equal cost, and tries the more expensive half first.
+    splits the range into two halves of about equal cost. The search tries the more expensive half first.
     The search is fast if the units that must stay are few and close together.
 
     Args:

@@ -108,8 +108,8 @@ class Graph:
         """The graph as a multigraph.  It is built on first use, because the import of networkx is slow.
 
         The nodes are :class:`Node` objects.  The edges have ``value``, ``source_port`` and ``target_port``.
-        An edge from a body's output to the operator that owns the body has a negative target port: -1 for
-        the first output, -2 for the second output, and so on.
+        An edge from a body's output to the operator that owns the body has a negative target port.  The port
+        is -1 for the first output, and -2 for the second.
         """
         return self._multigraph(self.nodes)
 

@@ -214,8 +214,8 @@ def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
     The parser imports ``double`` as FP32, a stored uint8 tensor as INT32, and the uint8 result of a
-    QuantizeLinear as INT8. If an operator other than Cast computes a uint8 result from a uint8 input, the
-    parser gives the result the type that it gave the input.
+    QuantizeLinear as INT8. If an operator other than Cast computes uint8 from uint8, the parser gives the
+    result the type of the input.
     """
     dtype = value.dtype
     if dtype == "f64":

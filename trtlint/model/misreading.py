@@ -53,9 +53,12 @@ class Misreading(Struct, frozen=True):
         name: function name.
         domain: function domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
-        detail: for ``domain``, the domain of the function that the parser calls; for ``crossed`` and
-            ``shadowed``, the name that is used twice; for ``attribute``, the operator and its attribute.
-            Empty for ``operator``.
+        detail: further data, depending on ``reason``:
+
+            - ``operator``: empty.
+            - ``domain``: the domain of the function that the parser calls.
+            - ``crossed`` and ``shadowed``: the name that is used twice.
+            - ``attribute``: the operator and its attribute.
         value: for the reason ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 

@@ -2,7 +2,7 @@
 
 The reader parses the protobuf wire format.  It replaces the elements of every tensor above one kilobyte by
 their location in the file.  All other data are decoded as usual.  So the time depends on the number of nodes,
-not on the size of the weights, and the reader supports files beyond protobuf's limit of 2 GB.
+not on the size of the weights.  The reader also supports files beyond protobuf's limit of 2 GB.
 
 The field numbers are defined in https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 """

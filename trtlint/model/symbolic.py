@@ -91,10 +91,9 @@ class SymbolicShapes:
     def dynamic(self, value: Value, axis: int, array: Callable[[Value], Array | None]) -> bool | None:
         """Return whether a dimension is dynamic for TensorRT, or None if unknown.
 
-        A dimension is dynamic if it is a named or unknown dimension of a model input, or if it is computed
-        from such a dimension, for example by a convolution. Exporters also write names for dimensions that
-        they cannot compute, but TensorRT computes some of these dimensions. So only the names of input
-        dimensions count.
+        A named or unknown dimension of a model input is dynamic. A dimension that an operator computes from
+        such a dimension is dynamic, too. Exporters also write names for dimensions that they cannot compute,
+        but TensorRT computes some of these dimensions. So only the names of input dimensions count.
 
         Args:
             value: a value of the graph.

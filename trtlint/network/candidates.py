@@ -14,9 +14,9 @@ def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
     """Return the names of network tensors that are also names of tensors in the ONNX main graph.
 
     The key of each name is the position of the tensor in ``Network.tensors``.  The result includes outputs of
-    the network, but no inputs of the network.  Any other tensor is left out if its name is ambiguous: if a
-    value in a subgraph or in a model-local function, a model output, or another network tensor has the same
-    name.
+    the network, but no inputs of the network.  Any other tensor is left out if its name is ambiguous.  A
+    name is ambiguous if a model output, another network tensor, or a value in a subgraph or model-local
+    function has the same name.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

@@ -34,9 +34,12 @@ def work(request: dict[str, Any], say: Say) -> None:
         request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs of the user),
             ``probe`` (True to generate edge cases) and ``shapes`` (shapes of inputs by name).
         say: function that receives the messages.  Each message is a dictionary with one of these keys:
-            ``done`` (the finished share of the work, 0 to 1), ``inputs`` (why the inputs of the user cannot
-            be used), ``reason`` (why nothing can be compared), ``memory`` (True: there is too little memory)
-            and ``agreement`` (the result).
+
+            - ``done``: the finished share of the work, 0 to 1.
+            - ``inputs``: why the inputs of the user cannot be used.
+            - ``reason``: why nothing can be compared.
+            - ``memory``: True, because there is too little memory.
+            - ``agreement``: the result.
     """
     began = time.monotonic()
     path = Path(request["model"])

@@ -122,8 +122,8 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
 def no_numbers(expected: Array, got: Array | None = None) -> str:
     """Return why ONNX's tensor has no numbers to compare: it is empty, or NaN everywhere.
 
-    The result is an empty text if the tensor has numbers, or if the tensor ``got`` of the network has another
-    shape or another kind of type.
+    The result is an empty text if the tensor has numbers.  The result is also empty if the tensor ``got`` of
+    the network has another shape or another kind of type.
     """
     if got is not None and (got.shape != expected.shape or is_float(got.dtype) != is_float(expected.dtype)):
         return ""

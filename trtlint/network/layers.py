@@ -41,8 +41,8 @@ class Layer(Struct, frozen=True):
         types: TensorRT's names of the element types of the outputs.
         settings: the attributes of the layer.  Keys are names in TensorRT's Python API.  An enumeration value
             is stored as its name.
-        group: for a layer that begins, limits or ends a loop, a conditional or an attention, the number of
-            this loop, conditional or attention; -1 for any other layer.
+        group: the number of the loop, conditional or attention that the layer begins, limits or ends; -1 for
+            any other layer.
     """
 
     index: int
