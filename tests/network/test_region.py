@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
 
 from trtlint.network import region
-from trtlint.network.parsing import WeightFiles
-from trtlint.network.region import Regions, constants
-from trtlint.network.twins import Initializers
+from trtlint.network.region import Regions
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "my" : 1]>'
 
@@ -126,28 +122,3 @@ def test_loops_with_stacked_outputs_have_no_second_opinion() -> None:
     regions = Regions(parsed(text))
     values = {"x": X, "n": np.array(1), "t": np.array(True)}
     assert regions.second_opinion(regions.of("y", set()), "y", values) is None
-
-
-def test_known_tensors(tmp_path: Path) -> None:
-    proto = parsed(
-        """g (float[1] x) => (float[1] y) < float[1] w = {3}, float[1] far = {4}, float[1] lost = {5} > {
-        k = Constant <value = float {2}> () i = Constant <value_int = 7> () y = Add (x, w) }"""
-    )
-    (tmp_path / "weights").write_bytes(np.array([9], np.float32).tobytes())
-    for tensor, file in zip(proto.graph.initializer[1:], ("weights", "missing"), strict=True):
-        tensor.data_location = TensorProto.EXTERNAL
-        place = (("location", str(tmp_path / file)[1:]), ("offset", "0"), ("length", "4"))
-        for key, value in place:
-            tensor.external_data.add(key=key, value=value)
-    external = proto.graph.node.add(op_type="Constant", output=["e"])
-    external.attribute.add(
-        name="value", type=onnx.AttributeProto.TENSOR
-    ).t.data_location = TensorProto.EXTERNAL
-    proto.graph.node.add(op_type="Constant")
-
-    names = ["x", "w", "far", "lost", "k", "i", "e", "y"]
-    stored = Initializers(proto, WeightFiles())
-    found = {name: array.tolist() for name, array in constants(proto, names, stored).items()}
-    assert found == {"w": [3], "far": [9], "k": 2}
-    assert list(constants(proto, ["k"], stored)) == ["k"]
-    assert constants(proto, [], stored) == {}

@@ -212,3 +212,27 @@ def test_stored_tensors_in_other_files(tmp_path: Path) -> None:
     assert read(location=path, offset="4") is None
     assert read(location=f"{path}.none", offset="4", length="48") is None
     assert Initializers(proto, WeightFiles()).array("x") is None
+
+
+def test_known_tensors(tmp_path: Path) -> None:
+    proto = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]>
+        g (float[1] x) => (float[1] y) < float[1] w = {3}, float[1] far = {4}, float[1] lost = {5} > {
+        k = Constant <value = float {2}> () i = Constant <value_int = 7> () y = Add (x, w) }"""
+    )
+    (tmp_path / "weights").write_bytes(np.array([9], np.float32).tobytes())
+    for tensor, file in zip(proto.graph.initializer[1:], ("weights", "missing"), strict=True):
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        place = (("location", str(tmp_path / file)[1:]), ("offset", "0"), ("length", "4"))
+        for key, value in place:
+            tensor.external_data.add(key=key, value=value)
+    external = proto.graph.node.add(op_type="Constant", output=["e"])
+    external.attribute.add(
+        name="value", type=onnx.AttributeProto.TENSOR
+    ).t.data_location = onnx.TensorProto.EXTERNAL
+    proto.graph.node.add(op_type="Constant")
+
+    stored = Initializers(proto, WeightFiles())
+    arrays = {name: stored.array(name) for name in ("x", "w", "far", "lost", "k", "i", "e", "y")}
+    found = {name: array.tolist() for name, array in arrays.items() if array is not None}
+    assert found == {"w": [3], "far": [9], "k": 2}

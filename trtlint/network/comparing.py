@@ -31,7 +31,7 @@ from trtlint.network.judge import Difference, compare, no_numbers, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.refused import RuntimeRefusedError, reason_of
-from trtlint.network.region import Regions, Subgraph, constants
+from trtlint.network.region import Regions, Subgraph
 from trtlint.network.run import MissingTensor, Runner, Value
 from trtlint.network.twins import Initializers, Twins
 from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, narrowed, wide
@@ -367,7 +367,8 @@ class NetworkComparer:
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ONNX's values of ``names``, by name. Tensors that no runtime can compute are left out."""
         found = {name: array for name, array in self._feeds.items() if name in names}
-        found.update(constants(self.proto, names, self._initializers))
+        stored = ((name, self._initializers.array(name)) for name in names)
+        found.update((name, array) for name, array in stored if array is not None)
         found.update(self._expected.of([name for name in names if name not in found]))
         return found
 

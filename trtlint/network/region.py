@@ -5,18 +5,17 @@ The inputs of these nodes are tensors whose values agree in the network and in O
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, helper
 
 from trtlint.compare.reference import evaluator_of
 from trtlint.model.contents import reads
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
-from trtlint.network.twins import Initializers
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20
@@ -112,20 +111,3 @@ class Regions:
         except Exception:  # noqa: BLE001 - ONNX's reference raises many classes for unsupported nodes
             return None
         return np.asarray(found[0])
-
-
-def constants(proto: ModelProto, names: Sequence[str], stored: Initializers) -> dict[str, Array]:
-    """Return the elements of the initializers and constants in ``names``, by name.
-
-    Args:
-        proto: the model.
-        names: names of tensors; tensors that are not stored in the model are left out.
-        stored: object that reads initializers.
-    """
-    found = {name: values for name in names if (values := stored.array(name)) is not None}
-    for node in proto.graph.node:
-        if node.op_type == "Constant" and node.output and node.output[0] in names:
-            for attribute in node.attribute:
-                if attribute.name == "value" and attribute.t.data_location != TensorProto.EXTERNAL:
-                    found[node.output[0]] = numpy_helper.to_array(attribute.t)
-    return found

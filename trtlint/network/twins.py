@@ -23,7 +23,7 @@ _FLOAT = np.dtype(np.float32)
 
 
 class Initializers:
-    """Reads initializers of the main graph. External data are mapped into memory, not copied.
+    """Reads initializers and constants of the main graph. External data are mapped into memory, not copied.
 
     Args:
         proto: the model, with large tensors as external data.
@@ -32,10 +32,15 @@ class Initializers:
 
     def __init__(self, proto: ModelProto, files: WeightFiles) -> None:
         self._tensors = {tensor.name: tensor for tensor in proto.graph.initializer}
+        for node in proto.graph.node:
+            if node.op_type == "Constant" and node.output:
+                self._tensors.update(
+                    (node.output[0], each.t) for each in node.attribute if each.name == "value"
+                )
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the elements of the initializer ``name``, or None if it is missing or unreadable."""
+        """Return the elements of the stored tensor ``name``, or None if it is missing or unreadable."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None
