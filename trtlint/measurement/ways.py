@@ -18,14 +18,11 @@ WAYS: tuple[Way, ...] = ("rounded", "fused", "accumulated")
 ``accumulated``: every operator rounds its result, and products accumulate in FP16.
 """
 
-_FIRST_TWO = frozenset({0, 1})
-_FIRST_THREE = frozenset({0, 1, 2})
 _OPERANDS: Mapping[str, frozenset[int]] = {
-    **dict.fromkeys(("MatMul", "Gemm", "Conv", "ConvTranspose", "DeformConv"), _FIRST_TWO),
-    **dict.fromkeys(("RNN", "GRU", "LSTM", "Attention"), _FIRST_THREE),
+    **dict.fromkeys(("MatMul", "Gemm", "Conv", "ConvTranspose", "DeformConv"), frozenset({0, 1})),
+    **dict.fromkeys(("RNN", "GRU", "LSTM", "Attention"), frozenset({0, 1, 2})),
     "Einsum": frozenset(range(64)),
 }
-_NONE: frozenset[int] = frozenset()
 
 
 def operands(op: str, domain: str) -> frozenset[int]:
@@ -36,4 +33,4 @@ def operands(op: str, domain: str) -> frozenset[int]:
     >>> sorted(operands("Gemm", ""))
     [0, 1]
     """
-    return _NONE if domain else _OPERANDS.get(op, _NONE)
+    return frozenset() if domain else _OPERANDS.get(op, frozenset())

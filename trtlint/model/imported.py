@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
+from trtlint.model.operators import QUANTIZE, SHAPE_READERS
 from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
 """Limit of values visited in a search for the sources of a value."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
-_OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(
     {
-        *("Constant", "ConstantOfShape", "Identity", "Cast", *_OF_SHAPES),
+        *("Constant", "ConstantOfShape", "Identity", "Cast", *SHAPE_READERS),
         *("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Where", "And", "Or", "Not"),
         *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
         *("Sum", "Mean", "Xor", "IsNaN", "IsInf", "Sign", "Reciprocal", "CastLike", "Dropout", "OneHot"),
@@ -40,7 +40,6 @@ _OF_SIZES = frozenset(
 TensorRT-RTX cannot compute sizes with Conv, LSTM, ArgMax, TopK, Softmax, Resize, MaxPool, Einsum, CumSum,
 PRelu, ScatterElements, GridSample and LayerNormalization.
 """
-_QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
@@ -94,7 +93,7 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
     found = set(left)
     while left:
         node = left.pop()
-        if node.op in _OF_SHAPES and _is_fixed(node):
+        if node.op in SHAPE_READERS and _is_fixed(node):
             continue
         for before in graph.predecessors(node):
             if before not in found and before in allowed:
@@ -137,7 +136,7 @@ def known_at_build(value: Value) -> bool | None:
             return False
         if node is None or node.op == "Constant":
             continue
-        if node.op in _OF_SHAPES:
+        if node.op in SHAPE_READERS:
             open_ |= not _is_fixed(node)
         elif not node.inputs or node.op in WITH_BODIES:
             return False
@@ -149,7 +148,7 @@ def beyond_shapes(node: Node) -> Sequence[Value | None]:
 
     ``Shape`` and ``Size`` read no elements; all other nodes read the elements of all inputs.
     """
-    return () if node.op in _OF_SHAPES else node.inputs
+    return () if node.op in SHAPE_READERS else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
@@ -203,7 +202,7 @@ def imported_rank(scalar: Value) -> int:
     The number is 1 if the scalar is computed from a quantized scalar, else 0.
     """
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
-    return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
+    return int(any(node is not None and node.op in QUANTIZE and not node.domain for node in made))
 
 
 def _scalars(node: Node) -> Sequence[Value | None]:
