@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trtlint.network.expected import ExpectedTensors
+from trtlint.network.expected import ExpectedTensors, _Reference
 from trtlint.network.layers import Array
 from trtlint.network.refused import RuntimeRefusedError
 
 A, B, C = (np.array([number], np.float32) for number in (1, 2, 3))
 
 
-class Source:
+class Source(_Reference):
     """Gives tensors in groups, and may fail after them."""
 
     def __init__(self, *groups: dict[str, Any], error: Exception | None = None) -> None:

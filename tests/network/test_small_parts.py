@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from trtlint.network.deviations import _rounding_unsaid
+from trtlint.network.deviations import _undefined_rounding
 from trtlint.network.types import saturated
 
 
@@ -28,10 +28,10 @@ def test_quantized_numbers_end_at_those_of_their_type(name: str, low: float, hig
 
 def test_how_resize_rounds_is_open_up_to_opset_10() -> None:
     node, one, other = onnx.NodeProto(), np.zeros((2, 3)), np.zeros((2, 4))
-    assert [_rounding_unsaid(node, [], one, one, opset) for opset in (9, 10, 11, 13)] == [
+    assert [_undefined_rounding(node, [], one, one, opset) for opset in (9, 10, 11, 13)] == [
         True,
         True,
         False,
         False,
     ]
-    assert not _rounding_unsaid(node, [], one, other, 10)
+    assert not _undefined_rounding(node, [], one, other, 10)
