@@ -107,14 +107,14 @@ class _Builds:
     def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
         """Build the network with one set of input shapes. Return the result, and the log of a failure."""
         self._rewind()
-        said = {"stage": "build", **to_builtins(choice)}
-        self._say(said)
+        message = {"stage": "build", **to_builtins(choice)}
+        self._say(message)
         try:
             built = self._build(choice)
         except (RuntimeError, TypeError, ValueError) as error:  # the bindings reject a shape
             print(f"{type(error).__name__}: {error}", flush=True)
             built = False
-        result = {**said, "built": built}
+        result = {**message, "built": built}
         self._say(result)
         return b"" if built else _log_after(self._parsed_to), result
 

@@ -161,8 +161,8 @@ class Target(Struct, frozen=True):
         Raises:
             TargetError: a setting is unknown.
         """
-        said = self.asked | self.refused
-        open_ = {name: on for name, on in settings.items() if name not in said}
+        decided = self.asked | self.refused
+        open_ = {name: on for name, on in settings.items() if name not in decided}
         return replace(
             self,
             product=self.product if product is None or self.version is not None else product,
