@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.dry_build.rtx import NEEDS_WHEELS
+from tests.model.wirebytes import field, number
 from trtlint.network import parsing
 from trtlint.network.parsing import WeightFiles, parse
 from trtlint.network.read import NetworkReader
@@ -77,6 +78,16 @@ def test_a_model_that_the_parser_refuses_has_no_network(
     onnx.save(proto, tmp_path / "model.onnx")
     monkeypatch.setattr(parsing, "_HEAVY", 1)
     assert parse(trt, tmp_path / "model.onnx").network is None
+
+
+@NEEDS_WHEELS
+def test_a_tensor_that_protobuf_cannot_decode_is_left_to_the_parser(tmp_path: Path) -> None:
+    trt: Any = importlib.import_module("tensorrt_rtx_bindings")
+    path = tmp_path / "model.onnx"
+    cut_off = TensorProto(name="w", dims=[2000], data_type=TensorProto.FLOAT16).SerializeToString()
+    cut_off += field(5, b"\x01" * 1999 + b"\x80")  # int32_data
+    path.write_bytes(number(1, 8) + field(8, b"\x10\x11") + field(7, field(5, cut_off)))
+    assert parse(trt, path).network is None
 
 
 def test_a_file_that_is_too_short_cannot_be_mapped(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from msgspec import Struct
 from onnx import ModelProto
 
@@ -91,7 +92,7 @@ def parse(trt: Any, path: Path) -> ParseResult:
         ModelError: the file is not a model.
     """
     files = WeightFiles()
-    with suppress(OSError, ValueError):  # if a file cannot be mapped, the parser reads it
+    with suppress(OSError, ValueError, DecodeError):  # if a file cannot be mapped, the parser reads it
         proto, weights = _structure(path, files)
         if sum(data.nbytes for _, data in weights) >= _HEAVY:
             network, held = _created(trt)
@@ -127,6 +128,7 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
     Raises:
         ModelError: the file is not a model.
         OSError, ValueError: a file cannot be mapped.
+        DecodeError: protobuf cannot decode a tensor.
     """
     raw = read(path, whole=True)
     proto = decode(raw.data)
