@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, takewhile
 from math import isqrt
+from operator import mul
 
 from msgspec import Struct
 
@@ -96,15 +98,10 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
     The factors are the strides, the products of the first two, three, ... strides, and 1, in descending
     order.
     """
-    found: dict[int, None] = {}
-    total = 1
-    for stride in strides:
-        if stride > 1:
-            found[stride] = None
-            total *= stride
-            if total <= _LARGEST_STRIDE:
-                found[total] = None
-    return (*sorted((stride for stride in found if stride <= _LARGEST_STRIDE), reverse=True), 1)
+    steps = [stride for stride in strides if stride > 1]
+    products = takewhile(lambda product: product <= _LARGEST_STRIDE, accumulate(steps, mul))
+    found = {*products, *(step for step in steps if step <= _LARGEST_STRIDE)}
+    return (*sorted(found, reverse=True), 1)
 
 
 def _sizes_by_patches(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
