@@ -57,12 +57,12 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> RemovedNo
     moved: dict[str, str] = {}
     dropped: set[str] = set()
     renamed: dict[str, str] = {}
-    decided: set[Node] = set()
+    gone: set[Node] = set()
     for node in graph.by_op("If"):
         taken = None if node.domain else _branch(node, constants)
         if taken is None:
             continue
-        decided.add(node)
+        gone.add(node)
         for name, body in graph.bodies(node).items():
             scope = f"{node.path}/{name}"
             if name == taken:
@@ -72,7 +72,6 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> RemovedNo
                 )
             else:
                 dropped.add(scope)
-    gone: set[Node] = set(decided)
     for node in graph.nodes:
         is_dropped = node.scope and dropped and not dropped.isdisjoint(_scopes(graph, node.scope))
         if is_dropped or _is_folded(node, constants, gone) or _is_identity(node):
