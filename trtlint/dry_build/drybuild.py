@@ -158,11 +158,16 @@ def roughly_needed(model: Path, level: Level) -> int:
     with suppress(OSError):
         names = (model.name, *(f"{model.name}{end}" for end in _BESIDE), f"{model.stem}.data")
         size = sum(file.stat().st_size for name in names if (file := model.with_name(name)).is_file())
+    return _needed(size, level)
+
+
+def _needed(size: int, level: Level) -> int:
+    """Estimate the memory that a dry build needs, in bytes, from the size of the weights."""
     return _ALWAYS + (_TIMES if level == "build" else 1) * size
 
 
 def _require_memory(size: int, request: DryBuildRequest) -> None:
-    needed = _ALWAYS + (_TIMES if request.level == "build" else 1) * size
+    needed = _needed(size, request.level)
     if needed > request.limits.memory:
         what = f"with {_gigabytes(size)} of weights, a dry {request.level} needs about {_gigabytes(needed)}"
         limit = f"the limit is {_gigabytes(request.limits.memory)}"

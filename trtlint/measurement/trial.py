@@ -94,15 +94,14 @@ class Trial:
         chosen = ({input_of(name): array for name, array in each.items()} for each in self.ranged.choices)
         self.fed = tuple({**given, **choice} for given, choice in zip(feeds, chosen, strict=True))
         """The batches for a simulation, with the choices that operators such as TopK make in FP32."""
-        finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
-        self.judged = frozenset(finite)
+        infinite = {
+            name for batch in self.ranged.outputs for name in batch if not np.isfinite(batch[name]).all()
+        }
+        self.judged = frozenset(self.ranged.outputs[0]) - infinite
         """The outputs that are finite in FP32. Errors of other outputs are not computed."""
         constant = trivial(model.graph, self.ranged.outputs, feeds)
         self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
         """The outputs that are empty, 0 or constant although the inputs affect them, each with the reason."""
-
-    def _finite(self, name: str) -> bool:
-        return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
 
     @property
     def fixed(self) -> frozenset[str]:
