@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from trtlint.buildfiles.layers import EngineLayer
 from trtlint.dry_build import drybuild
 from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.fixes import verification
@@ -19,7 +20,7 @@ AT_BUILDER: dict[str, Any] = {"parsed": True, "built": False}
 
 
 def ended(fused: int = 0, warnings: int = 0, **how: Any) -> DryBuild:
-    layers = SimpleNamespace(layers=[SimpleNamespace(name="_gemm_mha_v2")] * fused)
+    layers = SimpleNamespace(layers=[EngineLayer(0, "_gemm_mha_v2")] * fused)
     record: Any = SimpleNamespace(layers=layers, log=SimpleNamespace(severities={"W": warnings}))
     return DryBuild(DryBuildResult("1.7.1", **how), record)
 

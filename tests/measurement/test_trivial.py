@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from tests.inprocess import printed
+from trtlint.compare.comparison import Pair
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
@@ -65,7 +66,7 @@ def test_a_measurement_of_a_constant_output_is_not_fine(model: Path) -> None:
 
 def test_a_fix_is_not_verified_by_an_output_of_zeros(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(SILENT), tmp_path / "m.onnx")
-    found = outputs(tmp_path / "m.onnx", tmp_path / "m.onnx", Inputs())
+    found = outputs(Pair(tmp_path / "m.onnx", tmp_path / "m.onnx"))
     assert found.good is None
     assert "output y is 0 on these inputs (weights are zero?)" in found.words
 
@@ -185,6 +186,6 @@ def test_a_batch_of_size_0_proves_nothing(tmp_path: Path) -> None:
     assert "not proven: output y is empty on these inputs" in measured.out
     found, _ = run(Conversion(model, inputs=Inputs((str(inputs),))), None)
     assert found.verdict == "unproven"
-    checked = outputs(model, model, Inputs((str(inputs),)))
+    checked = outputs(Pair(model, model, Inputs((str(inputs),))))
     assert checked.good is None
     assert "output y is empty on these inputs" in checked.words

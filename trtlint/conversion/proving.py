@@ -15,6 +15,7 @@ from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import WheelError
 from trtlint.dry_build.result import DryBuild, ParserMessage
 from trtlint.errors import TrtlintError
+from trtlint.facts.of_build.layer import is_attention
 from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
@@ -163,9 +164,7 @@ def counts(found: DryBuild) -> EngineCounts:
         return EngineCounts()
     layers = record.layers.layers
     return EngineCounts(
-        attention=sum(
-            "mha" in layer.name.lower() or "mha" in (layer.tactic or "").lower() for layer in layers
-        ),
+        attention=sum(map(is_attention, layers)),
         norms=sum(_NORM.search(layer.name) is not None for layer in layers),
         layers=len(layers),
         warnings=0 if record.log is None else record.log.counts.get(_NORM_WARNING, 0),

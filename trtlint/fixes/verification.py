@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from trtlint.compare.comparison import Pair, Times, compare
+from trtlint.facts.of_build.layer import is_attention
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import sentence
 
@@ -177,7 +178,7 @@ def _stage(found: DryBuild) -> str:
 def _fused(found: DryBuild) -> int:
     """Return the number of fused attention layers in the engine."""
     layers = found.record.layers if found.record is not None else None
-    return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
+    return 0 if layers is None else sum(map(is_attention, layers.layers))
 
 
 def _warnings(found: DryBuild) -> int:
