@@ -206,9 +206,12 @@ def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) ->
     ("content", "reason"),
     [
         (b"", "the log is empty; save the output of the build, with standard error (2>&1)"),
-        (gzip.compress(b""), "the log is empty; save the output of the build, with standard error (2>&1)"),
+        (
+            gzip.compress(b"", mtime=0),
+            "the log is empty; save the output of the build, with standard error (2>&1)",
+        ),
         (b"\x08\x08\x12\x07pytorch:\x00", BINARY),
-        (gzip.compress(b"\x08\x08\x12\x07pytorch:\x00"), BINARY),
+        (gzip.compress(b"\x08\x08\x12\x07pytorch:\x00", mtime=0), BINARY),
         (b"no word of a build\n", None),
         ("no word of a build\n".encode("utf-16"), None),
         (b"[TRT] [E] x\n\x00\x00\x00", None),
