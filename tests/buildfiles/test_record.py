@@ -35,6 +35,7 @@ UNKNOWN = BuildSettings()
 
 
 NO_TIMES = "f: the file has no layer times; give a file of trtexec --exportProfile"
+EMPTY = "the log is empty; save the output of the build, with standard error (2>&1)"
 BINARY = "a binary file, not a log; give the output of the build, as text or .gz"
 
 
@@ -205,7 +206,7 @@ def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "the log is empty; save the output of the build, with standard error (2>&1)"),
+        (b"", EMPTY),
         (
             gzip.compress(b"", mtime=0),
             "the log is empty; save the output of the build, with standard error (2>&1)",

@@ -61,9 +61,10 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
 
 
 def fill_of(value: object) -> np.ndarray[Any, Any] | None:
-    """Return the number that ``ConstantOfShape`` fills its output with, as an array of shape [1].
+    """Return the number that ``ConstantOfShape`` fills its output with, as an array of one dimension.
 
-    The result is None if the number cannot be read. External data of an attribute are never read: ONNX would
+    The array of an invalid model can have more than one element. The result is None if the number cannot be
+    read. External data of an attribute are never read: ONNX would
     read them from the working directory, and not from the folder of the model.
 
     Args:
@@ -77,7 +78,7 @@ def fill_of(value: object) -> np.ndarray[Any, Any] | None:
         fill = np.asarray(onnx.numpy_helper.to_array(value)).reshape(-1)
     except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
         return None
-    return fill if fill.size == 1 else None
+    return fill if fill.size else None
 
 
 def _known(array: Array | None) -> Array:

@@ -44,6 +44,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     )
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
         fill = fill_of(node.attribute("value"))
+        if node.attribute("value") is None:
+            raise NotApplicable("ConstantOfShape fills with zeros")
         if fill is None:
             raise NotApplicable("the number that ConstantOfShape fills with is unknown")
         value = numpy_helper.from_array(np.clip(fill, -limit, limit))

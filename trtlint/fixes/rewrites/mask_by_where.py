@@ -161,7 +161,7 @@ class _Masking(Struct):
         """
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         number = fill_of(node.attribute("value")) if node.op == "ConstantOfShape" else None
-        if number is not None and sizes is not None and sizes.kind == "sizes":
+        if number is not None and number.size == 1 and sizes is not None and sizes.kind == "sizes":
             return _MaskedValue(
                 "picked", self.draft.constant(number.reshape(()), "number"), sizes.rest, thin=True
             )

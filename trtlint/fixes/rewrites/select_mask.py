@@ -287,7 +287,7 @@ class _Search:
                 return self._numbers(node.input(0), depth + 1)
             if node.op == "ConstantOfShape":
                 fill = fill_of(node.attribute("value"))
-                return None if fill is None else {float(fill[0])}
+                return None if fill is None else set(map(float, fill))
         tensor = self.constants.stored(value)
         if tensor is not None and int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
             return None
