@@ -188,10 +188,11 @@ def upgrade(**options: Any) -> int:
     """  # noqa: D301 - click keeps the line breaks after \b
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
-    target = target_options({"trt": (), "rtx": (), **options})
-    options["outputs"] = take_outputs(options)
-    kept = set(UpgradeOptions.__struct_fields__) & set(options)
-    return run_upgrade(UpgradeOptions(target=target, **{key: options[key] for key in kept}))
+    outputs = take_outputs(options)
+    own = {name: options.pop(name) for name in ("first", "last", "product", "fail_on")}
+    options |= {"trt": (), "rtx": ()}
+    lint = LintOptions(target=target_options(options), **options)
+    return run_upgrade(UpgradeOptions(lint, outputs=outputs, **own))
 
 
 @cli.command(

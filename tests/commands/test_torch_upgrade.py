@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 import pytest
@@ -13,9 +13,9 @@ from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
 from trtlint.commands import torchupgrade as torchupgrade_command
 from trtlint.engine import torchupgrade
-from trtlint.engine.torchupgrade import TorchUpgrade
 from trtlint.files.problem import Problem
-from trtlint.knowledge.torchreleases import TorchOperator
+from trtlint.knowledge.torchreleases import TorchOperator, torch_range
+from trtlint.policy.settings import SettingsReader
 from trtlint.report import schemas
 from trtlint.torch_tensorrt.program import ProgramError
 
@@ -148,10 +148,14 @@ def test_hostile_files_run_nothing_and_meet_limits(capsys: pytest.CaptureFixture
         (MemoryError(), "net.pt2: not enough memory to compare the releases for this file"),
     ],
 )
-def test_a_file_that_cannot_be_compared_is_a_problem(error: Exception, message: str) -> None:
-    def make(_: Path) -> TorchUpgrade:
+def test_a_file_that_cannot_be_compared_is_a_problem(
+    error: Exception, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_program(*_: object) -> None:
         raise error
 
-    found = torchupgrade_command._tried(Path("net.pt2"), make)
+    monkeypatch.setattr("trtlint.torch_tensorrt.program.read_program", read_program)
+    reader = cast("SettingsReader", None)
+    found = torchupgrade_command._compared(Path("net.pt2"), reader, torch_range("2.7", None))
     assert isinstance(found, Problem)
     assert str(found) == message

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
+from trtlint.commands.streams import notify
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_range
@@ -44,37 +45,32 @@ def has_torch(paths: Sequence[str]) -> bool:
     return bool(mine)
 
 
-def run_torch_upgrade(
-    options: UpgradeOptions,
-    reader: Callable[[UpgradeOptions], SettingsReader],
-) -> int:
-    """Write the report for each script and program and return the exit code.
-
-    Args:
-        options: the command line.
-        reader: function that takes the options and returns a :class:`SettingsReader`.
-    """
+def run_torch_upgrade(options: UpgradeOptions) -> int:
+    """Write the report for each script and program and return the exit code."""
     try:
         releases = torch_range(options.first, options.last)
     except TorchReleaseError as error:
         raise SettingError(f"--from {options.first} --to {options.last or 'newest'}: {error}") from None
-    if options.build is not None or options.product != "tensorrt":
-        name = "--product" if options.build is None else "--build"
+    build = options.lint.build
+    if build is not None or options.product != "tensorrt":
+        name = "--product" if build is None else "--build"
         raise SettingError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
-    paths = [Path(path) for path in dict.fromkeys(options.paths)]
+    paths = [Path(path) for path in dict.fromkeys(options.lint.paths)]
     require_outputs(options.outputs, paths)
+    reader = SettingsReader(options.lint, notify)
     found = list(
         with_progress(
-            _results(paths, reader(options), releases),
+            (_compared(path, reader, releases) for path in paths),
             len(paths),
             "comparing releases for",
             lambda index: paths[index].name,
         )
     )
-    write_all(options.outputs, lambda format, file: _write(found, format, file, quiet=options.quiet), paths)
+    quiet = options.lint.quiet
+    write_all(options.outputs, lambda format, file: _write(found, format, file, quiet=quiet), paths)
     if any(isinstance(each, Problem) for each in found):
         return Exit.UNREADABLE
-    severe = grave(options.fail_on) if options.fail_on != "never" else ()
+    severe = grave(options.fail_on)
     last = len(releases) - 1
     failed = any(
         last in call.releases and call.finding.severity in severe and call.finding.confidence != "low"
@@ -85,25 +81,16 @@ def run_torch_upgrade(
     return Exit.FINDINGS if failed else Exit.CLEAN
 
 
-def _results(
-    paths: Sequence[Path], reader: SettingsReader, releases: Sequence[TorchRelease]
-) -> Iterator[TorchUpgrade | Problem]:
+def _compared(path: Path, reader: SettingsReader, releases: Sequence[TorchRelease]) -> TorchUpgrade | Problem:
+    """Compare the releases for a script or program, or return the reason why they cannot be compared."""
     from trtlint.engine.evidence.torch import script_evidence
     from trtlint.engine.torchupgrade import program_upgrade
     from trtlint.torch_tensorrt.program import read_program
 
-    def one(path: Path) -> TorchUpgrade:
+    try:
         if path.name.lower().endswith(".pt2"):
             return program_upgrade(read_program(path, releases[-1].version), releases)
         return _script(path, script_evidence(path, releases[0].version), reader, releases)
-
-    for path in paths:
-        yield _tried(path, one)
-
-
-def _tried(path: Path, make: Callable[[Path], TorchUpgrade]) -> TorchUpgrade | Problem:
-    try:
-        return make(path)
     except (UnreadableError, OSError) as error:
         return Problem.of(path, error)
     except MemoryError:

@@ -20,7 +20,7 @@ from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.releases import Product, minors
 from trtlint.policy.failing import grave
-from trtlint.policy.options import FailOn, LintOptions, TargetOptions
+from trtlint.policy.options import FailOn, LintOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
 from trtlint.process.collection import collect_seldom
@@ -33,35 +33,38 @@ from trtlint.target.target import Target
 
 
 class UpgradeOptions(Struct, frozen=True):
-    """Options of ``trtlint upgrade``.  ``last`` is None for the newest known version."""
+    """Options of ``trtlint upgrade``.
 
-    paths: tuple[str, ...]
+    Attributes:
+        lint: the options that ``trtlint lint`` has, too.
+        first: the current version.
+        last: the new version; None for the newest known version.
+        product: the product that both versions belong to.
+        fail_on: lowest severity that makes the command fail.
+        outputs: the reports to write.
+    """
+
+    lint: LintOptions
     first: str
     last: str | None
     product: Product
-    target: TargetOptions
-    build: str | None
-    rules: tuple[str, ...]
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    preview: bool | None
-    outputs: tuple[ReportOutput, ...]
     fail_on: FailOn
-    quiet: bool
-    config: str | None
-    isolated: bool
-    show_conditional: bool
+    outputs: tuple[ReportOutput, ...]
 
 
 def run_upgrade(options: UpgradeOptions) -> int:
     """Write the report for each model and return the exit code."""
-    require_local(options.paths)
-    if has_torch(options.paths):
-        return run_torch_upgrade(options, _reader)
-    reader = _reader(options)
-    last = options.last or minors(options.product)[-1]
-    _check(Target(product=options.product), options.first, last)
-    tasks = [Task.of(settings) for settings in reader.settings(expand(options.paths))]
+    paths = options.lint.paths
+    require_local(paths)
+    if has_torch(paths):
+        return run_torch_upgrade(options)
+    reader = SettingsReader(options.lint, notify)
+    first, last = options.first, options.last or minors(options.product)[-1]
+    if len(targets(Target(product=options.product), first, last)) < 2:
+        raise SettingError(
+            f"--from {first} and --to {last} are the same release line; pass two different release lines"
+        )
+    tasks = [Task.of(settings) for settings in reader.settings(expand(paths))]
     read = [task.file for task in tasks]
     require_outputs(options.outputs, read)
     collect_seldom()
@@ -73,30 +76,14 @@ def run_upgrade(options: UpgradeOptions) -> int:
     )
     stdout = ReportOutput("text")
     streamed = stdout in options.outputs
-    found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)
+    # Text on standard output is written as soon as the result for a model is ready.
+    found = list(_reported(results, sys.stdout, options, len(tasks) > 1) if streamed else results)
     others = (output for output in options.outputs if output != stdout)
     write_all(others, lambda format, file: _write(found, format, file, options), read)
     if any(isinstance(result, Problem) or _partly(result, options.fail_on) for result in found):
         return Exit.UNREADABLE
     failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
     return Exit.FINDINGS if failed else Exit.CLEAN
-
-
-def _reader(options: UpgradeOptions) -> SettingsReader:
-    return SettingsReader(
-        LintOptions(
-            paths=options.paths,
-            target=options.target,
-            build=options.build,
-            rules=options.rules,
-            select=options.select,
-            ignore=options.ignore,
-            preview=options.preview,
-            config=options.config,
-            isolated=options.isolated,
-        ),
-        notify,
-    )
 
 
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
@@ -116,18 +103,8 @@ def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
-def _check(base: Target, first: str, last: str) -> None:
-    found = targets(base, first, last)
-    if len(found) < 2:
-        raise SettingError(
-            f"--from {first} and --to {last} are the same release line; pass two different release lines"
-        )
-
-
 def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[Upgrade | Problem]:
     review = Review()
-    build = () if options.build is None else ("--build", options.build)
-    given = (*options.target.arguments, *build)
     for task in tasks:
         path = str(task.file)
         if task.problem:
@@ -141,7 +118,7 @@ def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[
         except MemoryError:
             yield Problem(path, "not enough memory to compare the versions")
         else:
-            yield from (each.with_options(given) for each in upgrades)
+            yield from (each.with_options(options.lint.arguments) for each in upgrades)
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
@@ -157,13 +134,6 @@ def _bases(task: Task, product: Product) -> list[Target]:
     """Return the targets of a model for a product, without versions and without duplicates."""
     known = (replace(target, product=product, version=None, previous=None) for target in task.case.built_for)
     return list(dict.fromkeys(known))
-
-
-def _streamed(
-    results: Iterator[Upgrade | Problem], options: UpgradeOptions, several: bool
-) -> Iterator[Upgrade | Problem]:
-    """Yield the results.  Write each report to standard output as soon as it is ready."""
-    yield from _reported(results, sys.stdout, options, several)
 
 
 def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, options: UpgradeOptions) -> None:
@@ -189,11 +159,11 @@ def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, opti
 def _reported(
     results: Iterator[Upgrade | Problem], file: TextIO, options: UpgradeOptions, several: bool
 ) -> Iterator[Upgrade | Problem]:
+    """Yield the results.  Write the report of each result to ``file`` before the result is yielded."""
     from trtlint.report.upgrade import UpgradeReport
 
-    report = UpgradeReport(
-        file, show_conditional=options.show_conditional, several=several, quiet=options.quiet
-    )
+    lint = options.lint
+    report = UpgradeReport(file, show_conditional=lint.show_conditional, several=several, quiet=lint.quiet)
     for result in results:
         if isinstance(result, Problem):
             report.problem(result)
