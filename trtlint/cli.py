@@ -126,8 +126,7 @@ def fix(**options: Any) -> int:
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
     """  # noqa: D301 - click keeps the line breaks after \b
-    from trtlint.commands.fix import run_fix
-    from trtlint.commands.fixrequest import FixOptions
+    from trtlint.commands.fix import FixOptions, run_fix
 
     outputs = take_outputs(options)
     own = take_fix_options(options)

@@ -18,7 +18,7 @@ import pytest
 from tests.commands.test_measure import measured
 from tests.measurement.test_measuring import GRAPHS, NORM
 from trtlint.cli import run
-from trtlint.commands import measure, measureprogress
+from trtlint.commands import measure
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model
 from trtlint.runs import progress
@@ -165,14 +165,14 @@ def test_a_progress_bar_counts_the_runs_of_the_search(monkeypatch: pytest.Monkey
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     monkeypatch.setattr(progress, "_INTERVAL", 0)
-    with measureprogress.progress() as show:
+    with measure._progress() as show:
         show({"doing": "ranges"})
         show({"doing": "search", "run": 5, "most": 20})
         show({"doing": "what comes later"})
     assert "run 5 of at most 20" in terminal.getvalue()
     assert "what comes later" in terminal.getvalue()
     monkeypatch.setattr("sys.stderr", silent := io.StringIO())
-    with measureprogress.progress() as show:
+    with measure._progress() as show:
         show({"doing": "ranges"})
     assert silent.getvalue() == ""
 
@@ -191,7 +191,7 @@ def test_the_progress_bar_is_there_before_the_model_is_read(
         events.append("read")
         raise ModelError(f"{path}: cut")
 
-    monkeypatch.setattr(measure, "progress", shown)
+    monkeypatch.setattr(measure, "_progress", shown)
     monkeypatch.setattr(measure, "load", load)
     assert run(["measure", "norm.onnx"]) == 3
     assert events == ["bar", "read"]

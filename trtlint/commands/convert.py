@@ -76,7 +76,7 @@ class ConvertOptions(Struct, frozen=True):
     build: str | None
     network_script: str | None
     target: TargetOptions
-    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
+    outputs: tuple[ReportOutput, ...]
 
 
 class ConvertedFile(Struct, frozen=True):

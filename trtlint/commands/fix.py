@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
@@ -24,17 +24,19 @@ from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, FixedModel, fix_file, write_fixed
 from trtlint.fixes.source import beside, read_source
-from trtlint.measurement.inputs import InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.datafile import data_file
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import files_at_risk
 from trtlint.policy.failing import fails, unsearched
+from trtlint.policy.options import LintOptions
 from trtlint.policy.selection import split
 from trtlint.policy.settings import SettingsReader
 from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.fixes import FixResult
 from trtlint.report.fixoutputs import FixOutputs
+from trtlint.report.outputs import ReportOutput
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
 from trtlint.runs.task import Task
@@ -44,6 +46,21 @@ if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
     from trtlint.fixes.source import SourceModel
     from trtlint.fixes.verification import CheckResult
+
+
+class FixOptions(Struct, frozen=True):
+    """The options of ``trtlint fix``."""
+
+    lint: LintOptions
+    output: str | None
+    diff: bool
+    dry_run: bool
+    unsafe: bool
+    verify: bool
+    verify_build: bool
+    script: str | None
+    inputs: Inputs
+    outputs: tuple[ReportOutput, ...]
 
 
 def run_fix(options: FixOptions) -> int:

@@ -36,7 +36,7 @@ _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build
 def take_fix_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove from ``options`` the options that only ``trtlint fix`` has, and return their values.
 
-    The keys of the result are fields of :class:`~trtlint.commands.fixrequest.FixOptions`.
+    The keys of the result are fields of :class:`~trtlint.commands.fix.FixOptions`.
     """
     from trtlint.measurement.inputs import Inputs
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.case import Case
 from trtlint.commands.measurelayers import layers_of
-from trtlint.commands.measureprogress import progress
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding, ModelReport
@@ -44,7 +44,23 @@ from trtlint.report.escape import clean
 from trtlint.report.measureadvice import MeasurementAdvice, advice, applies_to
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 from trtlint.target.target import Target
+
+_STEPS = {
+    "layers": (0.02, "reading the layers of the build"),
+    "ranges": (0.05, "measuring ranges in FP32"),
+    "rehearsal": (0.15, "simulating: the result of every operator is rounded"),
+    "fused": (0.25, "simulating: only products and model outputs are rounded"),
+    "accumulated": (0.35, "simulating: products accumulate in FP16"),
+    "build": (0.45, "simulating the layers of the build"),
+    "search": (0.5, "searching for nodes to keep in FP32"),
+    "fp16": (0.9, "simulating FP16"),
+    "bf16": (0.92, "simulating BF16"),
+    "tf32": (0.94, "simulating TF32"),
+    "closer": (0.96, "checking the values outside the range of the type"),
+}
+_SEARCH_ENDS = 0.9
 
 
 class MeasureOptions(Struct, frozen=True):
@@ -59,13 +75,13 @@ class MeasureOptions(Struct, frozen=True):
     batches: int | None
     bound: float
     target: TargetOptions
-    output: str | None = None
-    seconds: float | None = None
-    memory: int | None = None
-    thorough: bool = False
-    layers: str | None = None
-    dry_build: str | None = None
-    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
+    output: str | None
+    seconds: float | None
+    memory: int | None
+    thorough: bool
+    layers: str | None
+    dry_build: str | None
+    outputs: tuple[ReportOutput, ...]
 
 
 def run_measure(options: MeasureOptions) -> int:
@@ -91,7 +107,7 @@ def run_measure(options: MeasureOptions) -> int:
     collect_seldom()
     try:
         request.inputs.require()
-        with progress() as shown:
+        with _progress() as shown:
             model = load(path)
             data = files_of(path)
             for file in results:
@@ -135,6 +151,22 @@ def run_measure(options: MeasureOptions) -> int:
     except LimitError as error:
         return _unreadable(Problem.of(options.model, error))
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Show a progress bar if standard error is a terminal. Yield the function that updates the bar."""
+    with Activity("reading the model") as activity:
+
+        def show(answer: Mapping[str, Any]) -> None:
+            share, words = _STEPS.get(answer["doing"], (None, answer["doing"]))
+            run, most = answer.get("run"), answer.get("most")
+            if share is not None and run and most:
+                share += (_SEARCH_ENDS - share) * min(1.0, run / most)
+                words = f"{words}, run {run} of at most {most}"
+            activity.step(words, share)
+
+        yield show
 
 
 def _write_text(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import onnx
 
-from trtlint.commands.fixrequest import FixOptions
 from trtlint.compare.comparison import Pair
 from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
@@ -18,6 +18,9 @@ from trtlint.fixes.source import SourceModel
 from trtlint.fixes.verification import CheckResult
 from trtlint.model.datafile import copy_data
 from trtlint.model.writer import write_to
+
+if TYPE_CHECKING:
+    from trtlint.commands.fix import FixOptions
 
 
 class Verifier:
