@@ -13,14 +13,17 @@ import click
 from trtlint import __version__
 from trtlint.commands.arguments import (
     BUILD,
+    CONFIGURATION,
     PREVIEW,
     RULES,
     SELECTORS,
+    SHOW_CONDITIONAL,
     TARGET,
     build_file_options,
     build_files,
     build_options,
     evidence_files,
+    fail_on_option,
     target_options,
 )
 from trtlint.commands.convertoptions import convert_command
@@ -31,16 +34,13 @@ from trtlint.commands.group import Main
 from trtlint.commands.lintoptions import lint_options
 from trtlint.commands.measureoptions import measure_options
 from trtlint.commands.reportoptions import report_options, result_option, take_lint_outputs, take_outputs
-from trtlint.commands.starting import doctor, init
 from trtlint.commands.torchoptions import take_torch_options
 from trtlint.errors import SettingError
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import ROWS
 
-_HELP = {"help_option_names": ["-h", "--help"]}
 
-
-@click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
     """Find the parts of an ONNX model that TensorRT will compute wrongly, reject or run slowly.
@@ -56,7 +56,7 @@ def cli() -> None:
     """  # noqa: D301 - click keeps the line breaks after \b
 
 
-@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models (the default command).")
+@cli.command(cls=LintCommand, short_help="Lint models (the default command).")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 @TARGET
 @RULES
@@ -90,7 +90,7 @@ def lint(**options: Any) -> int:
     return run_lint(given, outputs)
 
 
-@cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
+@cli.command(short_help="Apply automatic fixes to models.")
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
 @report_options("Write the fixed model to this file, or to this folder (default: MODEL.fixed.onnx).")
 @TARGET
@@ -99,19 +99,11 @@ def lint(**options: Any) -> int:
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
 @fix_options
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "note", "never"]),
-    default=None,
-    help="Fail if a finding of at least this severity remains (default: error).",
-)
+@fail_on_option("Fail if a finding of at least this severity remains (default: error).", None)
 @BUILD
 @build_file_options
 @ep_options
-@click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
-@click.option(
-    "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
-)
+@CONFIGURATION
 def fix(**options: Any) -> int:
     """Apply automatic fixes to ONNX models and write the fixed copies.
 
@@ -141,7 +133,7 @@ def fix(**options: Any) -> int:
     return run_fix(FixOptions(lint, outputs=outputs, **own))
 
 
-@cli.command(context_settings=_HELP, short_help="Report what an upgrade of TensorRT changes for models.")
+@cli.command(short_help="Report what an upgrade of TensorRT changes for models.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--from", "first", required=True, metavar="VERSION", help="Current version, such as 8.6.")
 @click.option("--to", "last", metavar="VERSION", help="New version (default: the newest known).")
@@ -158,11 +150,9 @@ def fix(**options: Any) -> int:
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
 @report_options()
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "note", "never"]),
-    default="never",
-    help="Fail if the new version has a finding about the graph of at least this severity (default: never).",
+@fail_on_option(
+    "Fail if the new version has a finding about the graph of at least this severity (default: never).",
+    "never",
 )
 @click.option(
     "-q",
@@ -170,11 +160,8 @@ def fix(**options: Any) -> int:
     is_flag=True,
     help="For one model, print a summary instead of the details. Several models always get a summary.",
 )
-@click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
-@click.option(
-    "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
-)
-@click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
+@CONFIGURATION
+@SHOW_CONDITIONAL
 def upgrade(**options: Any) -> int:
     """Report what an upgrade of TensorRT changes for ONNX models, version by version.
 
@@ -194,9 +181,7 @@ def upgrade(**options: Any) -> int:
     return run_upgrade(UpgradeOptions(lint, outputs=outputs, **own))
 
 
-@cli.command(
-    cls=LintCommand, context_settings=_HELP, short_help="Measure the effect of FP16 on a model, on the CPU."
-)
+@cli.command(cls=LintCommand, short_help="Measure the effect of FP16 on a model, on the CPU.")
 @click.argument("model", metavar="MODEL")
 @measure_options
 @TARGET
@@ -224,7 +209,6 @@ cli.add_command(convert_command)
 
 
 @cli.command(
-    context_settings=_HELP,
     short_help="Show the facts that trtlint finds in a model, such as attention blocks and foldable nodes.",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1)
@@ -248,7 +232,7 @@ def facts(**options: Any) -> int:
     return run_facts(paths, options["kinds"], given, outputs=outputs, command=options["build"])
 
 
-@cli.command(context_settings=_HELP, short_help="List the rules.")
+@cli.command(short_help="List the rules.")
 @click.argument("selectors", nargs=-1, metavar="[RULE,...]...")
 @RULES
 @click.option("--statistics", is_flag=True, help="Count the rules by group, evidence and other properties.")
@@ -264,7 +248,7 @@ def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: boo
     return run_rules(selectors, rules, statistics=statistics, outputs=take_outputs(options))
 
 
-@cli.command(context_settings=_HELP, short_help="Explain a rule.")
+@cli.command(short_help="Explain a rule.")
 @click.argument("key", metavar="ID|NAME")
 @RULES
 def rule(key: str, rules: tuple[str, ...]) -> int:
@@ -274,9 +258,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
     return run_rule(key, rules)
 
 
-@cli.command(
-    context_settings=_HELP, short_help="Write a copy of a model, and suppress a finding in the copy."
-)
+@cli.command(short_help="Write a copy of a model, and suppress a finding in the copy.")
 @click.argument("model", metavar="MODEL")
 @click.argument("rule", metavar="RULE")
 @click.option(
@@ -305,16 +287,11 @@ def suppress(**options: Any) -> int:
     return run_suppress(SuppressOptions(**options))
 
 
-@cli.command(context_settings=_HELP, short_help="Compare two scans of many models.")
+@cli.command(short_help="Compare two scans of many models.")
 @click.argument("earlier", metavar="EARLIER")
 @click.argument("later", metavar="LATER")
 @report_options()
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "note", "never"]),
-    default="error",
-    help="Fail if there is a new finding of at least this severity (default: error).",
-)
+@fail_on_option("Fail if there is a new finding of at least this severity (default: error).", "error")
 def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
     """Report new and removed findings between two scans.
 
@@ -327,7 +304,7 @@ def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
     return run_trend(earlier, later, outputs=take_outputs(options), fail_on=fail_on)
 
 
-@cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
+@cli.command(short_help="Write a copy of a model without its weights.")
 @click.argument("model", metavar="MODEL")
 @result_option("Write the copy here (default: MODEL.skeleton.onnx).")
 @click.option(
@@ -344,7 +321,7 @@ def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     return run_skeleton(model, output, hide_names=hide_names)
 
 
-@cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
+@cli.command(short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:
     """Run the examples in rule files (default: the built-in rules).
@@ -356,8 +333,27 @@ def test(paths: tuple[str, ...]) -> int:
     return run_examples(paths)
 
 
-cli.add_command(init)
-cli.add_command(doctor)
+@cli.command(short_help="Write a trtlint.toml with your build settings.")
+@TARGET
+@BUILD
+@result_option("Write the configuration here (default: trtlint.toml).", default="trtlint.toml")
+def init(build: str | None, output: str, **options: Any) -> int:
+    """Write a configuration from a build command, from options, or from three questions.
+
+    \b
+    trtlint init --trt 10.8 --gpu L4 --build 'trtexec --onnx=model.onnx --fp16'
+    """  # noqa: D301 - click keeps the line breaks after \b
+    from trtlint.commands.init import run_init
+
+    return run_init(target_options(options), build, output)
+
+
+@cli.command(short_help="Show the packages and tools that are installed or missing.")
+def doctor() -> int:
+    """Show versions, the GPU and the cache, and how to install missing packages."""
+    from trtlint.commands.doctor import run_doctor
+
+    return run_doctor()
 
 
 def run(args: Sequence[str]) -> int:

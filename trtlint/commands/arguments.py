@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from trtlint.buildfiles.kinds import FILE_KINDS, BuildFiles
-from trtlint.policy.options import TargetOptions, as_option
+from trtlint.policy.options import FailOn, TargetOptions, as_option
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
 from trtlint.target.flags import Flag
 
@@ -57,6 +57,24 @@ SELECTORS = "ids, id prefixes, names or groups."
 """Words for the kinds of rule selectors, for option help."""
 
 PREVIEW = _switch("preview", "Also run preview rules.")
+
+CONFIGURATION = bundle(
+    click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one."),
+    click.option(
+        "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
+    ),
+)
+"""The options for the configuration file."""
+
+SHOW_CONDITIONAL = click.option(
+    "--show-conditional", is_flag=True, help="Also show findings that depend on unset options."
+)
+
+
+def fail_on_option(help: str, default: FailOn | None) -> Callable[[_Command], _Command]:
+    """Return the option ``--fail-on``, the lowest severity that makes the command fail."""
+    return click.option("--fail-on", type=click.Choice(get_args(FailOn)), default=default, help=help)
+
 
 BUILD = click.option(
     "--build",

@@ -70,7 +70,6 @@ _options = bundle(
 @click.command(
     "convert",
     cls=GroupedCommand,
-    context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Convert FP32 models to strongly typed FP16 or BF16 models.",
 )
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")

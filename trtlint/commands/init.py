@@ -20,7 +20,6 @@ from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 from trtlint.target.flags import Flag
 
-FILE = "trtlint.toml"
 _PRE_COMMIT = """\
 # .pre-commit-config.yaml
 repos:

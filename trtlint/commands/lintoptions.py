@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import click
 
-from trtlint.commands.arguments import BUILD, PREVIEW, SELECTORS, build_file_options, bundle, evidence_options
+from trtlint.commands.arguments import (
+    BUILD,
+    CONFIGURATION,
+    PREVIEW,
+    SELECTORS,
+    SHOW_CONDITIONAL,
+    build_file_options,
+    bundle,
+    evidence_options,
+    fail_on_option,
+)
 from trtlint.commands.dryoptions import dry_options
 from trtlint.commands.epoptions import ep_options
 from trtlint.commands.reportoptions import NO_RESULT
@@ -51,11 +61,7 @@ lint_options = bundle(
         help="Print only findings and errors; for several models, print one line for each model. With "
         "--output to a file, print no report, unless --format is given.",
     ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(["error", "warning", "note", "never"]),
-        help="Lowest severity that makes the command fail (default: error).",
-    ),
+    fail_on_option("Lowest severity that makes the command fail (default: error).", None),
     click.option(
         "--min-confidence",
         type=click.Choice(["confirmed", "high", "medium", "low"]),
@@ -72,10 +78,7 @@ lint_options = bundle(
     dry_options,
     torch_options,
     ep_options,
-    click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one."),
-    click.option(
-        "--isolated", is_flag=True, help="Ignore configuration files, and ignore suppressions in models."
-    ),
+    CONFIGURATION,
     click.option("--show-settings", is_flag=True, help="Print the settings of each file, then exit."),
     click.option(
         "--baseline",
@@ -92,7 +95,7 @@ lint_options = bundle(
         "--update-baseline", is_flag=True, help="Remove from the baseline the findings that no longer occur."
     ),
     click.option("--exit-zero", is_flag=True, help="Return exit code 0 even with findings."),
-    click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options."),
+    SHOW_CONDITIONAL,
     click.option(
         "-j",
         "--jobs",
